@@ -3,6 +3,7 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { limitOwnProcess } from '../src/bot-host/own-limits.js';
 import { PipeEnd } from '../src/bot-host/pipe-end.js';
 import type { FromMain, WatchedCells } from '../src/bot-host/process-watch.js';
 import type { HostPort } from '../src/shared/contract/threads.js';
@@ -16,6 +17,7 @@ import { createQuota } from '../src/shared/memory/quota.js';
 import { WORKERS } from '../src/shared/package-paths.js';
 import { CrashNote } from '../src/shared/pipe/crash-note.js';
 import { FD } from '../src/shared/pipe/messages.js';
+import { complain } from '../src/shared/terminal.js';
 import { hostBots } from './bot-host.js';
 
 // Before a kind is loaded, which may replace it.
@@ -38,8 +40,13 @@ watch.unref();
 // Without it nothing would end this process with the service.
 watch.once('exit', () => kill(-process.pid, 'SIGKILL'));
 const tellWatch = (message: FromMain): void => watch.postMessage(message);
-const { start, events } = await pipe.started;
+const { start, events, limits } = await pipe.started;
 process.title = `drover bot host ${start.host}`;
+try {
+  limitOwnProcess(limits);
+} catch (thrown) {
+  complain(`bot host ${start.host} has no limits of the system: ${messageOf(thrown)}`);
+}
 // Before any bot's code runs: native code that hangs while it is loaded keeps other threads from loading theirs.
 await watches;
 

@@ -10,13 +10,13 @@ if (!parentPort) throw new Error('workers/host-relay runs in a worker thread onl
 const hosts = new Map<number, ProcessHost>();
 
 const methods: Serves<RelayMethods> = {
-  open({ link, start }) {
+  open({ link, start, limits }) {
     const ended = (end: Parameters<RelayControlMethods['ended']>[0]['end']): void => {
       hosts.delete(link);
       main.tell('ended', { link, end });
     };
     try {
-      const host = new ProcessHost(start, ended);
+      const host = new ProcessHost(start, limits, ended);
       hosts.set(link, host);
       if (host.pid !== undefined) main.tell('started', { link, pid: host.pid });
     } catch (thrown) {

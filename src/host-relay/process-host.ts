@@ -33,6 +33,7 @@ import {
   type LinkEnd,
   type LinkStart,
   type ProcessEnd,
+  type SystemLimits,
   type ToWatch,
 } from '../shared/pipe/messages.js';
 import { withTimeout } from '../shared/with-timeout.js';
@@ -59,6 +60,7 @@ interface RpcMessage {
 
 export class ProcessHost {
   readonly #start: HostStart;
+  readonly #limits: SystemLimits;
   readonly #ended: (end: ProcessEnd) => void;
   readonly #note = openNote();
   readonly #output: ProcessOutput;
@@ -83,8 +85,9 @@ export class ProcessHost {
    * @param ended is called once, when the process is gone and all that it has sent was passed on.
    * @throws Error when the process cannot be started.
    */
-  constructor(start: HostStart, ended: (end: ProcessEnd) => void) {
+  constructor(start: HostStart, limits: SystemLimits, ended: (end: ProcessEnd) => void) {
     this.#start = start;
+    this.#limits = limits;
     this.#ended = ended;
     this.#heartbeat = new Heartbeat(start.heartbeat);
     this.#lag = new LoopLag(start.lag);
@@ -147,7 +150,8 @@ export class ProcessHost {
       commandLog: _commandLog,
       ...start
     } = this.#start;
-    this.#send(LINK, { start, events: this.#events.channel } satisfies LinkStart);
+    const { channel: events } = this.#events;
+    this.#send(LINK, { start, events, limits: this.#limits } satisfies LinkStart);
     this.#tellStreams();
     control.on<RpcMessage>('message', (message) => this.#pass(message));
   }

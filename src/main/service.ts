@@ -51,6 +51,7 @@ import { DemoWorldThread } from './threads/demo-world-thread.js';
 import { FrontPool } from './threads/front-pool.js';
 import type { HostThread } from './threads/host-thread.js';
 import { JournalThread } from './threads/journal-thread.js';
+import { ProcessLimits } from './threads/process-limits.js';
 import { ProcessLinks } from './threads/process-link.js';
 import { startThreadLink } from './threads/thread-link.js';
 import { checkTls } from './tls-snapshot.js';
@@ -97,7 +98,7 @@ export class Service {
   readonly #events: ServiceEvents;
   readonly #quarantine = new Quarantine();
   readonly #kindQuarantine = new KindQuarantine();
-  readonly #processes = new ProcessLinks();
+  readonly #processes: ProcessLinks;
   readonly #hosts: HostPool;
   readonly #schemas = new KindSchemas();
   readonly #kinds: KindModules;
@@ -163,6 +164,17 @@ export class Service {
     this.#kinds = findKinds(config.kinds, programOptions(config));
     this.#kindFiles = new KindFiles(this.#kinds.modules);
     const quota = newQuota(config);
+    this.#processes = new ProcessLinks(
+      new ProcessLimits({
+        maxHeapMb: config.hosts.max_heap_mb,
+        memoryMb: config.hosts.process_memory_mb,
+        cpu: config.hosts.process_cpu,
+        warn: (line) => {
+          this.#say('warn', line);
+          warnOperator(line);
+        },
+      }),
+    );
     this.#hosts = this.#createHosts(hosts, quota);
     this.#incidents = new Incidents(new IncidentStore(store), this.#events, (id) =>
       this.#registry.identityOf(id),

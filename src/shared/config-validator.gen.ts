@@ -3,7 +3,7 @@
 import { require } from './package-paths.js';
 "use strict";
 export const Config = validate0;
-const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","programs","restart","start","watchdog","quota","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","isolation","isolation_by_kind","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"isolation":{"type":"string","enum":["thread","process"]},"isolation_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"string","enum":["thread","process"]}}},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"programs":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","required":["command","protocol"],"properties":{"command":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":256},"protocol":{"type":"string","enum":["raw","jsonl","mcp"]},"description":{"type":"string","maxLength":1000},"cwd":{"type":"string","minLength":1},"env":{"type":"object","patternProperties":{"^[A-Za-z_][A-Za-z0-9_]*$":{"anyOf":[{"type":"string"},{"type":"object","required":["config"],"properties":{"config":{"type":"string","minLength":1}},"additionalProperties":false}]}},"additionalProperties":false},"config":{"type":"object"},"commands":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"additionalProperties":false}},"additionalProperties":false},"start_timeout_ms":{"type":"integer","minimum":100,"maximum":600000}},"additionalProperties":false}},"additionalProperties":false},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"quota":{"type":"object","required":["window_ms","cpu","memory_mb","lines_per_second","bytes_per_second","connections"],"properties":{"window_ms":{"type":"integer","minimum":1000,"maximum":600000},"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
+const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","programs","restart","start","watchdog","quota","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","isolation","isolation_by_kind","max_dedicated","max_heap_mb","process_memory_mb","process_cpu","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"isolation":{"type":"string","enum":["thread","process"]},"isolation_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"string","enum":["thread","process"]}}},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"process_memory_mb":{"anyOf":[{"type":"integer","minimum":64},{"type":"null"}]},"process_cpu":{"anyOf":[{"type":"number","minimum":0.01,"maximum":1024},{"type":"null"}]},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"programs":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","required":["command","protocol"],"properties":{"command":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":256},"protocol":{"type":"string","enum":["raw","jsonl","mcp"]},"description":{"type":"string","maxLength":1000},"cwd":{"type":"string","minLength":1},"env":{"type":"object","patternProperties":{"^[A-Za-z_][A-Za-z0-9_]*$":{"anyOf":[{"type":"string"},{"type":"object","required":["config"],"properties":{"config":{"type":"string","minLength":1}},"additionalProperties":false}]}},"additionalProperties":false},"config":{"type":"object"},"commands":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"additionalProperties":false}},"additionalProperties":false},"start_timeout_ms":{"type":"integer","minimum":100,"maximum":600000}},"additionalProperties":false}},"additionalProperties":false},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"quota":{"type":"object","required":["window_ms","cpu","memory_mb","lines_per_second","bytes_per_second","connections"],"properties":{"window_ms":{"type":"integer","minimum":1000,"maximum":600000},"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
 const func0 = Object.prototype.hasOwnProperty;
 const func2 = require("ajv/dist/runtime/ucs2length").default;
 const pattern0 = new RegExp("^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$", "u");
@@ -1609,7 +1609,7 @@ const _errs121 = errors;
 if(errors === _errs121){
 if(data47 && typeof data47 == "object" && !Array.isArray(data47)){
 let missing6;
-if((((((((((((data47.count === undefined) && (missing6 = "count")) || ((data47.isolation === undefined) && (missing6 = "isolation"))) || ((data47.isolation_by_kind === undefined) && (missing6 = "isolation_by_kind"))) || ((data47.max_dedicated === undefined) && (missing6 = "max_dedicated"))) || ((data47.max_heap_mb === undefined) && (missing6 = "max_heap_mb"))) || ((data47.in_flight_bytes === undefined) && (missing6 = "in_flight_bytes"))) || ((data47.stop_grace_ms === undefined) && (missing6 = "stop_grace_ms"))) || ((data47.kind_load_ms === undefined) && (missing6 = "kind_load_ms"))) || ((data47.starts_per_second === undefined) && (missing6 = "starts_per_second"))) || ((data47.starts_per_second_by_kind === undefined) && (missing6 = "starts_per_second_by_kind"))) || ((data47.bot_lines_per_second === undefined) && (missing6 = "bot_lines_per_second"))){
+if((((((((((((((data47.count === undefined) && (missing6 = "count")) || ((data47.isolation === undefined) && (missing6 = "isolation"))) || ((data47.isolation_by_kind === undefined) && (missing6 = "isolation_by_kind"))) || ((data47.max_dedicated === undefined) && (missing6 = "max_dedicated"))) || ((data47.max_heap_mb === undefined) && (missing6 = "max_heap_mb"))) || ((data47.process_memory_mb === undefined) && (missing6 = "process_memory_mb"))) || ((data47.process_cpu === undefined) && (missing6 = "process_cpu"))) || ((data47.in_flight_bytes === undefined) && (missing6 = "in_flight_bytes"))) || ((data47.stop_grace_ms === undefined) && (missing6 = "stop_grace_ms"))) || ((data47.kind_load_ms === undefined) && (missing6 = "kind_load_ms"))) || ((data47.starts_per_second === undefined) && (missing6 = "starts_per_second"))) || ((data47.starts_per_second_by_kind === undefined) && (missing6 = "starts_per_second_by_kind"))) || ((data47.bot_lines_per_second === undefined) && (missing6 = "bot_lines_per_second"))){
 validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
 return false;
 }
@@ -1812,85 +1812,14 @@ else {
 var valid19 = true;
 }
 if(valid19){
-if(data47.in_flight_bytes !== undefined){
-let data54 = data47.in_flight_bytes;
+if(data47.process_memory_mb !== undefined){
+let data54 = data47.process_memory_mb;
 const _errs140 = errors;
-if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs140){
-if((typeof data54 == "number") && (isFinite(data54))){
-if(data54 < 65536 || isNaN(data54)){
-validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 65536},message:"must be >= 65536"}];
-return false;
-}
-}
-}
-var valid19 = _errs140 === errors;
-}
-else {
-var valid19 = true;
-}
-if(valid19){
-if(data47.stop_grace_ms !== undefined){
-let data55 = data47.stop_grace_ms;
-const _errs142 = errors;
-if(!(((typeof data55 == "number") && (!(data55 % 1) && !isNaN(data55))) && (isFinite(data55)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs142){
-if((typeof data55 == "number") && (isFinite(data55))){
-if(data55 > 60000 || isNaN(data55)){
-validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
-return false;
-}
-else {
-if(data55 < 0 || isNaN(data55)){
-validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-var valid19 = _errs142 === errors;
-}
-else {
-var valid19 = true;
-}
-if(valid19){
-if(data47.kind_load_ms !== undefined){
-let data56 = data47.kind_load_ms;
-const _errs144 = errors;
-if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs144){
-if((typeof data56 == "number") && (isFinite(data56))){
-if(data56 < 100 || isNaN(data56)){
-validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
-return false;
-}
-}
-}
-var valid19 = _errs144 === errors;
-}
-else {
-var valid19 = true;
-}
-if(valid19){
-if(data47.starts_per_second !== undefined){
-let data57 = data47.starts_per_second;
-const _errs146 = errors;
-const _errs147 = errors;
+const _errs141 = errors;
 let valid22 = false;
-const _errs148 = errors;
-if(errors === _errs148){
-if((typeof data57 == "number") && (isFinite(data57))){
-if(data57 > 100000 || isNaN(data57)){
-const err27 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000"};
+const _errs142 = errors;
+if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
+const err27 = {instancePath:instancePath+"/hosts/process_memory_mb",schemaPath:"#/properties/hosts/properties/process_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -1899,9 +1828,10 @@ vErrors.push(err27);
 }
 errors++;
 }
-else {
-if(data57 < 0.01 || isNaN(data57)){
-const err28 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"};
+if(errors === _errs142){
+if((typeof data54 == "number") && (isFinite(data54))){
+if(data54 < 64 || isNaN(data54)){
+const err28 = {instancePath:instancePath+"/hosts/process_memory_mb",schemaPath:"#/properties/hosts/properties/process_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 64},message:"must be >= 64"};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -1912,8 +1842,12 @@ errors++;
 }
 }
 }
-else {
-const err29 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
+var _valid6 = _errs142 === errors;
+valid22 = valid22 || _valid6;
+if(!valid22){
+const _errs144 = errors;
+if(data54 !== null){
+const err29 = {instancePath:instancePath+"/hosts/process_memory_mb",schemaPath:"#/properties/hosts/properties/process_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -1922,13 +1856,11 @@ vErrors.push(err29);
 }
 errors++;
 }
-}
-var _valid6 = _errs148 === errors;
+var _valid6 = _errs144 === errors;
 valid22 = valid22 || _valid6;
+}
 if(!valid22){
-const _errs150 = errors;
-if(data57 !== null){
-const err30 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err30 = {instancePath:instancePath+"/hosts/process_memory_mb",schemaPath:"#/properties/hosts/properties/process_memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -1936,17 +1868,92 @@ else {
 vErrors.push(err30);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
 }
-var _valid6 = _errs150 === errors;
-valid22 = valid22 || _valid6;
+else {
+errors = _errs141;
+if(vErrors !== null){
+if(_errs141){
+vErrors.length = _errs141;
 }
-if(!valid22){
-const err31 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+else {
+vErrors = null;
+}
+}
+}
+var valid19 = _errs140 === errors;
+}
+else {
+var valid19 = true;
+}
+if(valid19){
+if(data47.process_cpu !== undefined){
+let data55 = data47.process_cpu;
+const _errs146 = errors;
+const _errs147 = errors;
+let valid23 = false;
+const _errs148 = errors;
+if(errors === _errs148){
+if((typeof data55 == "number") && (isFinite(data55))){
+if(data55 > 1024 || isNaN(data55)){
+const err31 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024"};
 if(vErrors === null){
 vErrors = [err31];
 }
 else {
 vErrors.push(err31);
+}
+errors++;
+}
+else {
+if(data55 < 0.01 || isNaN(data55)){
+const err32 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"};
+if(vErrors === null){
+vErrors = [err32];
+}
+else {
+vErrors.push(err32);
+}
+errors++;
+}
+}
+}
+else {
+const err33 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err33];
+}
+else {
+vErrors.push(err33);
+}
+errors++;
+}
+}
+var _valid7 = _errs148 === errors;
+valid23 = valid23 || _valid7;
+if(!valid23){
+const _errs150 = errors;
+if(data55 !== null){
+const err34 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err34];
+}
+else {
+vErrors.push(err34);
+}
+errors++;
+}
+var _valid7 = _errs150 === errors;
+valid23 = valid23 || _valid7;
+}
+if(!valid23){
+const err35 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err35];
+}
+else {
+vErrors.push(err35);
 }
 errors++;
 validate0.errors = vErrors;
@@ -1969,24 +1976,181 @@ else {
 var valid19 = true;
 }
 if(valid19){
-if(data47.starts_per_second_by_kind !== undefined){
-let data58 = data47.starts_per_second_by_kind;
+if(data47.in_flight_bytes !== undefined){
+let data56 = data47.in_flight_bytes;
 const _errs152 = errors;
+if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
+validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
 if(errors === _errs152){
-if(data58 && typeof data58 == "object" && !Array.isArray(data58)){
-var valid23 = true;
-for(const key8 in data58){
-if(pattern3.test(key8)){
-let data59 = data58[key8];
+if((typeof data56 == "number") && (isFinite(data56))){
+if(data56 < 65536 || isNaN(data56)){
+validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 65536},message:"must be >= 65536"}];
+return false;
+}
+}
+}
+var valid19 = _errs152 === errors;
+}
+else {
+var valid19 = true;
+}
+if(valid19){
+if(data47.stop_grace_ms !== undefined){
+let data57 = data47.stop_grace_ms;
 const _errs154 = errors;
+if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
+validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
 if(errors === _errs154){
+if((typeof data57 == "number") && (isFinite(data57))){
+if(data57 > 60000 || isNaN(data57)){
+validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
+return false;
+}
+else {
+if(data57 < 0 || isNaN(data57)){
+validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+var valid19 = _errs154 === errors;
+}
+else {
+var valid19 = true;
+}
+if(valid19){
+if(data47.kind_load_ms !== undefined){
+let data58 = data47.kind_load_ms;
+const _errs156 = errors;
+if(!(((typeof data58 == "number") && (!(data58 % 1) && !isNaN(data58))) && (isFinite(data58)))){
+validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs156){
+if((typeof data58 == "number") && (isFinite(data58))){
+if(data58 < 100 || isNaN(data58)){
+validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
+return false;
+}
+}
+}
+var valid19 = _errs156 === errors;
+}
+else {
+var valid19 = true;
+}
+if(valid19){
+if(data47.starts_per_second !== undefined){
+let data59 = data47.starts_per_second;
+const _errs158 = errors;
+const _errs159 = errors;
+let valid24 = false;
+const _errs160 = errors;
+if(errors === _errs160){
 if((typeof data59 == "number") && (isFinite(data59))){
 if(data59 > 100000 || isNaN(data59)){
+const err36 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000"};
+if(vErrors === null){
+vErrors = [err36];
+}
+else {
+vErrors.push(err36);
+}
+errors++;
+}
+else {
+if(data59 < 0.01 || isNaN(data59)){
+const err37 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"};
+if(vErrors === null){
+vErrors = [err37];
+}
+else {
+vErrors.push(err37);
+}
+errors++;
+}
+}
+}
+else {
+const err38 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err38];
+}
+else {
+vErrors.push(err38);
+}
+errors++;
+}
+}
+var _valid8 = _errs160 === errors;
+valid24 = valid24 || _valid8;
+if(!valid24){
+const _errs162 = errors;
+if(data59 !== null){
+const err39 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err39];
+}
+else {
+vErrors.push(err39);
+}
+errors++;
+}
+var _valid8 = _errs162 === errors;
+valid24 = valid24 || _valid8;
+}
+if(!valid24){
+const err40 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err40];
+}
+else {
+vErrors.push(err40);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs159;
+if(vErrors !== null){
+if(_errs159){
+vErrors.length = _errs159;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid19 = _errs158 === errors;
+}
+else {
+var valid19 = true;
+}
+if(valid19){
+if(data47.starts_per_second_by_kind !== undefined){
+let data60 = data47.starts_per_second_by_kind;
+const _errs164 = errors;
+if(errors === _errs164){
+if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
+var valid25 = true;
+for(const key8 in data60){
+if(pattern3.test(key8)){
+let data61 = data60[key8];
+const _errs166 = errors;
+if(errors === _errs166){
+if((typeof data61 == "number") && (isFinite(data61))){
+if(data61 > 100000 || isNaN(data61)){
 validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/starts_per_second_by_kind/patternProperties/%5E.*%24/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000"}];
 return false;
 }
 else {
-if(data59 < 0.01 || isNaN(data59)){
+if(data61 < 0.01 || isNaN(data61)){
 validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/starts_per_second_by_kind/patternProperties/%5E.*%24/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -1997,8 +2161,8 @@ validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind
 return false;
 }
 }
-var valid23 = _errs154 === errors;
-if(!valid23){
+var valid25 = _errs166 === errors;
+if(!valid25){
 break;
 }
 }
@@ -2009,31 +2173,33 @@ validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind
 return false;
 }
 }
-var valid19 = _errs152 === errors;
+var valid19 = _errs164 === errors;
 }
 else {
 var valid19 = true;
 }
 if(valid19){
 if(data47.bot_lines_per_second !== undefined){
-let data60 = data47.bot_lines_per_second;
-const _errs156 = errors;
-if(!(((typeof data60 == "number") && (!(data60 % 1) && !isNaN(data60))) && (isFinite(data60)))){
+let data62 = data47.bot_lines_per_second;
+const _errs168 = errors;
+if(!(((typeof data62 == "number") && (!(data62 % 1) && !isNaN(data62))) && (isFinite(data62)))){
 validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs156){
-if((typeof data60 == "number") && (isFinite(data60))){
-if(data60 < 0 || isNaN(data60)){
+if(errors === _errs168){
+if((typeof data62 == "number") && (isFinite(data62))){
+if(data62 < 0 || isNaN(data62)){
 validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid19 = _errs156 === errors;
+var valid19 = _errs168 === errors;
 }
 else {
 var valid19 = true;
+}
+}
 }
 }
 }
@@ -2060,112 +2226,112 @@ var valid0 = true;
 }
 if(valid0){
 if(data.network !== undefined){
-let data61 = data.network;
-const _errs158 = errors;
-if(errors === _errs158){
-if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
+let data63 = data.network;
+const _errs170 = errors;
+if(errors === _errs170){
+if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
 let missing7;
-if((data61.allow === undefined) && (missing7 = "allow")){
+if((data63.allow === undefined) && (missing7 = "allow")){
 validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
 return false;
 }
 else {
-const _errs160 = errors;
-for(const key9 in data61){
+const _errs172 = errors;
+for(const key9 in data63){
 if(!(key9 === "allow")){
 validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs160 === errors){
-if(data61.allow !== undefined){
-let data62 = data61.allow;
-const _errs162 = errors;
-let valid25 = false;
-const _errs163 = errors;
-if(errors === _errs163){
-if(Array.isArray(data62)){
-var valid26 = true;
-const len4 = data62.length;
+if(_errs172 === errors){
+if(data63.allow !== undefined){
+let data64 = data63.allow;
+const _errs174 = errors;
+let valid27 = false;
+const _errs175 = errors;
+if(errors === _errs175){
+if(Array.isArray(data64)){
+var valid28 = true;
+const len4 = data64.length;
 for(let i8=0; i8<len4; i8++){
-let data63 = data62[i8];
-const _errs165 = errors;
-if(errors === _errs165){
-if(typeof data63 === "string"){
-if(func2(data63) < 1){
-const err32 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+let data65 = data64[i8];
+const _errs177 = errors;
+if(errors === _errs177){
+if(typeof data65 === "string"){
+if(func2(data65) < 1){
+const err41 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
-vErrors = [err32];
+vErrors = [err41];
 }
 else {
-vErrors.push(err32);
+vErrors.push(err41);
 }
 errors++;
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err42 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err33];
+vErrors = [err42];
 }
 else {
-vErrors.push(err33);
+vErrors.push(err42);
 }
 errors++;
 }
 }
-var valid26 = _errs165 === errors;
-if(!valid26){
+var valid28 = _errs177 === errors;
+if(!valid28){
 break;
 }
 }
 }
 else {
-const err34 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/0/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err43 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/0/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
-vErrors = [err34];
+vErrors = [err43];
 }
 else {
-vErrors.push(err34);
+vErrors.push(err43);
 }
 errors++;
 }
 }
-var _valid7 = _errs163 === errors;
-valid25 = valid25 || _valid7;
-if(!valid25){
-const _errs167 = errors;
-if(data62 !== null){
-const err35 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid9 = _errs175 === errors;
+valid27 = valid27 || _valid9;
+if(!valid27){
+const _errs179 = errors;
+if(data64 !== null){
+const err44 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err35];
+vErrors = [err44];
 }
 else {
-vErrors.push(err35);
+vErrors.push(err44);
 }
 errors++;
 }
-var _valid7 = _errs167 === errors;
-valid25 = valid25 || _valid7;
+var _valid9 = _errs179 === errors;
+valid27 = valid27 || _valid9;
 }
-if(!valid25){
-const err36 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid27){
+const err45 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err36];
+vErrors = [err45];
 }
 else {
-vErrors.push(err36);
+vErrors.push(err45);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs162;
+errors = _errs174;
 if(vErrors !== null){
-if(_errs162){
-vErrors.length = _errs162;
+if(_errs174){
+vErrors.length = _errs174;
 }
 else {
 vErrors = null;
@@ -2181,42 +2347,42 @@ validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs158 === errors;
+var valid0 = _errs170 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.invoke !== undefined){
-let data64 = data.invoke;
-const _errs169 = errors;
-if(errors === _errs169){
-if(data64 && typeof data64 == "object" && !Array.isArray(data64)){
+let data66 = data.invoke;
+const _errs181 = errors;
+if(errors === _errs181){
+if(data66 && typeof data66 == "object" && !Array.isArray(data66)){
 let missing8;
-if((data64.timeout_ms === undefined) && (missing8 = "timeout_ms")){
+if((data66.timeout_ms === undefined) && (missing8 = "timeout_ms")){
 validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
 return false;
 }
 else {
-const _errs171 = errors;
-for(const key10 in data64){
+const _errs183 = errors;
+for(const key10 in data66){
 if(!(key10 === "timeout_ms")){
 validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs171 === errors){
-if(data64.timeout_ms !== undefined){
-let data65 = data64.timeout_ms;
-const _errs172 = errors;
-if(!(((typeof data65 == "number") && (!(data65 % 1) && !isNaN(data65))) && (isFinite(data65)))){
+if(_errs183 === errors){
+if(data66.timeout_ms !== undefined){
+let data67 = data66.timeout_ms;
+const _errs184 = errors;
+if(!(((typeof data67 == "number") && (!(data67 % 1) && !isNaN(data67))) && (isFinite(data67)))){
 validate0.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs172){
-if((typeof data65 == "number") && (isFinite(data65))){
-if(data65 < 10 || isNaN(data65)){
+if(errors === _errs184){
+if((typeof data67 == "number") && (isFinite(data67))){
+if(data67 < 10 || isNaN(data67)){
 validate0.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 10},message:"must be >= 10"}];
 return false;
 }
@@ -2231,84 +2397,84 @@ validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs169 === errors;
+var valid0 = _errs181 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.shutdown !== undefined){
-let data66 = data.shutdown;
-const _errs174 = errors;
-if(errors === _errs174){
-if(data66 && typeof data66 == "object" && !Array.isArray(data66)){
+let data68 = data.shutdown;
+const _errs186 = errors;
+if(errors === _errs186){
+if(data68 && typeof data68 == "object" && !Array.isArray(data68)){
 let missing9;
-if(((data66.bots_ms === undefined) && (missing9 = "bots_ms")) || ((data66.streams_ms === undefined) && (missing9 = "streams_ms"))){
+if(((data68.bots_ms === undefined) && (missing9 = "bots_ms")) || ((data68.streams_ms === undefined) && (missing9 = "streams_ms"))){
 validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
 return false;
 }
 else {
-const _errs176 = errors;
-for(const key11 in data66){
+const _errs188 = errors;
+for(const key11 in data68){
 if(!((key11 === "bots_ms") || (key11 === "streams_ms"))){
 validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key11},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs176 === errors){
-if(data66.bots_ms !== undefined){
-let data67 = data66.bots_ms;
-const _errs177 = errors;
-if(!(((typeof data67 == "number") && (!(data67 % 1) && !isNaN(data67))) && (isFinite(data67)))){
+if(_errs188 === errors){
+if(data68.bots_ms !== undefined){
+let data69 = data68.bots_ms;
+const _errs189 = errors;
+if(!(((typeof data69 == "number") && (!(data69 % 1) && !isNaN(data69))) && (isFinite(data69)))){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs177){
-if((typeof data67 == "number") && (isFinite(data67))){
-if(data67 > 7500 || isNaN(data67)){
+if(errors === _errs189){
+if((typeof data69 == "number") && (isFinite(data69))){
+if(data69 > 7500 || isNaN(data69)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
 return false;
 }
 else {
-if(data67 < 0 || isNaN(data67)){
+if(data69 < 0 || isNaN(data69)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid28 = _errs177 === errors;
+var valid30 = _errs189 === errors;
 }
 else {
-var valid28 = true;
+var valid30 = true;
 }
-if(valid28){
-if(data66.streams_ms !== undefined){
-let data68 = data66.streams_ms;
-const _errs179 = errors;
-if(!(((typeof data68 == "number") && (!(data68 % 1) && !isNaN(data68))) && (isFinite(data68)))){
+if(valid30){
+if(data68.streams_ms !== undefined){
+let data70 = data68.streams_ms;
+const _errs191 = errors;
+if(!(((typeof data70 == "number") && (!(data70 % 1) && !isNaN(data70))) && (isFinite(data70)))){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs179){
-if((typeof data68 == "number") && (isFinite(data68))){
-if(data68 > 7500 || isNaN(data68)){
+if(errors === _errs191){
+if((typeof data70 == "number") && (isFinite(data70))){
+if(data70 > 7500 || isNaN(data70)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
 return false;
 }
 else {
-if(data68 < 0 || isNaN(data68)){
+if(data70 < 0 || isNaN(data70)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid28 = _errs179 === errors;
+var valid30 = _errs191 === errors;
 }
 else {
-var valid28 = true;
+var valid30 = true;
 }
 }
 }
@@ -2319,39 +2485,39 @@ validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs174 === errors;
+var valid0 = _errs186 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.log !== undefined){
-let data69 = data.log;
-const _errs181 = errors;
-if(errors === _errs181){
-if(data69 && typeof data69 == "object" && !Array.isArray(data69)){
+let data71 = data.log;
+const _errs193 = errors;
+if(errors === _errs193){
+if(data71 && typeof data71 == "object" && !Array.isArray(data71)){
 let missing10;
-if((data69.access === undefined) && (missing10 = "access")){
+if((data71.access === undefined) && (missing10 = "access")){
 validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
 return false;
 }
 else {
-const _errs183 = errors;
-for(const key12 in data69){
+const _errs195 = errors;
+for(const key12 in data71){
 if(!(key12 === "access")){
 validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key12},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs183 === errors){
-if(data69.access !== undefined){
-let data70 = data69.access;
-if(typeof data70 !== "string"){
+if(_errs195 === errors){
+if(data71.access !== undefined){
+let data72 = data71.access;
+if(typeof data72 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/log/access",schemaPath:"#/properties/log/properties/access/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!(((data70 === "off") || (data70 === "errors")) || (data70 === "all"))){
+if(!(((data72 === "off") || (data72 === "errors")) || (data72 === "all"))){
 validate0.errors = [{instancePath:instancePath+"/log/access",schemaPath:"#/properties/log/properties/access/enum",keyword:"enum",params:{allowedValues: schema0.properties.log.properties.access.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
@@ -2364,70 +2530,70 @@ validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/l
 return false;
 }
 }
-var valid0 = _errs181 === errors;
+var valid0 = _errs193 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.pressure !== undefined){
-let data71 = data.pressure;
-const _errs186 = errors;
-if(errors === _errs186){
-if(data71 && typeof data71 == "object" && !Array.isArray(data71)){
+let data73 = data.pressure;
+const _errs198 = errors;
+if(errors === _errs198){
+if(data73 && typeof data73 == "object" && !Array.isArray(data73)){
 let missing11;
-if(((((data71.max_bots === undefined) && (missing11 = "max_bots")) || ((data71.max_cpu === undefined) && (missing11 = "max_cpu"))) || ((data71.max_memory_mb === undefined) && (missing11 = "max_memory_mb"))) || ((data71.max_queue === undefined) && (missing11 = "max_queue"))){
+if(((((data73.max_bots === undefined) && (missing11 = "max_bots")) || ((data73.max_cpu === undefined) && (missing11 = "max_cpu"))) || ((data73.max_memory_mb === undefined) && (missing11 = "max_memory_mb"))) || ((data73.max_queue === undefined) && (missing11 = "max_queue"))){
 validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
 return false;
 }
 else {
-const _errs188 = errors;
-for(const key13 in data71){
+const _errs200 = errors;
+for(const key13 in data73){
 if(!((((key13 === "max_bots") || (key13 === "max_cpu")) || (key13 === "max_memory_mb")) || (key13 === "max_queue"))){
 validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs188 === errors){
-if(data71.max_bots !== undefined){
-let data72 = data71.max_bots;
-const _errs189 = errors;
-if(!(((typeof data72 == "number") && (!(data72 % 1) && !isNaN(data72))) && (isFinite(data72)))){
+if(_errs200 === errors){
+if(data73.max_bots !== undefined){
+let data74 = data73.max_bots;
+const _errs201 = errors;
+if(!(((typeof data74 == "number") && (!(data74 % 1) && !isNaN(data74))) && (isFinite(data74)))){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs189){
-if((typeof data72 == "number") && (isFinite(data72))){
-if(data72 > 1000000 || isNaN(data72)){
+if(errors === _errs201){
+if((typeof data74 == "number") && (isFinite(data74))){
+if(data74 > 1000000 || isNaN(data74)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
 }
 else {
-if(data72 < 1 || isNaN(data72)){
+if(data74 < 1 || isNaN(data74)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid30 = _errs189 === errors;
+var valid32 = _errs201 === errors;
 }
 else {
-var valid30 = true;
+var valid32 = true;
 }
-if(valid30){
-if(data71.max_cpu !== undefined){
-let data73 = data71.max_cpu;
-const _errs191 = errors;
-if(errors === _errs191){
-if((typeof data73 == "number") && (isFinite(data73))){
-if(data73 > 1 || isNaN(data73)){
+if(valid32){
+if(data73.max_cpu !== undefined){
+let data75 = data73.max_cpu;
+const _errs203 = errors;
+if(errors === _errs203){
+if((typeof data75 == "number") && (isFinite(data75))){
+if(data75 > 1 || isNaN(data75)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#/properties/pressure/properties/max_cpu/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
 return false;
 }
 else {
-if(data73 < 0.01 || isNaN(data73)){
+if(data75 < 0.01 || isNaN(data75)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#/properties/pressure/properties/max_cpu/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2438,99 +2604,99 @@ validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#
 return false;
 }
 }
-var valid30 = _errs191 === errors;
+var valid32 = _errs203 === errors;
 }
 else {
-var valid30 = true;
+var valid32 = true;
 }
-if(valid30){
-if(data71.max_memory_mb !== undefined){
-let data74 = data71.max_memory_mb;
-const _errs193 = errors;
-const _errs194 = errors;
-let valid31 = false;
-const _errs195 = errors;
-if(!(((typeof data74 == "number") && (!(data74 % 1) && !isNaN(data74))) && (isFinite(data74)))){
-const err37 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(valid32){
+if(data73.max_memory_mb !== undefined){
+let data76 = data73.max_memory_mb;
+const _errs205 = errors;
+const _errs206 = errors;
+let valid33 = false;
+const _errs207 = errors;
+if(!(((typeof data76 == "number") && (!(data76 % 1) && !isNaN(data76))) && (isFinite(data76)))){
+const err46 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
-vErrors = [err37];
+vErrors = [err46];
 }
 else {
-vErrors.push(err37);
+vErrors.push(err46);
 }
 errors++;
 }
-if(errors === _errs195){
-if((typeof data74 == "number") && (isFinite(data74))){
-if(data74 < 1 || isNaN(data74)){
-const err38 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(errors === _errs207){
+if((typeof data76 == "number") && (isFinite(data76))){
+if(data76 < 1 || isNaN(data76)){
+const err47 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
-vErrors = [err38];
+vErrors = [err47];
 }
 else {
-vErrors.push(err38);
+vErrors.push(err47);
 }
 errors++;
 }
 }
 }
-var _valid8 = _errs195 === errors;
-valid31 = valid31 || _valid8;
-if(!valid31){
-const _errs197 = errors;
-if(data74 !== null){
-const err39 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid10 = _errs207 === errors;
+valid33 = valid33 || _valid10;
+if(!valid33){
+const _errs209 = errors;
+if(data76 !== null){
+const err48 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err39];
+vErrors = [err48];
 }
 else {
-vErrors.push(err39);
+vErrors.push(err48);
 }
 errors++;
 }
-var _valid8 = _errs197 === errors;
-valid31 = valid31 || _valid8;
+var _valid10 = _errs209 === errors;
+valid33 = valid33 || _valid10;
 }
-if(!valid31){
-const err40 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid33){
+const err49 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err40];
+vErrors = [err49];
 }
 else {
-vErrors.push(err40);
+vErrors.push(err49);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs194;
+errors = _errs206;
 if(vErrors !== null){
-if(_errs194){
-vErrors.length = _errs194;
+if(_errs206){
+vErrors.length = _errs206;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid30 = _errs193 === errors;
+var valid32 = _errs205 === errors;
 }
 else {
-var valid30 = true;
+var valid32 = true;
 }
-if(valid30){
-if(data71.max_queue !== undefined){
-let data75 = data71.max_queue;
-const _errs199 = errors;
-if(errors === _errs199){
-if((typeof data75 == "number") && (isFinite(data75))){
-if(data75 > 1 || isNaN(data75)){
+if(valid32){
+if(data73.max_queue !== undefined){
+let data77 = data73.max_queue;
+const _errs211 = errors;
+if(errors === _errs211){
+if((typeof data77 == "number") && (isFinite(data77))){
+if(data77 > 1 || isNaN(data77)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:"#/properties/pressure/properties/max_queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
 return false;
 }
 else {
-if(data75 < 0.01 || isNaN(data75)){
+if(data77 < 0.01 || isNaN(data77)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:"#/properties/pressure/properties/max_queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2541,10 +2707,10 @@ validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:
 return false;
 }
 }
-var valid30 = _errs199 === errors;
+var valid32 = _errs211 === errors;
 }
 else {
-var valid30 = true;
+var valid32 = true;
 }
 }
 }
@@ -2557,82 +2723,82 @@ validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs186 === errors;
+var valid0 = _errs198 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.journal !== undefined){
-let data76 = data.journal;
-const _errs201 = errors;
-if(errors === _errs201){
-if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
+let data78 = data.journal;
+const _errs213 = errors;
+if(errors === _errs213){
+if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
 let missing12;
-if((((((data76.enabled === undefined) && (missing12 = "enabled")) || ((data76.max_bytes === undefined) && (missing12 = "max_bytes"))) || ((data76.max_age_hours === undefined) && (missing12 = "max_age_hours"))) || ((data76.flush_ms === undefined) && (missing12 = "flush_ms"))) || ((data76.fsync === undefined) && (missing12 = "fsync"))){
+if((((((data78.enabled === undefined) && (missing12 = "enabled")) || ((data78.max_bytes === undefined) && (missing12 = "max_bytes"))) || ((data78.max_age_hours === undefined) && (missing12 = "max_age_hours"))) || ((data78.flush_ms === undefined) && (missing12 = "flush_ms"))) || ((data78.fsync === undefined) && (missing12 = "fsync"))){
 validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"}];
 return false;
 }
 else {
-const _errs203 = errors;
-for(const key14 in data76){
+const _errs215 = errors;
+for(const key14 in data78){
 if(!(((((key14 === "enabled") || (key14 === "max_bytes")) || (key14 === "max_age_hours")) || (key14 === "flush_ms")) || (key14 === "fsync"))){
 validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key14},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs203 === errors){
-if(data76.enabled !== undefined){
-const _errs204 = errors;
-if(typeof data76.enabled !== "boolean"){
+if(_errs215 === errors){
+if(data78.enabled !== undefined){
+const _errs216 = errors;
+if(typeof data78.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/journal/enabled",schemaPath:"#/properties/journal/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid32 = _errs204 === errors;
+var valid34 = _errs216 === errors;
 }
 else {
-var valid32 = true;
+var valid34 = true;
 }
-if(valid32){
-if(data76.max_bytes !== undefined){
-let data78 = data76.max_bytes;
-const _errs206 = errors;
-if(!(((typeof data78 == "number") && (!(data78 % 1) && !isNaN(data78))) && (isFinite(data78)))){
+if(valid34){
+if(data78.max_bytes !== undefined){
+let data80 = data78.max_bytes;
+const _errs218 = errors;
+if(!(((typeof data80 == "number") && (!(data80 % 1) && !isNaN(data80))) && (isFinite(data80)))){
 validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs206){
-if((typeof data78 == "number") && (isFinite(data78))){
-if(data78 > 1099511627776 || isNaN(data78)){
+if(errors === _errs218){
+if((typeof data80 == "number") && (isFinite(data80))){
+if(data80 > 1099511627776 || isNaN(data80)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"}];
 return false;
 }
 else {
-if(data78 < 1048576 || isNaN(data78)){
+if(data80 < 1048576 || isNaN(data80)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1048576},message:"must be >= 1048576"}];
 return false;
 }
 }
 }
 }
-var valid32 = _errs206 === errors;
+var valid34 = _errs218 === errors;
 }
 else {
-var valid32 = true;
+var valid34 = true;
 }
-if(valid32){
-if(data76.max_age_hours !== undefined){
-let data79 = data76.max_age_hours;
-const _errs208 = errors;
-if(errors === _errs208){
-if((typeof data79 == "number") && (isFinite(data79))){
-if(data79 > 87600 || isNaN(data79)){
+if(valid34){
+if(data78.max_age_hours !== undefined){
+let data81 = data78.max_age_hours;
+const _errs220 = errors;
+if(errors === _errs220){
+if((typeof data81 == "number") && (isFinite(data81))){
+if(data81 > 87600 || isNaN(data81)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPath:"#/properties/journal/properties/max_age_hours/maximum",keyword:"maximum",params:{comparison: "<=", limit: 87600},message:"must be <= 87600"}];
 return false;
 }
 else {
-if(data79 < 0.01 || isNaN(data79)){
+if(data81 < 0.01 || isNaN(data81)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPath:"#/properties/journal/properties/max_age_hours/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2643,144 +2809,144 @@ validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPa
 return false;
 }
 }
-var valid32 = _errs208 === errors;
+var valid34 = _errs220 === errors;
 }
 else {
-var valid32 = true;
+var valid34 = true;
 }
-if(valid32){
-if(data76.flush_ms !== undefined){
-let data80 = data76.flush_ms;
-const _errs210 = errors;
-if(!(((typeof data80 == "number") && (!(data80 % 1) && !isNaN(data80))) && (isFinite(data80)))){
+if(valid34){
+if(data78.flush_ms !== undefined){
+let data82 = data78.flush_ms;
+const _errs222 = errors;
+if(!(((typeof data82 == "number") && (!(data82 % 1) && !isNaN(data82))) && (isFinite(data82)))){
 validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs210){
-if((typeof data80 == "number") && (isFinite(data80))){
-if(data80 > 10000 || isNaN(data80)){
+if(errors === _errs222){
+if((typeof data82 == "number") && (isFinite(data82))){
+if(data82 > 10000 || isNaN(data82)){
 validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
 return false;
 }
 else {
-if(data80 < 5 || isNaN(data80)){
+if(data82 < 5 || isNaN(data82)){
 validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 5},message:"must be >= 5"}];
 return false;
 }
 }
 }
 }
-var valid32 = _errs210 === errors;
+var valid34 = _errs222 === errors;
 }
 else {
-var valid32 = true;
+var valid34 = true;
 }
-if(valid32){
-if(data76.fsync !== undefined){
-let data81 = data76.fsync;
-const _errs212 = errors;
-const _errs213 = errors;
-let valid33 = false;
-const _errs214 = errors;
-if(typeof data81 !== "string"){
-const err41 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(valid34){
+if(data78.fsync !== undefined){
+let data83 = data78.fsync;
+const _errs224 = errors;
+const _errs225 = errors;
+let valid35 = false;
+const _errs226 = errors;
+if(typeof data83 !== "string"){
+const err50 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err41];
+vErrors = [err50];
 }
 else {
-vErrors.push(err41);
+vErrors.push(err50);
 }
 errors++;
 }
-if("always" !== data81){
-const err42 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
+if("always" !== data83){
+const err51 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err42];
+vErrors = [err51];
 }
 else {
-vErrors.push(err42);
+vErrors.push(err51);
 }
 errors++;
 }
-var _valid9 = _errs214 === errors;
-valid33 = valid33 || _valid9;
-if(!valid33){
-const _errs216 = errors;
-if(typeof data81 !== "string"){
-const err43 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid11 = _errs226 === errors;
+valid35 = valid35 || _valid11;
+if(!valid35){
+const _errs228 = errors;
+if(typeof data83 !== "string"){
+const err52 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err43];
+vErrors = [err52];
 }
 else {
-vErrors.push(err43);
+vErrors.push(err52);
 }
 errors++;
 }
-if("background" !== data81){
-const err44 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/const",keyword:"const",params:{allowedValue: "background"},message:"must be equal to constant"};
+if("background" !== data83){
+const err53 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/const",keyword:"const",params:{allowedValue: "background"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err44];
+vErrors = [err53];
 }
 else {
-vErrors.push(err44);
+vErrors.push(err53);
 }
 errors++;
 }
-var _valid9 = _errs216 === errors;
-valid33 = valid33 || _valid9;
-if(!valid33){
-const _errs218 = errors;
-if(typeof data81 !== "string"){
-const err45 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid11 = _errs228 === errors;
+valid35 = valid35 || _valid11;
+if(!valid35){
+const _errs230 = errors;
+if(typeof data83 !== "string"){
+const err54 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err45];
+vErrors = [err54];
 }
 else {
-vErrors.push(err45);
+vErrors.push(err54);
 }
 errors++;
 }
-if("never" !== data81){
-const err46 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if("never" !== data83){
+const err55 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err46];
+vErrors = [err55];
 }
 else {
-vErrors.push(err46);
+vErrors.push(err55);
 }
 errors++;
 }
-var _valid9 = _errs218 === errors;
-valid33 = valid33 || _valid9;
+var _valid11 = _errs230 === errors;
+valid35 = valid35 || _valid11;
 }
 }
-if(!valid33){
-const err47 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid35){
+const err56 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err47];
+vErrors = [err56];
 }
 else {
-vErrors.push(err47);
+vErrors.push(err56);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs213;
+errors = _errs225;
 if(vErrors !== null){
-if(_errs213){
-vErrors.length = _errs213;
+if(_errs225){
+vErrors.length = _errs225;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid32 = _errs212 === errors;
+var valid34 = _errs224 === errors;
 }
 else {
-var valid32 = true;
+var valid34 = true;
 }
 }
 }
@@ -2794,69 +2960,69 @@ validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs201 === errors;
+var valid0 = _errs213 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.demo !== undefined){
-let data82 = data.demo;
-const _errs220 = errors;
-if(errors === _errs220){
-if(data82 && typeof data82 == "object" && !Array.isArray(data82)){
+let data84 = data.demo;
+const _errs232 = errors;
+if(errors === _errs232){
+if(data84 && typeof data84 == "object" && !Array.isArray(data84)){
 let missing13;
-if(((data82.enabled === undefined) && (missing13 = "enabled")) || ((data82.bots === undefined) && (missing13 = "bots"))){
+if(((data84.enabled === undefined) && (missing13 = "enabled")) || ((data84.bots === undefined) && (missing13 = "bots"))){
 validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"}];
 return false;
 }
 else {
-const _errs222 = errors;
-for(const key15 in data82){
+const _errs234 = errors;
+for(const key15 in data84){
 if(!((key15 === "enabled") || (key15 === "bots"))){
 validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key15},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs222 === errors){
-if(data82.enabled !== undefined){
-const _errs223 = errors;
-if(typeof data82.enabled !== "boolean"){
+if(_errs234 === errors){
+if(data84.enabled !== undefined){
+const _errs235 = errors;
+if(typeof data84.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/demo/enabled",schemaPath:"#/properties/demo/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid34 = _errs223 === errors;
+var valid36 = _errs235 === errors;
 }
 else {
-var valid34 = true;
+var valid36 = true;
 }
-if(valid34){
-if(data82.bots !== undefined){
-let data84 = data82.bots;
-const _errs225 = errors;
-if(!(((typeof data84 == "number") && (!(data84 % 1) && !isNaN(data84))) && (isFinite(data84)))){
+if(valid36){
+if(data84.bots !== undefined){
+let data86 = data84.bots;
+const _errs237 = errors;
+if(!(((typeof data86 == "number") && (!(data86 % 1) && !isNaN(data86))) && (isFinite(data86)))){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs225){
-if((typeof data84 == "number") && (isFinite(data84))){
-if(data84 > 10000 || isNaN(data84)){
+if(errors === _errs237){
+if((typeof data86 == "number") && (isFinite(data86))){
+if(data86 > 10000 || isNaN(data86)){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
 return false;
 }
 else {
-if(data84 < 0 || isNaN(data84)){
+if(data86 < 0 || isNaN(data86)){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid34 = _errs225 === errors;
+var valid36 = _errs237 === errors;
 }
 else {
-var valid34 = true;
+var valid36 = true;
 }
 }
 }
@@ -2867,34 +3033,34 @@ validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs220 === errors;
+var valid0 = _errs232 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.drills !== undefined){
-let data85 = data.drills;
-const _errs227 = errors;
-if(errors === _errs227){
-if(data85 && typeof data85 == "object" && !Array.isArray(data85)){
+let data87 = data.drills;
+const _errs239 = errors;
+if(errors === _errs239){
+if(data87 && typeof data87 == "object" && !Array.isArray(data87)){
 let missing14;
-if((data85.enabled === undefined) && (missing14 = "enabled")){
+if((data87.enabled === undefined) && (missing14 = "enabled")){
 validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"}];
 return false;
 }
 else {
-const _errs229 = errors;
-for(const key16 in data85){
+const _errs241 = errors;
+for(const key16 in data87){
 if(!(key16 === "enabled")){
 validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs229 === errors){
-if(data85.enabled !== undefined){
-if(typeof data85.enabled !== "boolean"){
+if(_errs241 === errors){
+if(data87.enabled !== undefined){
+if(typeof data87.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/drills/enabled",schemaPath:"#/properties/drills/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
@@ -2907,25 +3073,25 @@ validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs227 === errors;
+var valid0 = _errs239 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.kinds !== undefined){
-let data87 = data.kinds;
-const _errs232 = errors;
-if(errors === _errs232){
-if(Array.isArray(data87)){
-var valid36 = true;
-const len5 = data87.length;
+let data89 = data.kinds;
+const _errs244 = errors;
+if(errors === _errs244){
+if(Array.isArray(data89)){
+var valid38 = true;
+const len5 = data89.length;
 for(let i9=0; i9<len5; i9++){
-let data88 = data87[i9];
-const _errs234 = errors;
-if(errors === _errs234){
-if(typeof data88 === "string"){
-if(func2(data88) < 1){
+let data90 = data89[i9];
+const _errs246 = errors;
+if(errors === _errs246){
+if(typeof data90 === "string"){
+if(func2(data90) < 1){
 validate0.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/properties/kinds/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
 return false;
 }
@@ -2935,8 +3101,8 @@ validate0.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/prop
 return false;
 }
 }
-var valid36 = _errs234 === errors;
-if(!valid36){
+var valid38 = _errs246 === errors;
+if(!valid38){
 break;
 }
 }
@@ -2946,73 +3112,73 @@ validate0.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs232 === errors;
+var valid0 = _errs244 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.programs !== undefined){
-let data89 = data.programs;
-const _errs236 = errors;
-if(errors === _errs236){
-if(data89 && typeof data89 == "object" && !Array.isArray(data89)){
-const _errs238 = errors;
-for(const key17 in data89){
+let data91 = data.programs;
+const _errs248 = errors;
+if(errors === _errs248){
+if(data91 && typeof data91 == "object" && !Array.isArray(data91)){
+const _errs250 = errors;
+for(const key17 in data91){
 if(!(pattern5.test(key17))){
 validate0.errors = [{instancePath:instancePath+"/programs",schemaPath:"#/properties/programs/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key17},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs238 === errors){
-var valid37 = true;
-for(const key18 in data89){
+if(_errs250 === errors){
+var valid39 = true;
+for(const key18 in data91){
 if(pattern5.test(key18)){
-let data90 = data89[key18];
-const _errs239 = errors;
-if(errors === _errs239){
-if(data90 && typeof data90 == "object" && !Array.isArray(data90)){
+let data92 = data91[key18];
+const _errs251 = errors;
+if(errors === _errs251){
+if(data92 && typeof data92 == "object" && !Array.isArray(data92)){
 let missing15;
-if(((data90.command === undefined) && (missing15 = "command")) || ((data90.protocol === undefined) && (missing15 = "protocol"))){
+if(((data92.command === undefined) && (missing15 = "command")) || ((data92.protocol === undefined) && (missing15 = "protocol"))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
 return false;
 }
 else {
-const _errs241 = errors;
-for(const key19 in data90){
+const _errs253 = errors;
+for(const key19 in data92){
 if(!((((((((key19 === "command") || (key19 === "protocol")) || (key19 === "description")) || (key19 === "cwd")) || (key19 === "env")) || (key19 === "config")) || (key19 === "commands")) || (key19 === "start_timeout_ms"))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key19},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs241 === errors){
-if(data90.command !== undefined){
-let data91 = data90.command;
-const _errs242 = errors;
-if(errors === _errs242){
-if(Array.isArray(data91)){
-if(data91.length > 256){
+if(_errs253 === errors){
+if(data92.command !== undefined){
+let data93 = data92.command;
+const _errs254 = errors;
+if(errors === _errs254){
+if(Array.isArray(data93)){
+if(data93.length > 256){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/command",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/maxItems",keyword:"maxItems",params:{limit: 256},message:"must NOT have more than 256 items"}];
 return false;
 }
 else {
-if(data91.length < 1){
+if(data93.length < 1){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/command",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
 return false;
 }
 else {
-var valid39 = true;
-const len6 = data91.length;
+var valid41 = true;
+const len6 = data93.length;
 for(let i10=0; i10<len6; i10++){
-const _errs244 = errors;
-if(typeof data91[i10] !== "string"){
+const _errs256 = errors;
+if(typeof data93[i10] !== "string"){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/command/" + i10,schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid39 = _errs244 === errors;
-if(!valid39){
+var valid41 = _errs256 === errors;
+if(!valid41){
 break;
 }
 }
@@ -3024,35 +3190,35 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid38 = _errs242 === errors;
+var valid40 = _errs254 === errors;
 }
 else {
-var valid38 = true;
+var valid40 = true;
 }
-if(valid38){
-if(data90.protocol !== undefined){
-let data93 = data90.protocol;
-const _errs246 = errors;
-if(typeof data93 !== "string"){
+if(valid40){
+if(data92.protocol !== undefined){
+let data95 = data92.protocol;
+const _errs258 = errors;
+if(typeof data95 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/protocol",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/protocol/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!(((data93 === "raw") || (data93 === "jsonl")) || (data93 === "mcp"))){
+if(!(((data95 === "raw") || (data95 === "jsonl")) || (data95 === "mcp"))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/protocol",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/protocol/enum",keyword:"enum",params:{allowedValues: schema0.properties.programs.patternProperties["^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"].properties.protocol.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid38 = _errs246 === errors;
+var valid40 = _errs258 === errors;
 }
 else {
-var valid38 = true;
+var valid40 = true;
 }
-if(valid38){
-if(data90.description !== undefined){
-let data94 = data90.description;
-const _errs248 = errors;
-if(errors === _errs248){
-if(typeof data94 === "string"){
-if(func2(data94) > 1000){
+if(valid40){
+if(data92.description !== undefined){
+let data96 = data92.description;
+const _errs260 = errors;
+if(errors === _errs260){
+if(typeof data96 === "string"){
+if(func2(data96) > 1000){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/description",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/description/maxLength",keyword:"maxLength",params:{limit: 1000},message:"must NOT have more than 1000 characters"}];
 return false;
 }
@@ -3062,18 +3228,18 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid38 = _errs248 === errors;
+var valid40 = _errs260 === errors;
 }
 else {
-var valid38 = true;
+var valid40 = true;
 }
-if(valid38){
-if(data90.cwd !== undefined){
-let data95 = data90.cwd;
-const _errs250 = errors;
-if(errors === _errs250){
-if(typeof data95 === "string"){
-if(func2(data95) < 1){
+if(valid40){
+if(data92.cwd !== undefined){
+let data97 = data92.cwd;
+const _errs262 = errors;
+if(errors === _errs262){
+if(typeof data97 === "string"){
+if(func2(data97) < 1){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/cwd",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
 return false;
 }
@@ -3083,100 +3249,100 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid38 = _errs250 === errors;
+var valid40 = _errs262 === errors;
 }
 else {
-var valid38 = true;
+var valid40 = true;
 }
-if(valid38){
-if(data90.env !== undefined){
-let data96 = data90.env;
-const _errs252 = errors;
-if(errors === _errs252){
-if(data96 && typeof data96 == "object" && !Array.isArray(data96)){
-const _errs254 = errors;
-for(const key20 in data96){
+if(valid40){
+if(data92.env !== undefined){
+let data98 = data92.env;
+const _errs264 = errors;
+if(errors === _errs264){
+if(data98 && typeof data98 == "object" && !Array.isArray(data98)){
+const _errs266 = errors;
+for(const key20 in data98){
 if(!(pattern7.test(key20))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key20},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs254 === errors){
-var valid40 = true;
-for(const key21 in data96){
+if(_errs266 === errors){
+var valid42 = true;
+for(const key21 in data98){
 if(pattern7.test(key21)){
-let data97 = data96[key21];
-const _errs255 = errors;
-const _errs256 = errors;
-let valid41 = false;
-const _errs257 = errors;
-if(typeof data97 !== "string"){
-const err48 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data99 = data98[key21];
+const _errs267 = errors;
+const _errs268 = errors;
+let valid43 = false;
+const _errs269 = errors;
+if(typeof data99 !== "string"){
+const err57 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err48];
+vErrors = [err57];
 }
 else {
-vErrors.push(err48);
+vErrors.push(err57);
 }
 errors++;
 }
-var _valid10 = _errs257 === errors;
-valid41 = valid41 || _valid10;
-if(!valid41){
-const _errs259 = errors;
-if(errors === _errs259){
-if(data97 && typeof data97 == "object" && !Array.isArray(data97)){
+var _valid12 = _errs269 === errors;
+valid43 = valid43 || _valid12;
+if(!valid43){
+const _errs271 = errors;
+if(errors === _errs271){
+if(data99 && typeof data99 == "object" && !Array.isArray(data99)){
 let missing16;
-if((data97.config === undefined) && (missing16 = "config")){
-const err49 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"};
+if((data99.config === undefined) && (missing16 = "config")){
+const err58 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"};
 if(vErrors === null){
-vErrors = [err49];
+vErrors = [err58];
 }
 else {
-vErrors.push(err49);
+vErrors.push(err58);
 }
 errors++;
 }
 else {
-const _errs261 = errors;
-for(const key22 in data97){
+const _errs273 = errors;
+for(const key22 in data99){
 if(!(key22 === "config")){
-const err50 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key22},message:"must NOT have additional properties"};
+const err59 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key22},message:"must NOT have additional properties"};
 if(vErrors === null){
-vErrors = [err50];
+vErrors = [err59];
 }
 else {
-vErrors.push(err50);
+vErrors.push(err59);
 }
 errors++;
 break;
 }
 }
-if(_errs261 === errors){
-if(data97.config !== undefined){
-let data98 = data97.config;
-const _errs262 = errors;
-if(errors === _errs262){
-if(typeof data98 === "string"){
-if(func2(data98) < 1){
-const err51 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/properties/config/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(_errs273 === errors){
+if(data99.config !== undefined){
+let data100 = data99.config;
+const _errs274 = errors;
+if(errors === _errs274){
+if(typeof data100 === "string"){
+if(func2(data100) < 1){
+const err60 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/properties/config/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
-vErrors = [err51];
+vErrors = [err60];
 }
 else {
-vErrors.push(err51);
+vErrors.push(err60);
 }
 errors++;
 }
 }
 else {
-const err52 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/properties/config/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err61 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/properties/config/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err52];
+vErrors = [err61];
 }
 else {
-vErrors.push(err52);
+vErrors.push(err61);
 }
 errors++;
 }
@@ -3186,44 +3352,44 @@ errors++;
 }
 }
 else {
-const err53 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err62 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err53];
+vErrors = [err62];
 }
 else {
-vErrors.push(err53);
+vErrors.push(err62);
 }
 errors++;
 }
 }
-var _valid10 = _errs259 === errors;
-valid41 = valid41 || _valid10;
+var _valid12 = _errs271 === errors;
+valid43 = valid43 || _valid12;
 }
-if(!valid41){
-const err54 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid43){
+const err63 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err54];
+vErrors = [err63];
 }
 else {
-vErrors.push(err54);
+vErrors.push(err63);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs256;
+errors = _errs268;
 if(vErrors !== null){
-if(_errs256){
-vErrors.length = _errs256;
+if(_errs268){
+vErrors.length = _errs268;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid40 = _errs255 === errors;
-if(!valid40){
+var valid42 = _errs267 === errors;
+if(!valid42){
 break;
 }
 }
@@ -3235,78 +3401,78 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid38 = _errs252 === errors;
+var valid40 = _errs264 === errors;
 }
 else {
-var valid38 = true;
+var valid40 = true;
 }
-if(valid38){
-if(data90.config !== undefined){
-let data99 = data90.config;
-const _errs264 = errors;
-if(!(data99 && typeof data99 == "object" && !Array.isArray(data99))){
+if(valid40){
+if(data92.config !== undefined){
+let data101 = data92.config;
+const _errs276 = errors;
+if(!(data101 && typeof data101 == "object" && !Array.isArray(data101))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
-var valid38 = _errs264 === errors;
+var valid40 = _errs276 === errors;
 }
 else {
-var valid38 = true;
+var valid40 = true;
 }
-if(valid38){
-if(data90.commands !== undefined){
-let data100 = data90.commands;
-const _errs266 = errors;
-if(errors === _errs266){
-if(data100 && typeof data100 == "object" && !Array.isArray(data100)){
-const _errs268 = errors;
-for(const key23 in data100){
+if(valid40){
+if(data92.commands !== undefined){
+let data102 = data92.commands;
+const _errs278 = errors;
+if(errors === _errs278){
+if(data102 && typeof data102 == "object" && !Array.isArray(data102)){
+const _errs280 = errors;
+for(const key23 in data102){
 if(!(pattern5.test(key23))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key23},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs268 === errors){
-var valid43 = true;
-for(const key24 in data100){
+if(_errs280 === errors){
+var valid45 = true;
+for(const key24 in data102){
 if(pattern5.test(key24)){
-let data101 = data100[key24];
-const _errs269 = errors;
-if(errors === _errs269){
-if(data101 && typeof data101 == "object" && !Array.isArray(data101)){
-const _errs271 = errors;
-for(const key25 in data101){
+let data103 = data102[key24];
+const _errs281 = errors;
+if(errors === _errs281){
+if(data103 && typeof data103 == "object" && !Array.isArray(data103)){
+const _errs283 = errors;
+for(const key25 in data103){
 if(!((key25 === "description") || (key25 === "args"))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key24.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key25},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs271 === errors){
-if(data101.description !== undefined){
-const _errs272 = errors;
-if(typeof data101.description !== "string"){
+if(_errs283 === errors){
+if(data103.description !== undefined){
+const _errs284 = errors;
+if(typeof data103.description !== "string"){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key24.replace(/~/g, "~0").replace(/\//g, "~1")+"/description",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid44 = _errs272 === errors;
+var valid46 = _errs284 === errors;
 }
 else {
-var valid44 = true;
+var valid46 = true;
 }
-if(valid44){
-if(data101.args !== undefined){
-let data103 = data101.args;
-const _errs274 = errors;
-if(!(data103 && typeof data103 == "object" && !Array.isArray(data103))){
+if(valid46){
+if(data103.args !== undefined){
+let data105 = data103.args;
+const _errs286 = errors;
+if(!(data105 && typeof data105 == "object" && !Array.isArray(data105))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key24.replace(/~/g, "~0").replace(/\//g, "~1")+"/args",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/args/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
-var valid44 = _errs274 === errors;
+var valid46 = _errs286 === errors;
 }
 else {
-var valid44 = true;
+var valid46 = true;
 }
 }
 }
@@ -3316,8 +3482,8 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid43 = _errs269 === errors;
-if(!valid43){
+var valid45 = _errs281 === errors;
+if(!valid45){
 break;
 }
 }
@@ -3329,37 +3495,37 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid38 = _errs266 === errors;
+var valid40 = _errs278 === errors;
 }
 else {
-var valid38 = true;
+var valid40 = true;
 }
-if(valid38){
-if(data90.start_timeout_ms !== undefined){
-let data104 = data90.start_timeout_ms;
-const _errs276 = errors;
-if(!(((typeof data104 == "number") && (!(data104 % 1) && !isNaN(data104))) && (isFinite(data104)))){
+if(valid40){
+if(data92.start_timeout_ms !== undefined){
+let data106 = data92.start_timeout_ms;
+const _errs288 = errors;
+if(!(((typeof data106 == "number") && (!(data106 % 1) && !isNaN(data106))) && (isFinite(data106)))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/start_timeout_ms",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/start_timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs276){
-if((typeof data104 == "number") && (isFinite(data104))){
-if(data104 > 600000 || isNaN(data104)){
+if(errors === _errs288){
+if((typeof data106 == "number") && (isFinite(data106))){
+if(data106 > 600000 || isNaN(data106)){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/start_timeout_ms",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/start_timeout_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"}];
 return false;
 }
 else {
-if(data104 < 100 || isNaN(data104)){
+if(data106 < 100 || isNaN(data106)){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/start_timeout_ms",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/start_timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
 return false;
 }
 }
 }
 }
-var valid38 = _errs276 === errors;
+var valid40 = _errs288 === errors;
 }
 else {
-var valid38 = true;
+var valid40 = true;
 }
 }
 }
@@ -3376,8 +3542,8 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid37 = _errs239 === errors;
-if(!valid37){
+var valid39 = _errs251 === errors;
+if(!valid39){
 break;
 }
 }
@@ -3389,170 +3555,40 @@ validate0.errors = [{instancePath:instancePath+"/programs",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs236 === errors;
+var valid0 = _errs248 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.restart !== undefined){
-let data105 = data.restart;
-const _errs278 = errors;
-if(errors === _errs278){
-if(data105 && typeof data105 == "object" && !Array.isArray(data105)){
+let data107 = data.restart;
+const _errs290 = errors;
+if(errors === _errs290){
+if(data107 && typeof data107 == "object" && !Array.isArray(data107)){
 let missing17;
-if(((((((data105.policy === undefined) && (missing17 = "policy")) || ((data105.max_restarts === undefined) && (missing17 = "max_restarts"))) || ((data105.window_ms === undefined) && (missing17 = "window_ms"))) || ((data105.backoff_ms === undefined) && (missing17 = "backoff_ms"))) || ((data105.backoff_cap_ms === undefined) && (missing17 = "backoff_cap_ms"))) || ((data105.healthy_ms === undefined) && (missing17 = "healthy_ms"))){
+if(((((((data107.policy === undefined) && (missing17 = "policy")) || ((data107.max_restarts === undefined) && (missing17 = "max_restarts"))) || ((data107.window_ms === undefined) && (missing17 = "window_ms"))) || ((data107.backoff_ms === undefined) && (missing17 = "backoff_ms"))) || ((data107.backoff_cap_ms === undefined) && (missing17 = "backoff_cap_ms"))) || ((data107.healthy_ms === undefined) && (missing17 = "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
 return false;
 }
 else {
-const _errs280 = errors;
-for(const key26 in data105){
+const _errs292 = errors;
+for(const key26 in data107){
 if(!((((((key26 === "policy") || (key26 === "max_restarts")) || (key26 === "window_ms")) || (key26 === "backoff_ms")) || (key26 === "backoff_cap_ms")) || (key26 === "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key26},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs280 === errors){
-if(data105.policy !== undefined){
-let data106 = data105.policy;
-const _errs281 = errors;
-const _errs282 = errors;
-let valid46 = false;
-const _errs283 = errors;
-if(typeof data106 !== "string"){
-const err55 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err55];
-}
-else {
-vErrors.push(err55);
-}
-errors++;
-}
-if("always" !== data106){
-const err56 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err56];
-}
-else {
-vErrors.push(err56);
-}
-errors++;
-}
-var _valid11 = _errs283 === errors;
-valid46 = valid46 || _valid11;
-if(!valid46){
-const _errs285 = errors;
-if(typeof data106 !== "string"){
-const err57 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err57];
-}
-else {
-vErrors.push(err57);
-}
-errors++;
-}
-if("on-failure" !== data106){
-const err58 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err58];
-}
-else {
-vErrors.push(err58);
-}
-errors++;
-}
-var _valid11 = _errs285 === errors;
-valid46 = valid46 || _valid11;
-if(!valid46){
-const _errs287 = errors;
-if(typeof data106 !== "string"){
-const err59 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err59];
-}
-else {
-vErrors.push(err59);
-}
-errors++;
-}
-if("never" !== data106){
-const err60 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err60];
-}
-else {
-vErrors.push(err60);
-}
-errors++;
-}
-var _valid11 = _errs287 === errors;
-valid46 = valid46 || _valid11;
-}
-}
-if(!valid46){
-const err61 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err61];
-}
-else {
-vErrors.push(err61);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs282;
-if(vErrors !== null){
-if(_errs282){
-vErrors.length = _errs282;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid45 = _errs281 === errors;
-}
-else {
-var valid45 = true;
-}
-if(valid45){
-if(data105.max_restarts !== undefined){
-let data107 = data105.max_restarts;
-const _errs289 = errors;
-const _errs290 = errors;
-let valid47 = false;
-const _errs291 = errors;
-if(!(((typeof data107 == "number") && (!(data107 % 1) && !isNaN(data107))) && (isFinite(data107)))){
-const err62 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err62];
-}
-else {
-vErrors.push(err62);
-}
-errors++;
-}
-if(errors === _errs291){
-if((typeof data107 == "number") && (isFinite(data107))){
-if(data107 > 1000 || isNaN(data107)){
-const err63 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
-if(vErrors === null){
-vErrors = [err63];
-}
-else {
-vErrors.push(err63);
-}
-errors++;
-}
-else {
-if(data107 < 0 || isNaN(data107)){
-const err64 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(_errs292 === errors){
+if(data107.policy !== undefined){
+let data108 = data107.policy;
+const _errs293 = errors;
+const _errs294 = errors;
+let valid48 = false;
+const _errs295 = errors;
+if(typeof data108 !== "string"){
+const err64 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -3561,15 +3597,8 @@ vErrors.push(err64);
 }
 errors++;
 }
-}
-}
-}
-var _valid12 = _errs291 === errors;
-valid47 = valid47 || _valid12;
-if(!valid47){
-const _errs293 = errors;
-if(data107 !== null){
-const err65 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if("always" !== data108){
+const err65 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -3578,11 +3607,12 @@ vErrors.push(err65);
 }
 errors++;
 }
-var _valid12 = _errs293 === errors;
-valid47 = valid47 || _valid12;
-}
-if(!valid47){
-const err66 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+var _valid13 = _errs295 === errors;
+valid48 = valid48 || _valid13;
+if(!valid48){
+const _errs297 = errors;
+if(typeof data108 !== "string"){
+const err66 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -3590,108 +3620,244 @@ else {
 vErrors.push(err66);
 }
 errors++;
+}
+if("on-failure" !== data108){
+const err67 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err67];
+}
+else {
+vErrors.push(err67);
+}
+errors++;
+}
+var _valid13 = _errs297 === errors;
+valid48 = valid48 || _valid13;
+if(!valid48){
+const _errs299 = errors;
+if(typeof data108 !== "string"){
+const err68 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err68];
+}
+else {
+vErrors.push(err68);
+}
+errors++;
+}
+if("never" !== data108){
+const err69 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err69];
+}
+else {
+vErrors.push(err69);
+}
+errors++;
+}
+var _valid13 = _errs299 === errors;
+valid48 = valid48 || _valid13;
+}
+}
+if(!valid48){
+const err70 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err70];
+}
+else {
+vErrors.push(err70);
+}
+errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs290;
+errors = _errs294;
 if(vErrors !== null){
-if(_errs290){
-vErrors.length = _errs290;
+if(_errs294){
+vErrors.length = _errs294;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid45 = _errs289 === errors;
+var valid47 = _errs293 === errors;
 }
 else {
-var valid45 = true;
+var valid47 = true;
 }
-if(valid45){
-if(data105.window_ms !== undefined){
-let data108 = data105.window_ms;
-const _errs295 = errors;
-if(!(((typeof data108 == "number") && (!(data108 % 1) && !isNaN(data108))) && (isFinite(data108)))){
+if(valid47){
+if(data107.max_restarts !== undefined){
+let data109 = data107.max_restarts;
+const _errs301 = errors;
+const _errs302 = errors;
+let valid49 = false;
+const _errs303 = errors;
+if(!(((typeof data109 == "number") && (!(data109 % 1) && !isNaN(data109))) && (isFinite(data109)))){
+const err71 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err71];
+}
+else {
+vErrors.push(err71);
+}
+errors++;
+}
+if(errors === _errs303){
+if((typeof data109 == "number") && (isFinite(data109))){
+if(data109 > 1000 || isNaN(data109)){
+const err72 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+if(vErrors === null){
+vErrors = [err72];
+}
+else {
+vErrors.push(err72);
+}
+errors++;
+}
+else {
+if(data109 < 0 || isNaN(data109)){
+const err73 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err73];
+}
+else {
+vErrors.push(err73);
+}
+errors++;
+}
+}
+}
+}
+var _valid14 = _errs303 === errors;
+valid49 = valid49 || _valid14;
+if(!valid49){
+const _errs305 = errors;
+if(data109 !== null){
+const err74 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err74];
+}
+else {
+vErrors.push(err74);
+}
+errors++;
+}
+var _valid14 = _errs305 === errors;
+valid49 = valid49 || _valid14;
+}
+if(!valid49){
+const err75 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err75];
+}
+else {
+vErrors.push(err75);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs302;
+if(vErrors !== null){
+if(_errs302){
+vErrors.length = _errs302;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid47 = _errs301 === errors;
+}
+else {
+var valid47 = true;
+}
+if(valid47){
+if(data107.window_ms !== undefined){
+let data110 = data107.window_ms;
+const _errs307 = errors;
+if(!(((typeof data110 == "number") && (!(data110 % 1) && !isNaN(data110))) && (isFinite(data110)))){
 validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs295){
-if((typeof data108 == "number") && (isFinite(data108))){
-if(data108 < 1000 || isNaN(data108)){
+if(errors === _errs307){
+if((typeof data110 == "number") && (isFinite(data110))){
+if(data110 < 1000 || isNaN(data110)){
 validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
-var valid45 = _errs295 === errors;
+var valid47 = _errs307 === errors;
 }
 else {
-var valid45 = true;
+var valid47 = true;
 }
-if(valid45){
-if(data105.backoff_ms !== undefined){
-let data109 = data105.backoff_ms;
-const _errs297 = errors;
-if(!(((typeof data109 == "number") && (!(data109 % 1) && !isNaN(data109))) && (isFinite(data109)))){
+if(valid47){
+if(data107.backoff_ms !== undefined){
+let data111 = data107.backoff_ms;
+const _errs309 = errors;
+if(!(((typeof data111 == "number") && (!(data111 % 1) && !isNaN(data111))) && (isFinite(data111)))){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs297){
-if((typeof data109 == "number") && (isFinite(data109))){
-if(data109 < 0 || isNaN(data109)){
+if(errors === _errs309){
+if((typeof data111 == "number") && (isFinite(data111))){
+if(data111 < 0 || isNaN(data111)){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid45 = _errs297 === errors;
+var valid47 = _errs309 === errors;
 }
 else {
-var valid45 = true;
+var valid47 = true;
 }
-if(valid45){
-if(data105.backoff_cap_ms !== undefined){
-let data110 = data105.backoff_cap_ms;
-const _errs299 = errors;
-if(!(((typeof data110 == "number") && (!(data110 % 1) && !isNaN(data110))) && (isFinite(data110)))){
+if(valid47){
+if(data107.backoff_cap_ms !== undefined){
+let data112 = data107.backoff_cap_ms;
+const _errs311 = errors;
+if(!(((typeof data112 == "number") && (!(data112 % 1) && !isNaN(data112))) && (isFinite(data112)))){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs299){
-if((typeof data110 == "number") && (isFinite(data110))){
-if(data110 < 0 || isNaN(data110)){
+if(errors === _errs311){
+if((typeof data112 == "number") && (isFinite(data112))){
+if(data112 < 0 || isNaN(data112)){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid45 = _errs299 === errors;
+var valid47 = _errs311 === errors;
 }
 else {
-var valid45 = true;
+var valid47 = true;
 }
-if(valid45){
-if(data105.healthy_ms !== undefined){
-let data111 = data105.healthy_ms;
-const _errs301 = errors;
-if(!(((typeof data111 == "number") && (!(data111 % 1) && !isNaN(data111))) && (isFinite(data111)))){
+if(valid47){
+if(data107.healthy_ms !== undefined){
+let data113 = data107.healthy_ms;
+const _errs313 = errors;
+if(!(((typeof data113 == "number") && (!(data113 % 1) && !isNaN(data113))) && (isFinite(data113)))){
 validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs301){
-if((typeof data111 == "number") && (isFinite(data111))){
-if(data111 < 0 || isNaN(data111)){
+if(errors === _errs313){
+if((typeof data113 == "number") && (isFinite(data113))){
+if(data113 < 0 || isNaN(data113)){
 validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid45 = _errs301 === errors;
+var valid47 = _errs313 === errors;
 }
 else {
-var valid45 = true;
+var valid47 = true;
 }
 }
 }
@@ -3706,74 +3872,74 @@ validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs278 === errors;
+var valid0 = _errs290 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.start !== undefined){
-let data112 = data.start;
-const _errs303 = errors;
-if(errors === _errs303){
-if(data112 && typeof data112 == "object" && !Array.isArray(data112)){
+let data114 = data.start;
+const _errs315 = errors;
+if(errors === _errs315){
+if(data114 && typeof data114 == "object" && !Array.isArray(data114)){
 let missing18;
-if(((data112.bots === undefined) && (missing18 = "bots")) || ((data112.safe_after === undefined) && (missing18 = "safe_after"))){
+if(((data114.bots === undefined) && (missing18 = "bots")) || ((data114.safe_after === undefined) && (missing18 = "safe_after"))){
 validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties/start/required",keyword:"required",params:{missingProperty: missing18},message:"must have required property '"+missing18+"'"}];
 return false;
 }
 else {
-const _errs305 = errors;
-for(const key27 in data112){
+const _errs317 = errors;
+for(const key27 in data114){
 if(!((key27 === "bots") || (key27 === "safe_after"))){
 validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties/start/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key27},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs305 === errors){
-if(data112.bots !== undefined){
-let data113 = data112.bots;
-const _errs306 = errors;
-if(typeof data113 !== "string"){
+if(_errs317 === errors){
+if(data114.bots !== undefined){
+let data115 = data114.bots;
+const _errs318 = errors;
+if(typeof data115 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/start/bots",schemaPath:"#/properties/start/properties/bots/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!(((data113 === "all") || (data113 === "safe")) || (data113 === "none"))){
+if(!(((data115 === "all") || (data115 === "safe")) || (data115 === "none"))){
 validate0.errors = [{instancePath:instancePath+"/start/bots",schemaPath:"#/properties/start/properties/bots/enum",keyword:"enum",params:{allowedValues: schema0.properties.start.properties.bots.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid48 = _errs306 === errors;
+var valid50 = _errs318 === errors;
 }
 else {
-var valid48 = true;
+var valid50 = true;
 }
-if(valid48){
-if(data112.safe_after !== undefined){
-let data114 = data112.safe_after;
-const _errs308 = errors;
-if(!(((typeof data114 == "number") && (!(data114 % 1) && !isNaN(data114))) && (isFinite(data114)))){
+if(valid50){
+if(data114.safe_after !== undefined){
+let data116 = data114.safe_after;
+const _errs320 = errors;
+if(!(((typeof data116 == "number") && (!(data116 % 1) && !isNaN(data116))) && (isFinite(data116)))){
 validate0.errors = [{instancePath:instancePath+"/start/safe_after",schemaPath:"#/properties/start/properties/safe_after/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs308){
-if((typeof data114 == "number") && (isFinite(data114))){
-if(data114 > 20 || isNaN(data114)){
+if(errors === _errs320){
+if((typeof data116 == "number") && (isFinite(data116))){
+if(data116 > 20 || isNaN(data116)){
 validate0.errors = [{instancePath:instancePath+"/start/safe_after",schemaPath:"#/properties/start/properties/safe_after/maximum",keyword:"maximum",params:{comparison: "<=", limit: 20},message:"must be <= 20"}];
 return false;
 }
 else {
-if(data114 < 0 || isNaN(data114)){
+if(data116 < 0 || isNaN(data116)){
 validate0.errors = [{instancePath:instancePath+"/start/safe_after",schemaPath:"#/properties/start/properties/safe_after/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid48 = _errs308 === errors;
+var valid50 = _errs320 === errors;
 }
 else {
-var valid48 = true;
+var valid50 = true;
 }
 }
 }
@@ -3784,203 +3950,203 @@ validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs303 === errors;
+var valid0 = _errs315 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.watchdog !== undefined){
-let data115 = data.watchdog;
-const _errs310 = errors;
-if(errors === _errs310){
-if(data115 && typeof data115 == "object" && !Array.isArray(data115)){
+let data117 = data.watchdog;
+const _errs322 = errors;
+if(errors === _errs322){
+if(data117 && typeof data117 == "object" && !Array.isArray(data117)){
 let missing19;
-if((((data115.hang_ms === undefined) && (missing19 = "hang_ms")) || ((data115.slow_ms === undefined) && (missing19 = "slow_ms"))) || ((data115.isolate_ms === undefined) && (missing19 = "isolate_ms"))){
+if((((data117.hang_ms === undefined) && (missing19 = "hang_ms")) || ((data117.slow_ms === undefined) && (missing19 = "slow_ms"))) || ((data117.isolate_ms === undefined) && (missing19 = "isolate_ms"))){
 validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/required",keyword:"required",params:{missingProperty: missing19},message:"must have required property '"+missing19+"'"}];
 return false;
 }
 else {
-const _errs312 = errors;
-for(const key28 in data115){
+const _errs324 = errors;
+for(const key28 in data117){
 if(!(((key28 === "hang_ms") || (key28 === "slow_ms")) || (key28 === "isolate_ms"))){
 validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key28},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs312 === errors){
-if(data115.hang_ms !== undefined){
-let data116 = data115.hang_ms;
-const _errs313 = errors;
-if(!(((typeof data116 == "number") && (!(data116 % 1) && !isNaN(data116))) && (isFinite(data116)))){
+if(_errs324 === errors){
+if(data117.hang_ms !== undefined){
+let data118 = data117.hang_ms;
+const _errs325 = errors;
+if(!(((typeof data118 == "number") && (!(data118 % 1) && !isNaN(data118))) && (isFinite(data118)))){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs313){
-if((typeof data116 == "number") && (isFinite(data116))){
-if(data116 < 500 || isNaN(data116)){
+if(errors === _errs325){
+if((typeof data118 == "number") && (isFinite(data118))){
+if(data118 < 500 || isNaN(data118)){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 500},message:"must be >= 500"}];
 return false;
 }
 }
 }
-var valid49 = _errs313 === errors;
+var valid51 = _errs325 === errors;
 }
 else {
-var valid49 = true;
+var valid51 = true;
 }
-if(valid49){
-if(data115.slow_ms !== undefined){
-let data117 = data115.slow_ms;
-const _errs315 = errors;
-const _errs316 = errors;
-let valid50 = false;
-const _errs317 = errors;
-if(!(((typeof data117 == "number") && (!(data117 % 1) && !isNaN(data117))) && (isFinite(data117)))){
-const err67 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(valid51){
+if(data117.slow_ms !== undefined){
+let data119 = data117.slow_ms;
+const _errs327 = errors;
+const _errs328 = errors;
+let valid52 = false;
+const _errs329 = errors;
+if(!(((typeof data119 == "number") && (!(data119 % 1) && !isNaN(data119))) && (isFinite(data119)))){
+const err76 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
-vErrors = [err67];
+vErrors = [err76];
 }
 else {
-vErrors.push(err67);
+vErrors.push(err76);
 }
 errors++;
 }
-if(errors === _errs317){
-if((typeof data117 == "number") && (isFinite(data117))){
-if(data117 < 50 || isNaN(data117)){
-const err68 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 50},message:"must be >= 50"};
+if(errors === _errs329){
+if((typeof data119 == "number") && (isFinite(data119))){
+if(data119 < 50 || isNaN(data119)){
+const err77 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 50},message:"must be >= 50"};
 if(vErrors === null){
-vErrors = [err68];
+vErrors = [err77];
 }
 else {
-vErrors.push(err68);
-}
-errors++;
-}
-}
-}
-var _valid13 = _errs317 === errors;
-valid50 = valid50 || _valid13;
-if(!valid50){
-const _errs319 = errors;
-if(data117 !== null){
-const err69 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err69];
-}
-else {
-vErrors.push(err69);
-}
-errors++;
-}
-var _valid13 = _errs319 === errors;
-valid50 = valid50 || _valid13;
-}
-if(!valid50){
-const err70 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err70];
-}
-else {
-vErrors.push(err70);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs316;
-if(vErrors !== null){
-if(_errs316){
-vErrors.length = _errs316;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid49 = _errs315 === errors;
-}
-else {
-var valid49 = true;
-}
-if(valid49){
-if(data115.isolate_ms !== undefined){
-let data118 = data115.isolate_ms;
-const _errs321 = errors;
-const _errs322 = errors;
-let valid51 = false;
-const _errs323 = errors;
-if(!(((typeof data118 == "number") && (!(data118 % 1) && !isNaN(data118))) && (isFinite(data118)))){
-const err71 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err71];
-}
-else {
-vErrors.push(err71);
-}
-errors++;
-}
-if(errors === _errs323){
-if((typeof data118 == "number") && (isFinite(data118))){
-if(data118 < 100 || isNaN(data118)){
-const err72 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
-if(vErrors === null){
-vErrors = [err72];
-}
-else {
-vErrors.push(err72);
+vErrors.push(err77);
 }
 errors++;
 }
 }
 }
-var _valid14 = _errs323 === errors;
-valid51 = valid51 || _valid14;
-if(!valid51){
-const _errs325 = errors;
-if(data118 !== null){
-const err73 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid15 = _errs329 === errors;
+valid52 = valid52 || _valid15;
+if(!valid52){
+const _errs331 = errors;
+if(data119 !== null){
+const err78 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err73];
+vErrors = [err78];
 }
 else {
-vErrors.push(err73);
+vErrors.push(err78);
 }
 errors++;
 }
-var _valid14 = _errs325 === errors;
-valid51 = valid51 || _valid14;
+var _valid15 = _errs331 === errors;
+valid52 = valid52 || _valid15;
 }
-if(!valid51){
-const err74 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid52){
+const err79 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err74];
+vErrors = [err79];
 }
 else {
-vErrors.push(err74);
+vErrors.push(err79);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs322;
+errors = _errs328;
 if(vErrors !== null){
-if(_errs322){
-vErrors.length = _errs322;
+if(_errs328){
+vErrors.length = _errs328;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid49 = _errs321 === errors;
+var valid51 = _errs327 === errors;
 }
 else {
-var valid49 = true;
+var valid51 = true;
+}
+if(valid51){
+if(data117.isolate_ms !== undefined){
+let data120 = data117.isolate_ms;
+const _errs333 = errors;
+const _errs334 = errors;
+let valid53 = false;
+const _errs335 = errors;
+if(!(((typeof data120 == "number") && (!(data120 % 1) && !isNaN(data120))) && (isFinite(data120)))){
+const err80 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err80];
+}
+else {
+vErrors.push(err80);
+}
+errors++;
+}
+if(errors === _errs335){
+if((typeof data120 == "number") && (isFinite(data120))){
+if(data120 < 100 || isNaN(data120)){
+const err81 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
+if(vErrors === null){
+vErrors = [err81];
+}
+else {
+vErrors.push(err81);
+}
+errors++;
+}
+}
+}
+var _valid16 = _errs335 === errors;
+valid53 = valid53 || _valid16;
+if(!valid53){
+const _errs337 = errors;
+if(data120 !== null){
+const err82 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err82];
+}
+else {
+vErrors.push(err82);
+}
+errors++;
+}
+var _valid16 = _errs337 === errors;
+valid53 = valid53 || _valid16;
+}
+if(!valid53){
+const err83 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err83];
+}
+else {
+vErrors.push(err83);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs334;
+if(vErrors !== null){
+if(_errs334){
+vErrors.length = _errs334;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid51 = _errs333 === errors;
+}
+else {
+var valid51 = true;
 }
 }
 }
@@ -3992,196 +4158,69 @@ validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs310 === errors;
+var valid0 = _errs322 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.quota !== undefined){
-let data119 = data.quota;
-const _errs327 = errors;
-if(errors === _errs327){
-if(data119 && typeof data119 == "object" && !Array.isArray(data119)){
+let data121 = data.quota;
+const _errs339 = errors;
+if(errors === _errs339){
+if(data121 && typeof data121 == "object" && !Array.isArray(data121)){
 let missing20;
-if(((((((data119.window_ms === undefined) && (missing20 = "window_ms")) || ((data119.cpu === undefined) && (missing20 = "cpu"))) || ((data119.memory_mb === undefined) && (missing20 = "memory_mb"))) || ((data119.lines_per_second === undefined) && (missing20 = "lines_per_second"))) || ((data119.bytes_per_second === undefined) && (missing20 = "bytes_per_second"))) || ((data119.connections === undefined) && (missing20 = "connections"))){
+if(((((((data121.window_ms === undefined) && (missing20 = "window_ms")) || ((data121.cpu === undefined) && (missing20 = "cpu"))) || ((data121.memory_mb === undefined) && (missing20 = "memory_mb"))) || ((data121.lines_per_second === undefined) && (missing20 = "lines_per_second"))) || ((data121.bytes_per_second === undefined) && (missing20 = "bytes_per_second"))) || ((data121.connections === undefined) && (missing20 = "connections"))){
 validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/required",keyword:"required",params:{missingProperty: missing20},message:"must have required property '"+missing20+"'"}];
 return false;
 }
 else {
-const _errs329 = errors;
-for(const key29 in data119){
+const _errs341 = errors;
+for(const key29 in data121){
 if(!((((((key29 === "window_ms") || (key29 === "cpu")) || (key29 === "memory_mb")) || (key29 === "lines_per_second")) || (key29 === "bytes_per_second")) || (key29 === "connections"))){
 validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key29},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs329 === errors){
-if(data119.window_ms !== undefined){
-let data120 = data119.window_ms;
-const _errs330 = errors;
-if(!(((typeof data120 == "number") && (!(data120 % 1) && !isNaN(data120))) && (isFinite(data120)))){
+if(_errs341 === errors){
+if(data121.window_ms !== undefined){
+let data122 = data121.window_ms;
+const _errs342 = errors;
+if(!(((typeof data122 == "number") && (!(data122 % 1) && !isNaN(data122))) && (isFinite(data122)))){
 validate0.errors = [{instancePath:instancePath+"/quota/window_ms",schemaPath:"#/properties/quota/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs330){
-if((typeof data120 == "number") && (isFinite(data120))){
-if(data120 > 600000 || isNaN(data120)){
+if(errors === _errs342){
+if((typeof data122 == "number") && (isFinite(data122))){
+if(data122 > 600000 || isNaN(data122)){
 validate0.errors = [{instancePath:instancePath+"/quota/window_ms",schemaPath:"#/properties/quota/properties/window_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"}];
 return false;
 }
 else {
-if(data120 < 1000 || isNaN(data120)){
+if(data122 < 1000 || isNaN(data122)){
 validate0.errors = [{instancePath:instancePath+"/quota/window_ms",schemaPath:"#/properties/quota/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
 }
-var valid52 = _errs330 === errors;
-}
-else {
-var valid52 = true;
-}
-if(valid52){
-if(data119.cpu !== undefined){
-let data121 = data119.cpu;
-const _errs332 = errors;
-const _errs333 = errors;
-let valid53 = false;
-const _errs334 = errors;
-if(errors === _errs334){
-if((typeof data121 == "number") && (isFinite(data121))){
-if(data121 > 256 || isNaN(data121)){
-const err75 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
-if(vErrors === null){
-vErrors = [err75];
-}
-else {
-vErrors.push(err75);
-}
-errors++;
-}
-else {
-if(data121 <= 0 || isNaN(data121)){
-const err76 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
-if(vErrors === null){
-vErrors = [err76];
-}
-else {
-vErrors.push(err76);
-}
-errors++;
-}
-}
-}
-else {
-const err77 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
-if(vErrors === null){
-vErrors = [err77];
-}
-else {
-vErrors.push(err77);
-}
-errors++;
-}
-}
-var _valid15 = _errs334 === errors;
-valid53 = valid53 || _valid15;
-if(!valid53){
-const _errs336 = errors;
-if(errors === _errs336){
-if(data121 && typeof data121 == "object" && !Array.isArray(data121)){
-if(Object.keys(data121).length < 1){
-const err78 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
-if(vErrors === null){
-vErrors = [err78];
-}
-else {
-vErrors.push(err78);
-}
-errors++;
-}
-else {
-const _errs338 = errors;
-for(const key30 in data121){
-if(!((key30 === "soft") || (key30 === "hard"))){
-const err79 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key30},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err79];
-}
-else {
-vErrors.push(err79);
-}
-errors++;
-break;
-}
-}
-if(_errs338 === errors){
-if(data121.soft !== undefined){
-let data122 = data121.soft;
-const _errs339 = errors;
-if(errors === _errs339){
-if((typeof data122 == "number") && (isFinite(data122))){
-if(data122 > 256 || isNaN(data122)){
-const err80 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
-if(vErrors === null){
-vErrors = [err80];
-}
-else {
-vErrors.push(err80);
-}
-errors++;
-}
-else {
-if(data122 <= 0 || isNaN(data122)){
-const err81 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
-if(vErrors === null){
-vErrors = [err81];
-}
-else {
-vErrors.push(err81);
-}
-errors++;
-}
-}
-}
-else {
-const err82 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
-if(vErrors === null){
-vErrors = [err82];
-}
-else {
-vErrors.push(err82);
-}
-errors++;
-}
-}
-var valid54 = _errs339 === errors;
+var valid54 = _errs342 === errors;
 }
 else {
 var valid54 = true;
 }
 if(valid54){
-if(data121.hard !== undefined){
-let data123 = data121.hard;
-const _errs341 = errors;
-if(errors === _errs341){
+if(data121.cpu !== undefined){
+let data123 = data121.cpu;
+const _errs344 = errors;
+const _errs345 = errors;
+let valid55 = false;
+const _errs346 = errors;
+if(errors === _errs346){
 if((typeof data123 == "number") && (isFinite(data123))){
 if(data123 > 256 || isNaN(data123)){
-const err83 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
-if(vErrors === null){
-vErrors = [err83];
-}
-else {
-vErrors.push(err83);
-}
-errors++;
-}
-else {
-if(data123 <= 0 || isNaN(data123)){
-const err84 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+const err84 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err84];
 }
@@ -4190,10 +4229,9 @@ vErrors.push(err84);
 }
 errors++;
 }
-}
-}
 else {
-const err85 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(data123 <= 0 || isNaN(data123)){
+const err85 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err85];
 }
@@ -4203,17 +4241,9 @@ vErrors.push(err85);
 errors++;
 }
 }
-var valid54 = _errs341 === errors;
 }
 else {
-var valid54 = true;
-}
-}
-}
-}
-}
-else {
-const err86 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err86 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err86];
 }
@@ -4223,12 +4253,14 @@ vErrors.push(err86);
 errors++;
 }
 }
-var _valid15 = _errs336 === errors;
-valid53 = valid53 || _valid15;
-if(!valid53){
-const _errs343 = errors;
-if(data121 !== null){
-const err87 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid17 = _errs346 === errors;
+valid55 = valid55 || _valid17;
+if(!valid55){
+const _errs348 = errors;
+if(errors === _errs348){
+if(data123 && typeof data123 == "object" && !Array.isArray(data123)){
+if(Object.keys(data123).length < 1){
+const err87 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err87];
 }
@@ -4237,12 +4269,11 @@ vErrors.push(err87);
 }
 errors++;
 }
-var _valid15 = _errs343 === errors;
-valid53 = valid53 || _valid15;
-}
-}
-if(!valid53){
-const err88 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+else {
+const _errs350 = errors;
+for(const key30 in data123){
+if(!((key30 === "soft") || (key30 === "hard"))){
+const err88 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key30},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err88];
 }
@@ -4250,34 +4281,17 @@ else {
 vErrors.push(err88);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs333;
-if(vErrors !== null){
-if(_errs333){
-vErrors.length = _errs333;
-}
-else {
-vErrors = null;
+break;
 }
 }
-}
-var valid52 = _errs332 === errors;
-}
-else {
-var valid52 = true;
-}
-if(valid52){
-if(data119.memory_mb !== undefined){
-let data124 = data119.memory_mb;
-const _errs345 = errors;
-const _errs346 = errors;
-let valid55 = false;
-const _errs347 = errors;
-if(!(((typeof data124 == "number") && (!(data124 % 1) && !isNaN(data124))) && (isFinite(data124)))){
-const err89 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(_errs350 === errors){
+if(data123.soft !== undefined){
+let data124 = data123.soft;
+const _errs351 = errors;
+if(errors === _errs351){
+if((typeof data124 == "number") && (isFinite(data124))){
+if(data124 > 256 || isNaN(data124)){
+const err89 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err89];
 }
@@ -4286,10 +4300,9 @@ vErrors.push(err89);
 }
 errors++;
 }
-if(errors === _errs347){
-if((typeof data124 == "number") && (isFinite(data124))){
-if(data124 < 1 || isNaN(data124)){
-const err90 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+else {
+if(data124 <= 0 || isNaN(data124)){
+const err90 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err90];
 }
@@ -4300,14 +4313,8 @@ errors++;
 }
 }
 }
-var _valid16 = _errs347 === errors;
-valid55 = valid55 || _valid16;
-if(!valid55){
-const _errs349 = errors;
-if(errors === _errs349){
-if(data124 && typeof data124 == "object" && !Array.isArray(data124)){
-if(Object.keys(data124).length < 1){
-const err91 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+else {
+const err91 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err91];
 }
@@ -4316,11 +4323,20 @@ vErrors.push(err91);
 }
 errors++;
 }
+}
+var valid56 = _errs351 === errors;
+}
 else {
-const _errs351 = errors;
-for(const key31 in data124){
-if(!((key31 === "soft") || (key31 === "hard"))){
-const err92 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key31},message:"must NOT have additional properties"};
+var valid56 = true;
+}
+if(valid56){
+if(data123.hard !== undefined){
+let data125 = data123.hard;
+const _errs353 = errors;
+if(errors === _errs353){
+if((typeof data125 == "number") && (isFinite(data125))){
+if(data125 > 256 || isNaN(data125)){
+const err92 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err92];
 }
@@ -4328,15 +4344,10 @@ else {
 vErrors.push(err92);
 }
 errors++;
-break;
 }
-}
-if(_errs351 === errors){
-if(data124.soft !== undefined){
-let data125 = data124.soft;
-const _errs352 = errors;
-if(!(((typeof data125 == "number") && (!(data125 % 1) && !isNaN(data125))) && (isFinite(data125)))){
-const err93 = {instancePath:instancePath+"/quota/memory_mb/soft",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+else {
+if(data125 <= 0 || isNaN(data125)){
+const err93 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err93];
 }
@@ -4345,10 +4356,10 @@ vErrors.push(err93);
 }
 errors++;
 }
-if(errors === _errs352){
-if((typeof data125 == "number") && (isFinite(data125))){
-if(data125 < 1 || isNaN(data125)){
-const err94 = {instancePath:instancePath+"/quota/memory_mb/soft",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+}
+else {
+const err94 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err94];
 }
@@ -4358,18 +4369,17 @@ vErrors.push(err94);
 errors++;
 }
 }
-}
-var valid56 = _errs352 === errors;
+var valid56 = _errs353 === errors;
 }
 else {
 var valid56 = true;
 }
-if(valid56){
-if(data124.hard !== undefined){
-let data126 = data124.hard;
-const _errs354 = errors;
-if(!(((typeof data126 == "number") && (!(data126 % 1) && !isNaN(data126))) && (isFinite(data126)))){
-const err95 = {instancePath:instancePath+"/quota/memory_mb/hard",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+}
+}
+}
+}
+else {
+const err95 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err95];
 }
@@ -4378,10 +4388,13 @@ vErrors.push(err95);
 }
 errors++;
 }
-if(errors === _errs354){
-if((typeof data126 == "number") && (isFinite(data126))){
-if(data126 < 1 || isNaN(data126)){
-const err96 = {instancePath:instancePath+"/quota/memory_mb/hard",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+var _valid17 = _errs348 === errors;
+valid55 = valid55 || _valid17;
+if(!valid55){
+const _errs355 = errors;
+if(data123 !== null){
+const err96 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err96];
 }
@@ -4390,19 +4403,12 @@ vErrors.push(err96);
 }
 errors++;
 }
+var _valid17 = _errs355 === errors;
+valid55 = valid55 || _valid17;
 }
 }
-var valid56 = _errs354 === errors;
-}
-else {
-var valid56 = true;
-}
-}
-}
-}
-}
-else {
-const err97 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(!valid55){
+const err97 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err97];
 }
@@ -4410,14 +4416,34 @@ else {
 vErrors.push(err97);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs345;
+if(vErrors !== null){
+if(_errs345){
+vErrors.length = _errs345;
+}
+else {
+vErrors = null;
 }
 }
-var _valid16 = _errs349 === errors;
-valid55 = valid55 || _valid16;
-if(!valid55){
-const _errs356 = errors;
-if(data124 !== null){
-const err98 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+}
+var valid54 = _errs344 === errors;
+}
+else {
+var valid54 = true;
+}
+if(valid54){
+if(data121.memory_mb !== undefined){
+let data126 = data121.memory_mb;
+const _errs357 = errors;
+const _errs358 = errors;
+let valid57 = false;
+const _errs359 = errors;
+if(!(((typeof data126 == "number") && (!(data126 % 1) && !isNaN(data126))) && (isFinite(data126)))){
+const err98 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err98];
 }
@@ -4426,12 +4452,10 @@ vErrors.push(err98);
 }
 errors++;
 }
-var _valid16 = _errs356 === errors;
-valid55 = valid55 || _valid16;
-}
-}
-if(!valid55){
-const err99 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(errors === _errs359){
+if((typeof data126 == "number") && (isFinite(data126))){
+if(data126 < 1 || isNaN(data126)){
+const err99 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err99];
 }
@@ -4439,34 +4463,17 @@ else {
 vErrors.push(err99);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs346;
-if(vErrors !== null){
-if(_errs346){
-vErrors.length = _errs346;
-}
-else {
-vErrors = null;
 }
 }
 }
-var valid52 = _errs345 === errors;
-}
-else {
-var valid52 = true;
-}
-if(valid52){
-if(data119.lines_per_second !== undefined){
-let data127 = data119.lines_per_second;
-const _errs358 = errors;
-const _errs359 = errors;
-let valid57 = false;
-const _errs360 = errors;
-if(!(((typeof data127 == "number") && (!(data127 % 1) && !isNaN(data127))) && (isFinite(data127)))){
-const err100 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+var _valid18 = _errs359 === errors;
+valid57 = valid57 || _valid18;
+if(!valid57){
+const _errs361 = errors;
+if(errors === _errs361){
+if(data126 && typeof data126 == "object" && !Array.isArray(data126)){
+if(Object.keys(data126).length < 1){
+const err100 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err100];
 }
@@ -4475,10 +4482,11 @@ vErrors.push(err100);
 }
 errors++;
 }
-if(errors === _errs360){
-if((typeof data127 == "number") && (isFinite(data127))){
-if(data127 < 0 || isNaN(data127)){
-const err101 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+else {
+const _errs363 = errors;
+for(const key31 in data126){
+if(!((key31 === "soft") || (key31 === "hard"))){
+const err101 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key31},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err101];
 }
@@ -4486,17 +4494,15 @@ else {
 vErrors.push(err101);
 }
 errors++;
+break;
 }
 }
-}
-var _valid17 = _errs360 === errors;
-valid57 = valid57 || _valid17;
-if(!valid57){
-const _errs362 = errors;
-if(errors === _errs362){
-if(data127 && typeof data127 == "object" && !Array.isArray(data127)){
-if(Object.keys(data127).length < 1){
-const err102 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(_errs363 === errors){
+if(data126.soft !== undefined){
+let data127 = data126.soft;
+const _errs364 = errors;
+if(!(((typeof data127 == "number") && (!(data127 % 1) && !isNaN(data127))) && (isFinite(data127)))){
+const err102 = {instancePath:instancePath+"/quota/memory_mb/soft",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err102];
 }
@@ -4505,11 +4511,10 @@ vErrors.push(err102);
 }
 errors++;
 }
-else {
-const _errs364 = errors;
-for(const key32 in data127){
-if(!((key32 === "soft") || (key32 === "hard"))){
-const err103 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key32},message:"must NOT have additional properties"};
+if(errors === _errs364){
+if((typeof data127 == "number") && (isFinite(data127))){
+if(data127 < 1 || isNaN(data127)){
+const err103 = {instancePath:instancePath+"/quota/memory_mb/soft",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err103];
 }
@@ -4517,15 +4522,20 @@ else {
 vErrors.push(err103);
 }
 errors++;
-break;
 }
 }
-if(_errs364 === errors){
-if(data127.soft !== undefined){
-let data128 = data127.soft;
-const _errs365 = errors;
+}
+var valid58 = _errs364 === errors;
+}
+else {
+var valid58 = true;
+}
+if(valid58){
+if(data126.hard !== undefined){
+let data128 = data126.hard;
+const _errs366 = errors;
 if(!(((typeof data128 == "number") && (!(data128 % 1) && !isNaN(data128))) && (isFinite(data128)))){
-const err104 = {instancePath:instancePath+"/quota/lines_per_second/soft",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err104 = {instancePath:instancePath+"/quota/memory_mb/hard",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err104];
 }
@@ -4534,10 +4544,10 @@ vErrors.push(err104);
 }
 errors++;
 }
-if(errors === _errs365){
+if(errors === _errs366){
 if((typeof data128 == "number") && (isFinite(data128))){
-if(data128 < 0 || isNaN(data128)){
-const err105 = {instancePath:instancePath+"/quota/lines_per_second/soft",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(data128 < 1 || isNaN(data128)){
+const err105 = {instancePath:instancePath+"/quota/memory_mb/hard",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err105];
 }
@@ -4548,17 +4558,17 @@ errors++;
 }
 }
 }
-var valid58 = _errs365 === errors;
+var valid58 = _errs366 === errors;
 }
 else {
 var valid58 = true;
 }
-if(valid58){
-if(data127.hard !== undefined){
-let data129 = data127.hard;
-const _errs367 = errors;
-if(!(((typeof data129 == "number") && (!(data129 % 1) && !isNaN(data129))) && (isFinite(data129)))){
-const err106 = {instancePath:instancePath+"/quota/lines_per_second/hard",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+}
+}
+}
+}
+else {
+const err106 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err106];
 }
@@ -4567,10 +4577,13 @@ vErrors.push(err106);
 }
 errors++;
 }
-if(errors === _errs367){
-if((typeof data129 == "number") && (isFinite(data129))){
-if(data129 < 0 || isNaN(data129)){
-const err107 = {instancePath:instancePath+"/quota/lines_per_second/hard",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+var _valid18 = _errs361 === errors;
+valid57 = valid57 || _valid18;
+if(!valid57){
+const _errs368 = errors;
+if(data126 !== null){
+const err107 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err107];
 }
@@ -4579,19 +4592,12 @@ vErrors.push(err107);
 }
 errors++;
 }
+var _valid18 = _errs368 === errors;
+valid57 = valid57 || _valid18;
 }
 }
-var valid58 = _errs367 === errors;
-}
-else {
-var valid58 = true;
-}
-}
-}
-}
-}
-else {
-const err108 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(!valid57){
+const err108 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err108];
 }
@@ -4599,14 +4605,34 @@ else {
 vErrors.push(err108);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs358;
+if(vErrors !== null){
+if(_errs358){
+vErrors.length = _errs358;
+}
+else {
+vErrors = null;
 }
 }
-var _valid17 = _errs362 === errors;
-valid57 = valid57 || _valid17;
-if(!valid57){
-const _errs369 = errors;
-if(data127 !== null){
-const err109 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+}
+var valid54 = _errs357 === errors;
+}
+else {
+var valid54 = true;
+}
+if(valid54){
+if(data121.lines_per_second !== undefined){
+let data129 = data121.lines_per_second;
+const _errs370 = errors;
+const _errs371 = errors;
+let valid59 = false;
+const _errs372 = errors;
+if(!(((typeof data129 == "number") && (!(data129 % 1) && !isNaN(data129))) && (isFinite(data129)))){
+const err109 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err109];
 }
@@ -4615,12 +4641,10 @@ vErrors.push(err109);
 }
 errors++;
 }
-var _valid17 = _errs369 === errors;
-valid57 = valid57 || _valid17;
-}
-}
-if(!valid57){
-const err110 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(errors === _errs372){
+if((typeof data129 == "number") && (isFinite(data129))){
+if(data129 < 0 || isNaN(data129)){
+const err110 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err110];
 }
@@ -4628,34 +4652,17 @@ else {
 vErrors.push(err110);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs359;
-if(vErrors !== null){
-if(_errs359){
-vErrors.length = _errs359;
-}
-else {
-vErrors = null;
 }
 }
 }
-var valid52 = _errs358 === errors;
-}
-else {
-var valid52 = true;
-}
-if(valid52){
-if(data119.bytes_per_second !== undefined){
-let data130 = data119.bytes_per_second;
-const _errs371 = errors;
-const _errs372 = errors;
-let valid59 = false;
-const _errs373 = errors;
-if(!(((typeof data130 == "number") && (!(data130 % 1) && !isNaN(data130))) && (isFinite(data130)))){
-const err111 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+var _valid19 = _errs372 === errors;
+valid59 = valid59 || _valid19;
+if(!valid59){
+const _errs374 = errors;
+if(errors === _errs374){
+if(data129 && typeof data129 == "object" && !Array.isArray(data129)){
+if(Object.keys(data129).length < 1){
+const err111 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err111];
 }
@@ -4664,10 +4671,11 @@ vErrors.push(err111);
 }
 errors++;
 }
-if(errors === _errs373){
-if((typeof data130 == "number") && (isFinite(data130))){
-if(data130 < 0 || isNaN(data130)){
-const err112 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+else {
+const _errs376 = errors;
+for(const key32 in data129){
+if(!((key32 === "soft") || (key32 === "hard"))){
+const err112 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key32},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err112];
 }
@@ -4675,17 +4683,15 @@ else {
 vErrors.push(err112);
 }
 errors++;
+break;
 }
 }
-}
-var _valid18 = _errs373 === errors;
-valid59 = valid59 || _valid18;
-if(!valid59){
-const _errs375 = errors;
-if(errors === _errs375){
-if(data130 && typeof data130 == "object" && !Array.isArray(data130)){
-if(Object.keys(data130).length < 1){
-const err113 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(_errs376 === errors){
+if(data129.soft !== undefined){
+let data130 = data129.soft;
+const _errs377 = errors;
+if(!(((typeof data130 == "number") && (!(data130 % 1) && !isNaN(data130))) && (isFinite(data130)))){
+const err113 = {instancePath:instancePath+"/quota/lines_per_second/soft",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err113];
 }
@@ -4694,11 +4700,10 @@ vErrors.push(err113);
 }
 errors++;
 }
-else {
-const _errs377 = errors;
-for(const key33 in data130){
-if(!((key33 === "soft") || (key33 === "hard"))){
-const err114 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key33},message:"must NOT have additional properties"};
+if(errors === _errs377){
+if((typeof data130 == "number") && (isFinite(data130))){
+if(data130 < 0 || isNaN(data130)){
+const err114 = {instancePath:instancePath+"/quota/lines_per_second/soft",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err114];
 }
@@ -4706,15 +4711,20 @@ else {
 vErrors.push(err114);
 }
 errors++;
-break;
 }
 }
-if(_errs377 === errors){
-if(data130.soft !== undefined){
-let data131 = data130.soft;
-const _errs378 = errors;
+}
+var valid60 = _errs377 === errors;
+}
+else {
+var valid60 = true;
+}
+if(valid60){
+if(data129.hard !== undefined){
+let data131 = data129.hard;
+const _errs379 = errors;
 if(!(((typeof data131 == "number") && (!(data131 % 1) && !isNaN(data131))) && (isFinite(data131)))){
-const err115 = {instancePath:instancePath+"/quota/bytes_per_second/soft",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err115 = {instancePath:instancePath+"/quota/lines_per_second/hard",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err115];
 }
@@ -4723,10 +4733,10 @@ vErrors.push(err115);
 }
 errors++;
 }
-if(errors === _errs378){
+if(errors === _errs379){
 if((typeof data131 == "number") && (isFinite(data131))){
 if(data131 < 0 || isNaN(data131)){
-const err116 = {instancePath:instancePath+"/quota/bytes_per_second/soft",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+const err116 = {instancePath:instancePath+"/quota/lines_per_second/hard",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err116];
 }
@@ -4737,17 +4747,17 @@ errors++;
 }
 }
 }
-var valid60 = _errs378 === errors;
+var valid60 = _errs379 === errors;
 }
 else {
 var valid60 = true;
 }
-if(valid60){
-if(data130.hard !== undefined){
-let data132 = data130.hard;
-const _errs380 = errors;
-if(!(((typeof data132 == "number") && (!(data132 % 1) && !isNaN(data132))) && (isFinite(data132)))){
-const err117 = {instancePath:instancePath+"/quota/bytes_per_second/hard",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+}
+}
+}
+}
+else {
+const err117 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err117];
 }
@@ -4756,10 +4766,13 @@ vErrors.push(err117);
 }
 errors++;
 }
-if(errors === _errs380){
-if((typeof data132 == "number") && (isFinite(data132))){
-if(data132 < 0 || isNaN(data132)){
-const err118 = {instancePath:instancePath+"/quota/bytes_per_second/hard",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+var _valid19 = _errs374 === errors;
+valid59 = valid59 || _valid19;
+if(!valid59){
+const _errs381 = errors;
+if(data129 !== null){
+const err118 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err118];
 }
@@ -4768,19 +4781,12 @@ vErrors.push(err118);
 }
 errors++;
 }
+var _valid19 = _errs381 === errors;
+valid59 = valid59 || _valid19;
 }
 }
-var valid60 = _errs380 === errors;
-}
-else {
-var valid60 = true;
-}
-}
-}
-}
-}
-else {
-const err119 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(!valid59){
+const err119 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err119];
 }
@@ -4788,14 +4794,34 @@ else {
 vErrors.push(err119);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs371;
+if(vErrors !== null){
+if(_errs371){
+vErrors.length = _errs371;
+}
+else {
+vErrors = null;
 }
 }
-var _valid18 = _errs375 === errors;
-valid59 = valid59 || _valid18;
-if(!valid59){
-const _errs382 = errors;
-if(data130 !== null){
-const err120 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+}
+var valid54 = _errs370 === errors;
+}
+else {
+var valid54 = true;
+}
+if(valid54){
+if(data121.bytes_per_second !== undefined){
+let data132 = data121.bytes_per_second;
+const _errs383 = errors;
+const _errs384 = errors;
+let valid61 = false;
+const _errs385 = errors;
+if(!(((typeof data132 == "number") && (!(data132 % 1) && !isNaN(data132))) && (isFinite(data132)))){
+const err120 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err120];
 }
@@ -4804,12 +4830,10 @@ vErrors.push(err120);
 }
 errors++;
 }
-var _valid18 = _errs382 === errors;
-valid59 = valid59 || _valid18;
-}
-}
-if(!valid59){
-const err121 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(errors === _errs385){
+if((typeof data132 == "number") && (isFinite(data132))){
+if(data132 < 0 || isNaN(data132)){
+const err121 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err121];
 }
@@ -4817,34 +4841,17 @@ else {
 vErrors.push(err121);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs372;
-if(vErrors !== null){
-if(_errs372){
-vErrors.length = _errs372;
-}
-else {
-vErrors = null;
 }
 }
 }
-var valid52 = _errs371 === errors;
-}
-else {
-var valid52 = true;
-}
-if(valid52){
-if(data119.connections !== undefined){
-let data133 = data119.connections;
-const _errs384 = errors;
-const _errs385 = errors;
-let valid61 = false;
-const _errs386 = errors;
-if(!(((typeof data133 == "number") && (!(data133 % 1) && !isNaN(data133))) && (isFinite(data133)))){
-const err122 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+var _valid20 = _errs385 === errors;
+valid61 = valid61 || _valid20;
+if(!valid61){
+const _errs387 = errors;
+if(errors === _errs387){
+if(data132 && typeof data132 == "object" && !Array.isArray(data132)){
+if(Object.keys(data132).length < 1){
+const err122 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err122];
 }
@@ -4853,10 +4860,11 @@ vErrors.push(err122);
 }
 errors++;
 }
-if(errors === _errs386){
-if((typeof data133 == "number") && (isFinite(data133))){
-if(data133 < 0 || isNaN(data133)){
-const err123 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+else {
+const _errs389 = errors;
+for(const key33 in data132){
+if(!((key33 === "soft") || (key33 === "hard"))){
+const err123 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key33},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err123];
 }
@@ -4864,17 +4872,15 @@ else {
 vErrors.push(err123);
 }
 errors++;
+break;
 }
 }
-}
-var _valid19 = _errs386 === errors;
-valid61 = valid61 || _valid19;
-if(!valid61){
-const _errs388 = errors;
-if(errors === _errs388){
-if(data133 && typeof data133 == "object" && !Array.isArray(data133)){
-if(Object.keys(data133).length < 1){
-const err124 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(_errs389 === errors){
+if(data132.soft !== undefined){
+let data133 = data132.soft;
+const _errs390 = errors;
+if(!(((typeof data133 == "number") && (!(data133 % 1) && !isNaN(data133))) && (isFinite(data133)))){
+const err124 = {instancePath:instancePath+"/quota/bytes_per_second/soft",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err124];
 }
@@ -4883,11 +4889,10 @@ vErrors.push(err124);
 }
 errors++;
 }
-else {
-const _errs390 = errors;
-for(const key34 in data133){
-if(!((key34 === "soft") || (key34 === "hard"))){
-const err125 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key34},message:"must NOT have additional properties"};
+if(errors === _errs390){
+if((typeof data133 == "number") && (isFinite(data133))){
+if(data133 < 0 || isNaN(data133)){
+const err125 = {instancePath:instancePath+"/quota/bytes_per_second/soft",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err125];
 }
@@ -4895,15 +4900,20 @@ else {
 vErrors.push(err125);
 }
 errors++;
-break;
 }
 }
-if(_errs390 === errors){
-if(data133.soft !== undefined){
-let data134 = data133.soft;
-const _errs391 = errors;
+}
+var valid62 = _errs390 === errors;
+}
+else {
+var valid62 = true;
+}
+if(valid62){
+if(data132.hard !== undefined){
+let data134 = data132.hard;
+const _errs392 = errors;
 if(!(((typeof data134 == "number") && (!(data134 % 1) && !isNaN(data134))) && (isFinite(data134)))){
-const err126 = {instancePath:instancePath+"/quota/connections/soft",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err126 = {instancePath:instancePath+"/quota/bytes_per_second/hard",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err126];
 }
@@ -4912,10 +4922,10 @@ vErrors.push(err126);
 }
 errors++;
 }
-if(errors === _errs391){
+if(errors === _errs392){
 if((typeof data134 == "number") && (isFinite(data134))){
 if(data134 < 0 || isNaN(data134)){
-const err127 = {instancePath:instancePath+"/quota/connections/soft",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+const err127 = {instancePath:instancePath+"/quota/bytes_per_second/hard",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err127];
 }
@@ -4926,17 +4936,17 @@ errors++;
 }
 }
 }
-var valid62 = _errs391 === errors;
+var valid62 = _errs392 === errors;
 }
 else {
 var valid62 = true;
 }
-if(valid62){
-if(data133.hard !== undefined){
-let data135 = data133.hard;
-const _errs393 = errors;
-if(!(((typeof data135 == "number") && (!(data135 % 1) && !isNaN(data135))) && (isFinite(data135)))){
-const err128 = {instancePath:instancePath+"/quota/connections/hard",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+}
+}
+}
+}
+else {
+const err128 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err128];
 }
@@ -4945,10 +4955,13 @@ vErrors.push(err128);
 }
 errors++;
 }
-if(errors === _errs393){
-if((typeof data135 == "number") && (isFinite(data135))){
-if(data135 < 0 || isNaN(data135)){
-const err129 = {instancePath:instancePath+"/quota/connections/hard",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+var _valid20 = _errs387 === errors;
+valid61 = valid61 || _valid20;
+if(!valid61){
+const _errs394 = errors;
+if(data132 !== null){
+const err129 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err129];
 }
@@ -4957,19 +4970,12 @@ vErrors.push(err129);
 }
 errors++;
 }
+var _valid20 = _errs394 === errors;
+valid61 = valid61 || _valid20;
 }
 }
-var valid62 = _errs393 === errors;
-}
-else {
-var valid62 = true;
-}
-}
-}
-}
-}
-else {
-const err130 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(!valid61){
+const err130 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err130];
 }
@@ -4977,14 +4983,34 @@ else {
 vErrors.push(err130);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs384;
+if(vErrors !== null){
+if(_errs384){
+vErrors.length = _errs384;
+}
+else {
+vErrors = null;
 }
 }
-var _valid19 = _errs388 === errors;
-valid61 = valid61 || _valid19;
-if(!valid61){
-const _errs395 = errors;
-if(data133 !== null){
-const err131 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+}
+var valid54 = _errs383 === errors;
+}
+else {
+var valid54 = true;
+}
+if(valid54){
+if(data121.connections !== undefined){
+let data135 = data121.connections;
+const _errs396 = errors;
+const _errs397 = errors;
+let valid63 = false;
+const _errs398 = errors;
+if(!(((typeof data135 == "number") && (!(data135 % 1) && !isNaN(data135))) && (isFinite(data135)))){
+const err131 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err131];
 }
@@ -4993,12 +5019,10 @@ vErrors.push(err131);
 }
 errors++;
 }
-var _valid19 = _errs395 === errors;
-valid61 = valid61 || _valid19;
-}
-}
-if(!valid61){
-const err132 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(errors === _errs398){
+if((typeof data135 == "number") && (isFinite(data135))){
+if(data135 < 0 || isNaN(data135)){
+const err132 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err132];
 }
@@ -5006,24 +5030,166 @@ else {
 vErrors.push(err132);
 }
 errors++;
+}
+}
+}
+var _valid21 = _errs398 === errors;
+valid63 = valid63 || _valid21;
+if(!valid63){
+const _errs400 = errors;
+if(errors === _errs400){
+if(data135 && typeof data135 == "object" && !Array.isArray(data135)){
+if(Object.keys(data135).length < 1){
+const err133 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err133];
+}
+else {
+vErrors.push(err133);
+}
+errors++;
+}
+else {
+const _errs402 = errors;
+for(const key34 in data135){
+if(!((key34 === "soft") || (key34 === "hard"))){
+const err134 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key34},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err134];
+}
+else {
+vErrors.push(err134);
+}
+errors++;
+break;
+}
+}
+if(_errs402 === errors){
+if(data135.soft !== undefined){
+let data136 = data135.soft;
+const _errs403 = errors;
+if(!(((typeof data136 == "number") && (!(data136 % 1) && !isNaN(data136))) && (isFinite(data136)))){
+const err135 = {instancePath:instancePath+"/quota/connections/soft",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err135];
+}
+else {
+vErrors.push(err135);
+}
+errors++;
+}
+if(errors === _errs403){
+if((typeof data136 == "number") && (isFinite(data136))){
+if(data136 < 0 || isNaN(data136)){
+const err136 = {instancePath:instancePath+"/quota/connections/soft",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err136];
+}
+else {
+vErrors.push(err136);
+}
+errors++;
+}
+}
+}
+var valid64 = _errs403 === errors;
+}
+else {
+var valid64 = true;
+}
+if(valid64){
+if(data135.hard !== undefined){
+let data137 = data135.hard;
+const _errs405 = errors;
+if(!(((typeof data137 == "number") && (!(data137 % 1) && !isNaN(data137))) && (isFinite(data137)))){
+const err137 = {instancePath:instancePath+"/quota/connections/hard",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err137];
+}
+else {
+vErrors.push(err137);
+}
+errors++;
+}
+if(errors === _errs405){
+if((typeof data137 == "number") && (isFinite(data137))){
+if(data137 < 0 || isNaN(data137)){
+const err138 = {instancePath:instancePath+"/quota/connections/hard",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err138];
+}
+else {
+vErrors.push(err138);
+}
+errors++;
+}
+}
+}
+var valid64 = _errs405 === errors;
+}
+else {
+var valid64 = true;
+}
+}
+}
+}
+}
+else {
+const err139 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err139];
+}
+else {
+vErrors.push(err139);
+}
+errors++;
+}
+}
+var _valid21 = _errs400 === errors;
+valid63 = valid63 || _valid21;
+if(!valid63){
+const _errs407 = errors;
+if(data135 !== null){
+const err140 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err140];
+}
+else {
+vErrors.push(err140);
+}
+errors++;
+}
+var _valid21 = _errs407 === errors;
+valid63 = valid63 || _valid21;
+}
+}
+if(!valid63){
+const err141 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err141];
+}
+else {
+vErrors.push(err141);
+}
+errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs385;
+errors = _errs397;
 if(vErrors !== null){
-if(_errs385){
-vErrors.length = _errs385;
+if(_errs397){
+vErrors.length = _errs397;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid52 = _errs384 === errors;
+var valid54 = _errs396 === errors;
 }
 else {
-var valid52 = true;
+var valid54 = true;
 }
 }
 }
@@ -5038,57 +5204,57 @@ validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs327 === errors;
+var valid0 = _errs339 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.bots !== undefined){
-let data136 = data.bots;
-const _errs397 = errors;
-if(errors === _errs397){
-if(Array.isArray(data136)){
-var valid63 = true;
-const len7 = data136.length;
+let data138 = data.bots;
+const _errs409 = errors;
+if(errors === _errs409){
+if(Array.isArray(data138)){
+var valid65 = true;
+const len7 = data138.length;
 for(let i11=0; i11<len7; i11++){
-let data137 = data136[i11];
-const _errs399 = errors;
-if(errors === _errs399){
-if(data137 && typeof data137 == "object" && !Array.isArray(data137)){
-if(data137.config === undefined){
-data137.config = {};
+let data139 = data138[i11];
+const _errs411 = errors;
+if(errors === _errs411){
+if(data139 && typeof data139 == "object" && !Array.isArray(data139)){
+if(data139.config === undefined){
+data139.config = {};
 }
-if(data137.labels === undefined){
-data137.labels = {};
+if(data139.labels === undefined){
+data139.labels = {};
 }
-if(data137.dedicated === undefined){
-data137.dedicated = false;
+if(data139.dedicated === undefined){
+data139.dedicated = false;
 }
-if(data137.desired === undefined){
-data137.desired = "running";
+if(data139.desired === undefined){
+data139.desired = "running";
 }
 let missing21;
-if(((((((data137.id === undefined) && (missing21 = "id")) || ((data137.kind === undefined) && (missing21 = "kind"))) || ((data137.config === undefined) && (missing21 = "config"))) || ((data137.labels === undefined) && (missing21 = "labels"))) || ((data137.dedicated === undefined) && (missing21 = "dedicated"))) || ((data137.desired === undefined) && (missing21 = "desired"))){
+if(((((((data139.id === undefined) && (missing21 = "id")) || ((data139.kind === undefined) && (missing21 = "kind"))) || ((data139.config === undefined) && (missing21 = "config"))) || ((data139.labels === undefined) && (missing21 = "labels"))) || ((data139.dedicated === undefined) && (missing21 = "dedicated"))) || ((data139.desired === undefined) && (missing21 = "desired"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing21},message:"must have required property '"+missing21+"'"}];
 return false;
 }
 else {
-const _errs401 = errors;
-for(const key35 in data137){
+const _errs413 = errors;
+for(const key35 in data139){
 if(!(func0.call(schema0.properties.bots.items.properties, key35))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key35},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs401 === errors){
-if(data137.id !== undefined){
-let data138 = data137.id;
-const _errs402 = errors;
-if(errors === _errs402){
-if(typeof data138 === "string"){
-if(!pattern5.test(data138)){
+if(_errs413 === errors){
+if(data139.id !== undefined){
+let data140 = data139.id;
+const _errs414 = errors;
+if(errors === _errs414){
+if(typeof data140 === "string"){
+if(!pattern5.test(data140)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -5098,65 +5264,65 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/id",schemaPath:"
 return false;
 }
 }
-var valid64 = _errs402 === errors;
+var valid66 = _errs414 === errors;
 }
 else {
-var valid64 = true;
+var valid66 = true;
 }
-if(valid64){
-if(data137.kind !== undefined){
-const _errs404 = errors;
-if(typeof data137.kind !== "string"){
+if(valid66){
+if(data139.kind !== undefined){
+const _errs416 = errors;
+if(typeof data139.kind !== "string"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid64 = _errs404 === errors;
+var valid66 = _errs416 === errors;
 }
 else {
-var valid64 = true;
+var valid66 = true;
 }
-if(valid64){
-let data140 = data137.config;
-const _errs406 = errors;
-if(errors === _errs406){
-if(!(data140 && typeof data140 == "object" && !Array.isArray(data140))){
+if(valid66){
+let data142 = data139.config;
+const _errs418 = errors;
+if(errors === _errs418){
+if(!(data142 && typeof data142 == "object" && !Array.isArray(data142))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid64 = _errs406 === errors;
-if(valid64){
-let data141 = data137.labels;
-const _errs408 = errors;
-if(errors === _errs408){
-if(data141 && typeof data141 == "object" && !Array.isArray(data141)){
-if(Object.keys(data141).length > 32){
+var valid66 = _errs418 === errors;
+if(valid66){
+let data143 = data139.labels;
+const _errs420 = errors;
+if(errors === _errs420){
+if(data143 && typeof data143 == "object" && !Array.isArray(data143)){
+if(Object.keys(data143).length > 32){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-const _errs410 = errors;
-for(const key36 in data141){
+const _errs422 = errors;
+for(const key36 in data143){
 if(!(pattern12.test(key36))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key36},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs410 === errors){
-var valid65 = true;
-for(const key37 in data141){
+if(_errs422 === errors){
+var valid67 = true;
+for(const key37 in data143){
 if(pattern12.test(key37)){
-let data142 = data141[key37];
-const _errs411 = errors;
-if(errors === _errs411){
-if(typeof data142 === "string"){
-if(func2(data142) > 128){
+let data144 = data143[key37];
+const _errs423 = errors;
+if(errors === _errs423){
+if(typeof data144 === "string"){
+if(func2(data144) > 128){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key37.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern14.test(data142)){
+if(!pattern14.test(data144)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key37.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
@@ -5167,8 +5333,8 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key37
 return false;
 }
 }
-var valid65 = _errs411 === errors;
-if(!valid65){
+var valid67 = _errs423 === errors;
+if(!valid67){
 break;
 }
 }
@@ -5181,160 +5347,30 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels",schemaPa
 return false;
 }
 }
-var valid64 = _errs408 === errors;
-if(valid64){
-if(data137.restart !== undefined){
-let data143 = data137.restart;
-const _errs413 = errors;
-if(errors === _errs413){
-if(data143 && typeof data143 == "object" && !Array.isArray(data143)){
-const _errs415 = errors;
-for(const key38 in data143){
+var valid66 = _errs420 === errors;
+if(valid66){
+if(data139.restart !== undefined){
+let data145 = data139.restart;
+const _errs425 = errors;
+if(errors === _errs425){
+if(data145 && typeof data145 == "object" && !Array.isArray(data145)){
+const _errs427 = errors;
+for(const key38 in data145){
 if(!((((((key38 === "policy") || (key38 === "max_restarts")) || (key38 === "window_ms")) || (key38 === "backoff_ms")) || (key38 === "backoff_cap_ms")) || (key38 === "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key38},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs415 === errors){
-if(data143.policy !== undefined){
-let data144 = data143.policy;
-const _errs416 = errors;
-const _errs417 = errors;
-let valid67 = false;
-const _errs418 = errors;
-if(typeof data144 !== "string"){
-const err133 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err133];
-}
-else {
-vErrors.push(err133);
-}
-errors++;
-}
-if("always" !== data144){
-const err134 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err134];
-}
-else {
-vErrors.push(err134);
-}
-errors++;
-}
-var _valid20 = _errs418 === errors;
-valid67 = valid67 || _valid20;
-if(!valid67){
-const _errs420 = errors;
-if(typeof data144 !== "string"){
-const err135 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err135];
-}
-else {
-vErrors.push(err135);
-}
-errors++;
-}
-if("on-failure" !== data144){
-const err136 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err136];
-}
-else {
-vErrors.push(err136);
-}
-errors++;
-}
-var _valid20 = _errs420 === errors;
-valid67 = valid67 || _valid20;
-if(!valid67){
-const _errs422 = errors;
-if(typeof data144 !== "string"){
-const err137 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err137];
-}
-else {
-vErrors.push(err137);
-}
-errors++;
-}
-if("never" !== data144){
-const err138 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err138];
-}
-else {
-vErrors.push(err138);
-}
-errors++;
-}
-var _valid20 = _errs422 === errors;
-valid67 = valid67 || _valid20;
-}
-}
-if(!valid67){
-const err139 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err139];
-}
-else {
-vErrors.push(err139);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs417;
-if(vErrors !== null){
-if(_errs417){
-vErrors.length = _errs417;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid66 = _errs416 === errors;
-}
-else {
-var valid66 = true;
-}
-if(valid66){
-if(data143.max_restarts !== undefined){
-let data145 = data143.max_restarts;
-const _errs424 = errors;
-const _errs425 = errors;
-let valid68 = false;
-const _errs426 = errors;
-if(!(((typeof data145 == "number") && (!(data145 % 1) && !isNaN(data145))) && (isFinite(data145)))){
-const err140 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err140];
-}
-else {
-vErrors.push(err140);
-}
-errors++;
-}
-if(errors === _errs426){
-if((typeof data145 == "number") && (isFinite(data145))){
-if(data145 > 1000 || isNaN(data145)){
-const err141 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
-if(vErrors === null){
-vErrors = [err141];
-}
-else {
-vErrors.push(err141);
-}
-errors++;
-}
-else {
-if(data145 < 0 || isNaN(data145)){
-const err142 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(_errs427 === errors){
+if(data145.policy !== undefined){
+let data146 = data145.policy;
+const _errs428 = errors;
+const _errs429 = errors;
+let valid69 = false;
+const _errs430 = errors;
+if(typeof data146 !== "string"){
+const err142 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err142];
 }
@@ -5343,15 +5379,8 @@ vErrors.push(err142);
 }
 errors++;
 }
-}
-}
-}
-var _valid21 = _errs426 === errors;
-valid68 = valid68 || _valid21;
-if(!valid68){
-const _errs428 = errors;
-if(data145 !== null){
-const err143 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if("always" !== data146){
+const err143 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err143];
 }
@@ -5360,11 +5389,12 @@ vErrors.push(err143);
 }
 errors++;
 }
-var _valid21 = _errs428 === errors;
-valid68 = valid68 || _valid21;
-}
-if(!valid68){
-const err144 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+var _valid22 = _errs430 === errors;
+valid69 = valid69 || _valid22;
+if(!valid69){
+const _errs432 = errors;
+if(typeof data146 !== "string"){
+const err144 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err144];
 }
@@ -5372,108 +5402,244 @@ else {
 vErrors.push(err144);
 }
 errors++;
+}
+if("on-failure" !== data146){
+const err145 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err145];
+}
+else {
+vErrors.push(err145);
+}
+errors++;
+}
+var _valid22 = _errs432 === errors;
+valid69 = valid69 || _valid22;
+if(!valid69){
+const _errs434 = errors;
+if(typeof data146 !== "string"){
+const err146 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err146];
+}
+else {
+vErrors.push(err146);
+}
+errors++;
+}
+if("never" !== data146){
+const err147 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err147];
+}
+else {
+vErrors.push(err147);
+}
+errors++;
+}
+var _valid22 = _errs434 === errors;
+valid69 = valid69 || _valid22;
+}
+}
+if(!valid69){
+const err148 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err148];
+}
+else {
+vErrors.push(err148);
+}
+errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs425;
+errors = _errs429;
 if(vErrors !== null){
-if(_errs425){
-vErrors.length = _errs425;
+if(_errs429){
+vErrors.length = _errs429;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid66 = _errs424 === errors;
+var valid68 = _errs428 === errors;
 }
 else {
-var valid66 = true;
+var valid68 = true;
 }
-if(valid66){
-if(data143.window_ms !== undefined){
-let data146 = data143.window_ms;
-const _errs430 = errors;
-if(!(((typeof data146 == "number") && (!(data146 % 1) && !isNaN(data146))) && (isFinite(data146)))){
+if(valid68){
+if(data145.max_restarts !== undefined){
+let data147 = data145.max_restarts;
+const _errs436 = errors;
+const _errs437 = errors;
+let valid70 = false;
+const _errs438 = errors;
+if(!(((typeof data147 == "number") && (!(data147 % 1) && !isNaN(data147))) && (isFinite(data147)))){
+const err149 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err149];
+}
+else {
+vErrors.push(err149);
+}
+errors++;
+}
+if(errors === _errs438){
+if((typeof data147 == "number") && (isFinite(data147))){
+if(data147 > 1000 || isNaN(data147)){
+const err150 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+if(vErrors === null){
+vErrors = [err150];
+}
+else {
+vErrors.push(err150);
+}
+errors++;
+}
+else {
+if(data147 < 0 || isNaN(data147)){
+const err151 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err151];
+}
+else {
+vErrors.push(err151);
+}
+errors++;
+}
+}
+}
+}
+var _valid23 = _errs438 === errors;
+valid70 = valid70 || _valid23;
+if(!valid70){
+const _errs440 = errors;
+if(data147 !== null){
+const err152 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err152];
+}
+else {
+vErrors.push(err152);
+}
+errors++;
+}
+var _valid23 = _errs440 === errors;
+valid70 = valid70 || _valid23;
+}
+if(!valid70){
+const err153 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err153];
+}
+else {
+vErrors.push(err153);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs437;
+if(vErrors !== null){
+if(_errs437){
+vErrors.length = _errs437;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid68 = _errs436 === errors;
+}
+else {
+var valid68 = true;
+}
+if(valid68){
+if(data145.window_ms !== undefined){
+let data148 = data145.window_ms;
+const _errs442 = errors;
+if(!(((typeof data148 == "number") && (!(data148 % 1) && !isNaN(data148))) && (isFinite(data148)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs430){
-if((typeof data146 == "number") && (isFinite(data146))){
-if(data146 < 1000 || isNaN(data146)){
+if(errors === _errs442){
+if((typeof data148 == "number") && (isFinite(data148))){
+if(data148 < 1000 || isNaN(data148)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
-var valid66 = _errs430 === errors;
+var valid68 = _errs442 === errors;
 }
 else {
-var valid66 = true;
+var valid68 = true;
 }
-if(valid66){
-if(data143.backoff_ms !== undefined){
-let data147 = data143.backoff_ms;
-const _errs432 = errors;
-if(!(((typeof data147 == "number") && (!(data147 % 1) && !isNaN(data147))) && (isFinite(data147)))){
+if(valid68){
+if(data145.backoff_ms !== undefined){
+let data149 = data145.backoff_ms;
+const _errs444 = errors;
+if(!(((typeof data149 == "number") && (!(data149 % 1) && !isNaN(data149))) && (isFinite(data149)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs432){
-if((typeof data147 == "number") && (isFinite(data147))){
-if(data147 < 0 || isNaN(data147)){
+if(errors === _errs444){
+if((typeof data149 == "number") && (isFinite(data149))){
+if(data149 < 0 || isNaN(data149)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid66 = _errs432 === errors;
+var valid68 = _errs444 === errors;
 }
 else {
-var valid66 = true;
+var valid68 = true;
 }
-if(valid66){
-if(data143.backoff_cap_ms !== undefined){
-let data148 = data143.backoff_cap_ms;
-const _errs434 = errors;
-if(!(((typeof data148 == "number") && (!(data148 % 1) && !isNaN(data148))) && (isFinite(data148)))){
+if(valid68){
+if(data145.backoff_cap_ms !== undefined){
+let data150 = data145.backoff_cap_ms;
+const _errs446 = errors;
+if(!(((typeof data150 == "number") && (!(data150 % 1) && !isNaN(data150))) && (isFinite(data150)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs434){
-if((typeof data148 == "number") && (isFinite(data148))){
-if(data148 < 0 || isNaN(data148)){
+if(errors === _errs446){
+if((typeof data150 == "number") && (isFinite(data150))){
+if(data150 < 0 || isNaN(data150)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid66 = _errs434 === errors;
+var valid68 = _errs446 === errors;
 }
 else {
-var valid66 = true;
+var valid68 = true;
 }
-if(valid66){
-if(data143.healthy_ms !== undefined){
-let data149 = data143.healthy_ms;
-const _errs436 = errors;
-if(!(((typeof data149 == "number") && (!(data149 % 1) && !isNaN(data149))) && (isFinite(data149)))){
+if(valid68){
+if(data145.healthy_ms !== undefined){
+let data151 = data145.healthy_ms;
+const _errs448 = errors;
+if(!(((typeof data151 == "number") && (!(data151 % 1) && !isNaN(data151))) && (isFinite(data151)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs436){
-if((typeof data149 == "number") && (isFinite(data149))){
-if(data149 < 0 || isNaN(data149)){
+if(errors === _errs448){
+if((typeof data151 == "number") && (isFinite(data151))){
+if(data151 < 0 || isNaN(data151)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid66 = _errs436 === errors;
+var valid68 = _errs448 === errors;
 }
 else {
-var valid66 = true;
+var valid68 = true;
 }
 }
 }
@@ -5487,42 +5653,42 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart",schemaP
 return false;
 }
 }
-var valid64 = _errs413 === errors;
+var valid66 = _errs425 === errors;
 }
 else {
-var valid64 = true;
+var valid66 = true;
 }
-if(valid64){
-const _errs438 = errors;
-if(typeof data137.dedicated !== "boolean"){
+if(valid66){
+const _errs450 = errors;
+if(typeof data139.dedicated !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid64 = _errs438 === errors;
-if(valid64){
-if(data137.isolation !== undefined){
-let data151 = data137.isolation;
-const _errs440 = errors;
-if(typeof data151 !== "string"){
+var valid66 = _errs450 === errors;
+if(valid66){
+if(data139.isolation !== undefined){
+let data153 = data139.isolation;
+const _errs452 = errors;
+if(typeof data153 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!((data151 === "thread") || (data151 === "process"))){
+if(!((data153 === "thread") || (data153 === "process"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema0.properties.bots.items.properties.isolation.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid64 = _errs440 === errors;
+var valid66 = _errs452 === errors;
 }
 else {
-var valid64 = true;
+var valid66 = true;
 }
-if(valid64){
-if(data137.host_group !== undefined){
-let data152 = data137.host_group;
-const _errs442 = errors;
-if(errors === _errs442){
-if(typeof data152 === "string"){
-if(!pattern5.test(data152)){
+if(valid66){
+if(data139.host_group !== undefined){
+let data154 = data139.host_group;
+const _errs454 = errors;
+if(errors === _errs454){
+if(typeof data154 === "string"){
+if(!pattern5.test(data154)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/host_group",schemaPath:"#/properties/bots/items/properties/host_group/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -5532,163 +5698,36 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/host_group",sche
 return false;
 }
 }
-var valid64 = _errs442 === errors;
+var valid66 = _errs454 === errors;
 }
 else {
-var valid64 = true;
+var valid66 = true;
 }
-if(valid64){
-if(data137.quota !== undefined){
-let data153 = data137.quota;
-const _errs444 = errors;
-if(errors === _errs444){
-if(data153 && typeof data153 == "object" && !Array.isArray(data153)){
-const _errs446 = errors;
-for(const key39 in data153){
+if(valid66){
+if(data139.quota !== undefined){
+let data155 = data139.quota;
+const _errs456 = errors;
+if(errors === _errs456){
+if(data155 && typeof data155 == "object" && !Array.isArray(data155)){
+const _errs458 = errors;
+for(const key39 in data155){
 if(!(((((key39 === "cpu") || (key39 === "memory_mb")) || (key39 === "lines_per_second")) || (key39 === "bytes_per_second")) || (key39 === "connections"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/quota",schemaPath:"#/properties/bots/items/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key39},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs446 === errors){
-if(data153.cpu !== undefined){
-let data154 = data153.cpu;
-const _errs447 = errors;
-const _errs448 = errors;
-let valid70 = false;
-const _errs449 = errors;
-if(errors === _errs449){
-if((typeof data154 == "number") && (isFinite(data154))){
-if(data154 > 256 || isNaN(data154)){
-const err145 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
-if(vErrors === null){
-vErrors = [err145];
-}
-else {
-vErrors.push(err145);
-}
-errors++;
-}
-else {
-if(data154 <= 0 || isNaN(data154)){
-const err146 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
-if(vErrors === null){
-vErrors = [err146];
-}
-else {
-vErrors.push(err146);
-}
-errors++;
-}
-}
-}
-else {
-const err147 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
-if(vErrors === null){
-vErrors = [err147];
-}
-else {
-vErrors.push(err147);
-}
-errors++;
-}
-}
-var _valid22 = _errs449 === errors;
-valid70 = valid70 || _valid22;
-if(!valid70){
-const _errs451 = errors;
-if(errors === _errs451){
-if(data154 && typeof data154 == "object" && !Array.isArray(data154)){
-if(Object.keys(data154).length < 1){
-const err148 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
-if(vErrors === null){
-vErrors = [err148];
-}
-else {
-vErrors.push(err148);
-}
-errors++;
-}
-else {
-const _errs453 = errors;
-for(const key40 in data154){
-if(!((key40 === "soft") || (key40 === "hard"))){
-const err149 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key40},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err149];
-}
-else {
-vErrors.push(err149);
-}
-errors++;
-break;
-}
-}
-if(_errs453 === errors){
-if(data154.soft !== undefined){
-let data155 = data154.soft;
-const _errs454 = errors;
-if(errors === _errs454){
-if((typeof data155 == "number") && (isFinite(data155))){
-if(data155 > 256 || isNaN(data155)){
-const err150 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
-if(vErrors === null){
-vErrors = [err150];
-}
-else {
-vErrors.push(err150);
-}
-errors++;
-}
-else {
-if(data155 <= 0 || isNaN(data155)){
-const err151 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
-if(vErrors === null){
-vErrors = [err151];
-}
-else {
-vErrors.push(err151);
-}
-errors++;
-}
-}
-}
-else {
-const err152 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
-if(vErrors === null){
-vErrors = [err152];
-}
-else {
-vErrors.push(err152);
-}
-errors++;
-}
-}
-var valid71 = _errs454 === errors;
-}
-else {
-var valid71 = true;
-}
-if(valid71){
-if(data154.hard !== undefined){
-let data156 = data154.hard;
-const _errs456 = errors;
-if(errors === _errs456){
+if(_errs458 === errors){
+if(data155.cpu !== undefined){
+let data156 = data155.cpu;
+const _errs459 = errors;
+const _errs460 = errors;
+let valid72 = false;
+const _errs461 = errors;
+if(errors === _errs461){
 if((typeof data156 == "number") && (isFinite(data156))){
 if(data156 > 256 || isNaN(data156)){
-const err153 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
-if(vErrors === null){
-vErrors = [err153];
-}
-else {
-vErrors.push(err153);
-}
-errors++;
-}
-else {
-if(data156 <= 0 || isNaN(data156)){
-const err154 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+const err154 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err154];
 }
@@ -5697,10 +5736,9 @@ vErrors.push(err154);
 }
 errors++;
 }
-}
-}
 else {
-const err155 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(data156 <= 0 || isNaN(data156)){
+const err155 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err155];
 }
@@ -5710,17 +5748,9 @@ vErrors.push(err155);
 errors++;
 }
 }
-var valid71 = _errs456 === errors;
 }
 else {
-var valid71 = true;
-}
-}
-}
-}
-}
-else {
-const err156 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err156 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err156];
 }
@@ -5730,12 +5760,14 @@ vErrors.push(err156);
 errors++;
 }
 }
-var _valid22 = _errs451 === errors;
-valid70 = valid70 || _valid22;
-if(!valid70){
-const _errs458 = errors;
-if(data154 !== null){
-const err157 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid24 = _errs461 === errors;
+valid72 = valid72 || _valid24;
+if(!valid72){
+const _errs463 = errors;
+if(errors === _errs463){
+if(data156 && typeof data156 == "object" && !Array.isArray(data156)){
+if(Object.keys(data156).length < 1){
+const err157 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err157];
 }
@@ -5744,12 +5776,11 @@ vErrors.push(err157);
 }
 errors++;
 }
-var _valid22 = _errs458 === errors;
-valid70 = valid70 || _valid22;
-}
-}
-if(!valid70){
-const err158 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+else {
+const _errs465 = errors;
+for(const key40 in data156){
+if(!((key40 === "soft") || (key40 === "hard"))){
+const err158 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key40},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err158];
 }
@@ -5757,34 +5788,17 @@ else {
 vErrors.push(err158);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs448;
-if(vErrors !== null){
-if(_errs448){
-vErrors.length = _errs448;
-}
-else {
-vErrors = null;
+break;
 }
 }
-}
-var valid69 = _errs447 === errors;
-}
-else {
-var valid69 = true;
-}
-if(valid69){
-if(data153.memory_mb !== undefined){
-let data157 = data153.memory_mb;
-const _errs460 = errors;
-const _errs461 = errors;
-let valid72 = false;
-const _errs462 = errors;
-if(!(((typeof data157 == "number") && (!(data157 % 1) && !isNaN(data157))) && (isFinite(data157)))){
-const err159 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(_errs465 === errors){
+if(data156.soft !== undefined){
+let data157 = data156.soft;
+const _errs466 = errors;
+if(errors === _errs466){
+if((typeof data157 == "number") && (isFinite(data157))){
+if(data157 > 256 || isNaN(data157)){
+const err159 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err159];
 }
@@ -5793,10 +5807,9 @@ vErrors.push(err159);
 }
 errors++;
 }
-if(errors === _errs462){
-if((typeof data157 == "number") && (isFinite(data157))){
-if(data157 < 1 || isNaN(data157)){
-const err160 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+else {
+if(data157 <= 0 || isNaN(data157)){
+const err160 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err160];
 }
@@ -5807,14 +5820,8 @@ errors++;
 }
 }
 }
-var _valid23 = _errs462 === errors;
-valid72 = valid72 || _valid23;
-if(!valid72){
-const _errs464 = errors;
-if(errors === _errs464){
-if(data157 && typeof data157 == "object" && !Array.isArray(data157)){
-if(Object.keys(data157).length < 1){
-const err161 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+else {
+const err161 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err161];
 }
@@ -5823,11 +5830,20 @@ vErrors.push(err161);
 }
 errors++;
 }
+}
+var valid73 = _errs466 === errors;
+}
 else {
-const _errs466 = errors;
-for(const key41 in data157){
-if(!((key41 === "soft") || (key41 === "hard"))){
-const err162 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key41},message:"must NOT have additional properties"};
+var valid73 = true;
+}
+if(valid73){
+if(data156.hard !== undefined){
+let data158 = data156.hard;
+const _errs468 = errors;
+if(errors === _errs468){
+if((typeof data158 == "number") && (isFinite(data158))){
+if(data158 > 256 || isNaN(data158)){
+const err162 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err162];
 }
@@ -5835,15 +5851,10 @@ else {
 vErrors.push(err162);
 }
 errors++;
-break;
 }
-}
-if(_errs466 === errors){
-if(data157.soft !== undefined){
-let data158 = data157.soft;
-const _errs467 = errors;
-if(!(((typeof data158 == "number") && (!(data158 % 1) && !isNaN(data158))) && (isFinite(data158)))){
-const err163 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+else {
+if(data158 <= 0 || isNaN(data158)){
+const err163 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err163];
 }
@@ -5852,10 +5863,10 @@ vErrors.push(err163);
 }
 errors++;
 }
-if(errors === _errs467){
-if((typeof data158 == "number") && (isFinite(data158))){
-if(data158 < 1 || isNaN(data158)){
-const err164 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+}
+else {
+const err164 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err164];
 }
@@ -5865,18 +5876,17 @@ vErrors.push(err164);
 errors++;
 }
 }
-}
-var valid73 = _errs467 === errors;
+var valid73 = _errs468 === errors;
 }
 else {
 var valid73 = true;
 }
-if(valid73){
-if(data157.hard !== undefined){
-let data159 = data157.hard;
-const _errs469 = errors;
-if(!(((typeof data159 == "number") && (!(data159 % 1) && !isNaN(data159))) && (isFinite(data159)))){
-const err165 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+}
+}
+}
+}
+else {
+const err165 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err165];
 }
@@ -5885,10 +5895,13 @@ vErrors.push(err165);
 }
 errors++;
 }
-if(errors === _errs469){
-if((typeof data159 == "number") && (isFinite(data159))){
-if(data159 < 1 || isNaN(data159)){
-const err166 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+var _valid24 = _errs463 === errors;
+valid72 = valid72 || _valid24;
+if(!valid72){
+const _errs470 = errors;
+if(data156 !== null){
+const err166 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err166];
 }
@@ -5897,19 +5910,12 @@ vErrors.push(err166);
 }
 errors++;
 }
+var _valid24 = _errs470 === errors;
+valid72 = valid72 || _valid24;
 }
 }
-var valid73 = _errs469 === errors;
-}
-else {
-var valid73 = true;
-}
-}
-}
-}
-}
-else {
-const err167 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(!valid72){
+const err167 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err167];
 }
@@ -5917,14 +5923,34 @@ else {
 vErrors.push(err167);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs460;
+if(vErrors !== null){
+if(_errs460){
+vErrors.length = _errs460;
+}
+else {
+vErrors = null;
 }
 }
-var _valid23 = _errs464 === errors;
-valid72 = valid72 || _valid23;
-if(!valid72){
-const _errs471 = errors;
-if(data157 !== null){
-const err168 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+}
+var valid71 = _errs459 === errors;
+}
+else {
+var valid71 = true;
+}
+if(valid71){
+if(data155.memory_mb !== undefined){
+let data159 = data155.memory_mb;
+const _errs472 = errors;
+const _errs473 = errors;
+let valid74 = false;
+const _errs474 = errors;
+if(!(((typeof data159 == "number") && (!(data159 % 1) && !isNaN(data159))) && (isFinite(data159)))){
+const err168 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err168];
 }
@@ -5933,12 +5959,10 @@ vErrors.push(err168);
 }
 errors++;
 }
-var _valid23 = _errs471 === errors;
-valid72 = valid72 || _valid23;
-}
-}
-if(!valid72){
-const err169 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(errors === _errs474){
+if((typeof data159 == "number") && (isFinite(data159))){
+if(data159 < 1 || isNaN(data159)){
+const err169 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err169];
 }
@@ -5946,34 +5970,17 @@ else {
 vErrors.push(err169);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs461;
-if(vErrors !== null){
-if(_errs461){
-vErrors.length = _errs461;
-}
-else {
-vErrors = null;
 }
 }
 }
-var valid69 = _errs460 === errors;
-}
-else {
-var valid69 = true;
-}
-if(valid69){
-if(data153.lines_per_second !== undefined){
-let data160 = data153.lines_per_second;
-const _errs473 = errors;
-const _errs474 = errors;
-let valid74 = false;
-const _errs475 = errors;
-if(!(((typeof data160 == "number") && (!(data160 % 1) && !isNaN(data160))) && (isFinite(data160)))){
-const err170 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+var _valid25 = _errs474 === errors;
+valid74 = valid74 || _valid25;
+if(!valid74){
+const _errs476 = errors;
+if(errors === _errs476){
+if(data159 && typeof data159 == "object" && !Array.isArray(data159)){
+if(Object.keys(data159).length < 1){
+const err170 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err170];
 }
@@ -5982,10 +5989,11 @@ vErrors.push(err170);
 }
 errors++;
 }
-if(errors === _errs475){
-if((typeof data160 == "number") && (isFinite(data160))){
-if(data160 < 0 || isNaN(data160)){
-const err171 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+else {
+const _errs478 = errors;
+for(const key41 in data159){
+if(!((key41 === "soft") || (key41 === "hard"))){
+const err171 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key41},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err171];
 }
@@ -5993,17 +6001,15 @@ else {
 vErrors.push(err171);
 }
 errors++;
+break;
 }
 }
-}
-var _valid24 = _errs475 === errors;
-valid74 = valid74 || _valid24;
-if(!valid74){
-const _errs477 = errors;
-if(errors === _errs477){
-if(data160 && typeof data160 == "object" && !Array.isArray(data160)){
-if(Object.keys(data160).length < 1){
-const err172 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(_errs478 === errors){
+if(data159.soft !== undefined){
+let data160 = data159.soft;
+const _errs479 = errors;
+if(!(((typeof data160 == "number") && (!(data160 % 1) && !isNaN(data160))) && (isFinite(data160)))){
+const err172 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err172];
 }
@@ -6012,11 +6018,10 @@ vErrors.push(err172);
 }
 errors++;
 }
-else {
-const _errs479 = errors;
-for(const key42 in data160){
-if(!((key42 === "soft") || (key42 === "hard"))){
-const err173 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key42},message:"must NOT have additional properties"};
+if(errors === _errs479){
+if((typeof data160 == "number") && (isFinite(data160))){
+if(data160 < 1 || isNaN(data160)){
+const err173 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err173];
 }
@@ -6024,15 +6029,20 @@ else {
 vErrors.push(err173);
 }
 errors++;
-break;
 }
 }
-if(_errs479 === errors){
-if(data160.soft !== undefined){
-let data161 = data160.soft;
-const _errs480 = errors;
+}
+var valid75 = _errs479 === errors;
+}
+else {
+var valid75 = true;
+}
+if(valid75){
+if(data159.hard !== undefined){
+let data161 = data159.hard;
+const _errs481 = errors;
 if(!(((typeof data161 == "number") && (!(data161 % 1) && !isNaN(data161))) && (isFinite(data161)))){
-const err174 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err174 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err174];
 }
@@ -6041,10 +6051,10 @@ vErrors.push(err174);
 }
 errors++;
 }
-if(errors === _errs480){
+if(errors === _errs481){
 if((typeof data161 == "number") && (isFinite(data161))){
-if(data161 < 0 || isNaN(data161)){
-const err175 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(data161 < 1 || isNaN(data161)){
+const err175 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err175];
 }
@@ -6055,17 +6065,17 @@ errors++;
 }
 }
 }
-var valid75 = _errs480 === errors;
+var valid75 = _errs481 === errors;
 }
 else {
 var valid75 = true;
 }
-if(valid75){
-if(data160.hard !== undefined){
-let data162 = data160.hard;
-const _errs482 = errors;
-if(!(((typeof data162 == "number") && (!(data162 % 1) && !isNaN(data162))) && (isFinite(data162)))){
-const err176 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+}
+}
+}
+}
+else {
+const err176 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err176];
 }
@@ -6074,10 +6084,13 @@ vErrors.push(err176);
 }
 errors++;
 }
-if(errors === _errs482){
-if((typeof data162 == "number") && (isFinite(data162))){
-if(data162 < 0 || isNaN(data162)){
-const err177 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+var _valid25 = _errs476 === errors;
+valid74 = valid74 || _valid25;
+if(!valid74){
+const _errs483 = errors;
+if(data159 !== null){
+const err177 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err177];
 }
@@ -6086,19 +6099,12 @@ vErrors.push(err177);
 }
 errors++;
 }
+var _valid25 = _errs483 === errors;
+valid74 = valid74 || _valid25;
 }
 }
-var valid75 = _errs482 === errors;
-}
-else {
-var valid75 = true;
-}
-}
-}
-}
-}
-else {
-const err178 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(!valid74){
+const err178 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err178];
 }
@@ -6106,14 +6112,34 @@ else {
 vErrors.push(err178);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs473;
+if(vErrors !== null){
+if(_errs473){
+vErrors.length = _errs473;
+}
+else {
+vErrors = null;
 }
 }
-var _valid24 = _errs477 === errors;
-valid74 = valid74 || _valid24;
-if(!valid74){
-const _errs484 = errors;
-if(data160 !== null){
-const err179 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+}
+var valid71 = _errs472 === errors;
+}
+else {
+var valid71 = true;
+}
+if(valid71){
+if(data155.lines_per_second !== undefined){
+let data162 = data155.lines_per_second;
+const _errs485 = errors;
+const _errs486 = errors;
+let valid76 = false;
+const _errs487 = errors;
+if(!(((typeof data162 == "number") && (!(data162 % 1) && !isNaN(data162))) && (isFinite(data162)))){
+const err179 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err179];
 }
@@ -6122,12 +6148,10 @@ vErrors.push(err179);
 }
 errors++;
 }
-var _valid24 = _errs484 === errors;
-valid74 = valid74 || _valid24;
-}
-}
-if(!valid74){
-const err180 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(errors === _errs487){
+if((typeof data162 == "number") && (isFinite(data162))){
+if(data162 < 0 || isNaN(data162)){
+const err180 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err180];
 }
@@ -6135,34 +6159,17 @@ else {
 vErrors.push(err180);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs474;
-if(vErrors !== null){
-if(_errs474){
-vErrors.length = _errs474;
-}
-else {
-vErrors = null;
 }
 }
 }
-var valid69 = _errs473 === errors;
-}
-else {
-var valid69 = true;
-}
-if(valid69){
-if(data153.bytes_per_second !== undefined){
-let data163 = data153.bytes_per_second;
-const _errs486 = errors;
-const _errs487 = errors;
-let valid76 = false;
-const _errs488 = errors;
-if(!(((typeof data163 == "number") && (!(data163 % 1) && !isNaN(data163))) && (isFinite(data163)))){
-const err181 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+var _valid26 = _errs487 === errors;
+valid76 = valid76 || _valid26;
+if(!valid76){
+const _errs489 = errors;
+if(errors === _errs489){
+if(data162 && typeof data162 == "object" && !Array.isArray(data162)){
+if(Object.keys(data162).length < 1){
+const err181 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err181];
 }
@@ -6171,10 +6178,11 @@ vErrors.push(err181);
 }
 errors++;
 }
-if(errors === _errs488){
-if((typeof data163 == "number") && (isFinite(data163))){
-if(data163 < 0 || isNaN(data163)){
-const err182 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+else {
+const _errs491 = errors;
+for(const key42 in data162){
+if(!((key42 === "soft") || (key42 === "hard"))){
+const err182 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key42},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err182];
 }
@@ -6182,17 +6190,15 @@ else {
 vErrors.push(err182);
 }
 errors++;
+break;
 }
 }
-}
-var _valid25 = _errs488 === errors;
-valid76 = valid76 || _valid25;
-if(!valid76){
-const _errs490 = errors;
-if(errors === _errs490){
-if(data163 && typeof data163 == "object" && !Array.isArray(data163)){
-if(Object.keys(data163).length < 1){
-const err183 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(_errs491 === errors){
+if(data162.soft !== undefined){
+let data163 = data162.soft;
+const _errs492 = errors;
+if(!(((typeof data163 == "number") && (!(data163 % 1) && !isNaN(data163))) && (isFinite(data163)))){
+const err183 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err183];
 }
@@ -6201,11 +6207,10 @@ vErrors.push(err183);
 }
 errors++;
 }
-else {
-const _errs492 = errors;
-for(const key43 in data163){
-if(!((key43 === "soft") || (key43 === "hard"))){
-const err184 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key43},message:"must NOT have additional properties"};
+if(errors === _errs492){
+if((typeof data163 == "number") && (isFinite(data163))){
+if(data163 < 0 || isNaN(data163)){
+const err184 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err184];
 }
@@ -6213,15 +6218,20 @@ else {
 vErrors.push(err184);
 }
 errors++;
-break;
 }
 }
-if(_errs492 === errors){
-if(data163.soft !== undefined){
-let data164 = data163.soft;
-const _errs493 = errors;
+}
+var valid77 = _errs492 === errors;
+}
+else {
+var valid77 = true;
+}
+if(valid77){
+if(data162.hard !== undefined){
+let data164 = data162.hard;
+const _errs494 = errors;
 if(!(((typeof data164 == "number") && (!(data164 % 1) && !isNaN(data164))) && (isFinite(data164)))){
-const err185 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err185 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err185];
 }
@@ -6230,10 +6240,10 @@ vErrors.push(err185);
 }
 errors++;
 }
-if(errors === _errs493){
+if(errors === _errs494){
 if((typeof data164 == "number") && (isFinite(data164))){
 if(data164 < 0 || isNaN(data164)){
-const err186 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+const err186 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err186];
 }
@@ -6244,17 +6254,17 @@ errors++;
 }
 }
 }
-var valid77 = _errs493 === errors;
+var valid77 = _errs494 === errors;
 }
 else {
 var valid77 = true;
 }
-if(valid77){
-if(data163.hard !== undefined){
-let data165 = data163.hard;
-const _errs495 = errors;
-if(!(((typeof data165 == "number") && (!(data165 % 1) && !isNaN(data165))) && (isFinite(data165)))){
-const err187 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+}
+}
+}
+}
+else {
+const err187 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err187];
 }
@@ -6263,10 +6273,13 @@ vErrors.push(err187);
 }
 errors++;
 }
-if(errors === _errs495){
-if((typeof data165 == "number") && (isFinite(data165))){
-if(data165 < 0 || isNaN(data165)){
-const err188 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+var _valid26 = _errs489 === errors;
+valid76 = valid76 || _valid26;
+if(!valid76){
+const _errs496 = errors;
+if(data162 !== null){
+const err188 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err188];
 }
@@ -6275,19 +6288,12 @@ vErrors.push(err188);
 }
 errors++;
 }
+var _valid26 = _errs496 === errors;
+valid76 = valid76 || _valid26;
 }
 }
-var valid77 = _errs495 === errors;
-}
-else {
-var valid77 = true;
-}
-}
-}
-}
-}
-else {
-const err189 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(!valid76){
+const err189 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err189];
 }
@@ -6295,14 +6301,34 @@ else {
 vErrors.push(err189);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs486;
+if(vErrors !== null){
+if(_errs486){
+vErrors.length = _errs486;
+}
+else {
+vErrors = null;
 }
 }
-var _valid25 = _errs490 === errors;
-valid76 = valid76 || _valid25;
-if(!valid76){
-const _errs497 = errors;
-if(data163 !== null){
-const err190 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+}
+var valid71 = _errs485 === errors;
+}
+else {
+var valid71 = true;
+}
+if(valid71){
+if(data155.bytes_per_second !== undefined){
+let data165 = data155.bytes_per_second;
+const _errs498 = errors;
+const _errs499 = errors;
+let valid78 = false;
+const _errs500 = errors;
+if(!(((typeof data165 == "number") && (!(data165 % 1) && !isNaN(data165))) && (isFinite(data165)))){
+const err190 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err190];
 }
@@ -6311,12 +6337,10 @@ vErrors.push(err190);
 }
 errors++;
 }
-var _valid25 = _errs497 === errors;
-valid76 = valid76 || _valid25;
-}
-}
-if(!valid76){
-const err191 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(errors === _errs500){
+if((typeof data165 == "number") && (isFinite(data165))){
+if(data165 < 0 || isNaN(data165)){
+const err191 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err191];
 }
@@ -6324,34 +6348,17 @@ else {
 vErrors.push(err191);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs487;
-if(vErrors !== null){
-if(_errs487){
-vErrors.length = _errs487;
-}
-else {
-vErrors = null;
 }
 }
 }
-var valid69 = _errs486 === errors;
-}
-else {
-var valid69 = true;
-}
-if(valid69){
-if(data153.connections !== undefined){
-let data166 = data153.connections;
-const _errs499 = errors;
-const _errs500 = errors;
-let valid78 = false;
-const _errs501 = errors;
-if(!(((typeof data166 == "number") && (!(data166 % 1) && !isNaN(data166))) && (isFinite(data166)))){
-const err192 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+var _valid27 = _errs500 === errors;
+valid78 = valid78 || _valid27;
+if(!valid78){
+const _errs502 = errors;
+if(errors === _errs502){
+if(data165 && typeof data165 == "object" && !Array.isArray(data165)){
+if(Object.keys(data165).length < 1){
+const err192 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err192];
 }
@@ -6360,10 +6367,11 @@ vErrors.push(err192);
 }
 errors++;
 }
-if(errors === _errs501){
-if((typeof data166 == "number") && (isFinite(data166))){
-if(data166 < 0 || isNaN(data166)){
-const err193 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+else {
+const _errs504 = errors;
+for(const key43 in data165){
+if(!((key43 === "soft") || (key43 === "hard"))){
+const err193 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key43},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err193];
 }
@@ -6371,17 +6379,15 @@ else {
 vErrors.push(err193);
 }
 errors++;
+break;
 }
 }
-}
-var _valid26 = _errs501 === errors;
-valid78 = valid78 || _valid26;
-if(!valid78){
-const _errs503 = errors;
-if(errors === _errs503){
-if(data166 && typeof data166 == "object" && !Array.isArray(data166)){
-if(Object.keys(data166).length < 1){
-const err194 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(_errs504 === errors){
+if(data165.soft !== undefined){
+let data166 = data165.soft;
+const _errs505 = errors;
+if(!(((typeof data166 == "number") && (!(data166 % 1) && !isNaN(data166))) && (isFinite(data166)))){
+const err194 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err194];
 }
@@ -6390,11 +6396,10 @@ vErrors.push(err194);
 }
 errors++;
 }
-else {
-const _errs505 = errors;
-for(const key44 in data166){
-if(!((key44 === "soft") || (key44 === "hard"))){
-const err195 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key44},message:"must NOT have additional properties"};
+if(errors === _errs505){
+if((typeof data166 == "number") && (isFinite(data166))){
+if(data166 < 0 || isNaN(data166)){
+const err195 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err195];
 }
@@ -6402,15 +6407,20 @@ else {
 vErrors.push(err195);
 }
 errors++;
-break;
 }
 }
-if(_errs505 === errors){
-if(data166.soft !== undefined){
-let data167 = data166.soft;
-const _errs506 = errors;
+}
+var valid79 = _errs505 === errors;
+}
+else {
+var valid79 = true;
+}
+if(valid79){
+if(data165.hard !== undefined){
+let data167 = data165.hard;
+const _errs507 = errors;
 if(!(((typeof data167 == "number") && (!(data167 % 1) && !isNaN(data167))) && (isFinite(data167)))){
-const err196 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err196 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err196];
 }
@@ -6419,10 +6429,10 @@ vErrors.push(err196);
 }
 errors++;
 }
-if(errors === _errs506){
+if(errors === _errs507){
 if((typeof data167 == "number") && (isFinite(data167))){
 if(data167 < 0 || isNaN(data167)){
-const err197 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+const err197 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err197];
 }
@@ -6433,17 +6443,17 @@ errors++;
 }
 }
 }
-var valid79 = _errs506 === errors;
+var valid79 = _errs507 === errors;
 }
 else {
 var valid79 = true;
 }
-if(valid79){
-if(data166.hard !== undefined){
-let data168 = data166.hard;
-const _errs508 = errors;
-if(!(((typeof data168 == "number") && (!(data168 % 1) && !isNaN(data168))) && (isFinite(data168)))){
-const err198 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+}
+}
+}
+}
+else {
+const err198 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err198];
 }
@@ -6452,10 +6462,13 @@ vErrors.push(err198);
 }
 errors++;
 }
-if(errors === _errs508){
-if((typeof data168 == "number") && (isFinite(data168))){
-if(data168 < 0 || isNaN(data168)){
-const err199 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+var _valid27 = _errs502 === errors;
+valid78 = valid78 || _valid27;
+if(!valid78){
+const _errs509 = errors;
+if(data165 !== null){
+const err199 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err199];
 }
@@ -6464,19 +6477,12 @@ vErrors.push(err199);
 }
 errors++;
 }
+var _valid27 = _errs509 === errors;
+valid78 = valid78 || _valid27;
 }
 }
-var valid79 = _errs508 === errors;
-}
-else {
-var valid79 = true;
-}
-}
-}
-}
-}
-else {
-const err200 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(!valid78){
+const err200 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err200];
 }
@@ -6484,14 +6490,34 @@ else {
 vErrors.push(err200);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs499;
+if(vErrors !== null){
+if(_errs499){
+vErrors.length = _errs499;
+}
+else {
+vErrors = null;
 }
 }
-var _valid26 = _errs503 === errors;
-valid78 = valid78 || _valid26;
-if(!valid78){
-const _errs510 = errors;
-if(data166 !== null){
-const err201 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+}
+var valid71 = _errs498 === errors;
+}
+else {
+var valid71 = true;
+}
+if(valid71){
+if(data155.connections !== undefined){
+let data168 = data155.connections;
+const _errs511 = errors;
+const _errs512 = errors;
+let valid80 = false;
+const _errs513 = errors;
+if(!(((typeof data168 == "number") && (!(data168 % 1) && !isNaN(data168))) && (isFinite(data168)))){
+const err201 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err201];
 }
@@ -6500,12 +6526,10 @@ vErrors.push(err201);
 }
 errors++;
 }
-var _valid26 = _errs510 === errors;
-valid78 = valid78 || _valid26;
-}
-}
-if(!valid78){
-const err202 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(errors === _errs513){
+if((typeof data168 == "number") && (isFinite(data168))){
+if(data168 < 0 || isNaN(data168)){
+const err202 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err202];
 }
@@ -6513,24 +6537,166 @@ else {
 vErrors.push(err202);
 }
 errors++;
+}
+}
+}
+var _valid28 = _errs513 === errors;
+valid80 = valid80 || _valid28;
+if(!valid80){
+const _errs515 = errors;
+if(errors === _errs515){
+if(data168 && typeof data168 == "object" && !Array.isArray(data168)){
+if(Object.keys(data168).length < 1){
+const err203 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err203];
+}
+else {
+vErrors.push(err203);
+}
+errors++;
+}
+else {
+const _errs517 = errors;
+for(const key44 in data168){
+if(!((key44 === "soft") || (key44 === "hard"))){
+const err204 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key44},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err204];
+}
+else {
+vErrors.push(err204);
+}
+errors++;
+break;
+}
+}
+if(_errs517 === errors){
+if(data168.soft !== undefined){
+let data169 = data168.soft;
+const _errs518 = errors;
+if(!(((typeof data169 == "number") && (!(data169 % 1) && !isNaN(data169))) && (isFinite(data169)))){
+const err205 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err205];
+}
+else {
+vErrors.push(err205);
+}
+errors++;
+}
+if(errors === _errs518){
+if((typeof data169 == "number") && (isFinite(data169))){
+if(data169 < 0 || isNaN(data169)){
+const err206 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err206];
+}
+else {
+vErrors.push(err206);
+}
+errors++;
+}
+}
+}
+var valid81 = _errs518 === errors;
+}
+else {
+var valid81 = true;
+}
+if(valid81){
+if(data168.hard !== undefined){
+let data170 = data168.hard;
+const _errs520 = errors;
+if(!(((typeof data170 == "number") && (!(data170 % 1) && !isNaN(data170))) && (isFinite(data170)))){
+const err207 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err207];
+}
+else {
+vErrors.push(err207);
+}
+errors++;
+}
+if(errors === _errs520){
+if((typeof data170 == "number") && (isFinite(data170))){
+if(data170 < 0 || isNaN(data170)){
+const err208 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err208];
+}
+else {
+vErrors.push(err208);
+}
+errors++;
+}
+}
+}
+var valid81 = _errs520 === errors;
+}
+else {
+var valid81 = true;
+}
+}
+}
+}
+}
+else {
+const err209 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err209];
+}
+else {
+vErrors.push(err209);
+}
+errors++;
+}
+}
+var _valid28 = _errs515 === errors;
+valid80 = valid80 || _valid28;
+if(!valid80){
+const _errs522 = errors;
+if(data168 !== null){
+const err210 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err210];
+}
+else {
+vErrors.push(err210);
+}
+errors++;
+}
+var _valid28 = _errs522 === errors;
+valid80 = valid80 || _valid28;
+}
+}
+if(!valid80){
+const err211 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err211];
+}
+else {
+vErrors.push(err211);
+}
+errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs500;
+errors = _errs512;
 if(vErrors !== null){
-if(_errs500){
-vErrors.length = _errs500;
+if(_errs512){
+vErrors.length = _errs512;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid69 = _errs499 === errors;
+var valid71 = _errs511 === errors;
 }
 else {
-var valid69 = true;
+var valid71 = true;
 }
 }
 }
@@ -6543,88 +6709,88 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/quota",schemaPat
 return false;
 }
 }
-var valid64 = _errs444 === errors;
+var valid66 = _errs456 === errors;
 }
 else {
-var valid64 = true;
+var valid66 = true;
 }
-if(valid64){
-let data169 = data137.desired;
-const _errs512 = errors;
-const _errs513 = errors;
-let valid80 = false;
-const _errs514 = errors;
-if(typeof data169 !== "string"){
-const err203 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(valid66){
+let data171 = data139.desired;
+const _errs524 = errors;
+const _errs525 = errors;
+let valid82 = false;
+const _errs526 = errors;
+if(typeof data171 !== "string"){
+const err212 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err203];
+vErrors = [err212];
 }
 else {
-vErrors.push(err203);
+vErrors.push(err212);
 }
 errors++;
 }
-if("running" !== data169){
-const err204 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
+if("running" !== data171){
+const err213 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err204];
+vErrors = [err213];
 }
 else {
-vErrors.push(err204);
+vErrors.push(err213);
 }
 errors++;
 }
-var _valid27 = _errs514 === errors;
-valid80 = valid80 || _valid27;
-if(!valid80){
-const _errs516 = errors;
-if(typeof data169 !== "string"){
-const err205 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid29 = _errs526 === errors;
+valid82 = valid82 || _valid29;
+if(!valid82){
+const _errs528 = errors;
+if(typeof data171 !== "string"){
+const err214 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err205];
+vErrors = [err214];
 }
 else {
-vErrors.push(err205);
+vErrors.push(err214);
 }
 errors++;
 }
-if("stopped" !== data169){
-const err206 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
+if("stopped" !== data171){
+const err215 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err206];
+vErrors = [err215];
 }
 else {
-vErrors.push(err206);
+vErrors.push(err215);
 }
 errors++;
 }
-var _valid27 = _errs516 === errors;
-valid80 = valid80 || _valid27;
+var _valid29 = _errs528 === errors;
+valid82 = valid82 || _valid29;
 }
-if(!valid80){
-const err207 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid82){
+const err216 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err207];
+vErrors = [err216];
 }
 else {
-vErrors.push(err207);
+vErrors.push(err216);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs513;
+errors = _errs525;
 if(vErrors !== null){
-if(_errs513){
-vErrors.length = _errs513;
+if(_errs525){
+vErrors.length = _errs525;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid64 = _errs512 === errors;
+var valid66 = _errs524 === errors;
 }
 }
 }
@@ -6642,8 +6808,8 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i11,schemaPath:"#/prop
 return false;
 }
 }
-var valid63 = _errs399 === errors;
-if(!valid63){
+var valid65 = _errs411 === errors;
+if(!valid65){
 break;
 }
 }
@@ -6653,7 +6819,7 @@ validate0.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs397 === errors;
+var valid0 = _errs409 === errors;
 }
 else {
 var valid0 = true;

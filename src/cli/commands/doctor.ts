@@ -10,6 +10,7 @@ import { loadEngine } from '../../front/engine/load.js';
 import { allFailed, findKinds, programOptions } from '../../main/bots/kind-modules.js';
 import { defaultDataDir, expectPrivate } from '../../main/data-dir.js';
 import { fitToOpenFiles } from '../../main/open-files.js';
+import { describeLimits, limitSupport } from '../../main/threads/process-limits.js';
 import { checkTls } from '../../main/tls-snapshot.js';
 import type { Config } from '../../shared/contract/config.js';
 import { messageOf } from '../../shared/errors.js';
@@ -70,6 +71,7 @@ async function doctor(options: DoctorOptions): Promise<number> {
     add('data directory', dataDirectory(dataDir));
     add('open files', openFiles(config));
     add('memory', memory(config));
+    add('process limits', processLimits(config));
     add('kinds', await kinds(config));
     add('cores', cores(availableParallelism(), config));
     add('clock', clock(dataDir));
@@ -179,6 +181,19 @@ function dataDirectory(dir: string): Found {
   } catch (thrown) {
     return fail(`cannot use ${dir}: ${messageOf(thrown)}; set another with --data-dir`);
   }
+}
+
+/** What the system can hold bot host processes to. */
+function processLimits({ hosts }: Config): Found {
+  const support = limitSupport();
+  const text = describeLimits(support);
+  const isUsed =
+    hosts.isolation === 'process' || Object.values(hosts.isolation_by_kind).includes('process');
+  if (isUsed && support.memory === null) return warn(text);
+  if (hosts.process_cpu !== null && support.cpu === null) {
+    return warn(`hosts.process_cpu has no effect: ${text}`);
+  }
+  return ok(text);
 }
 
 /** Loads them as the service does, in a bot host. */

@@ -2,7 +2,7 @@ import type { ProcessEnd } from '../../shared/pipe/messages.js';
 
 /** What Node writes to standard error before it ends itself for want of memory. */
 const OUT_OF_MEMORY =
-  /JavaScript heap out of memory|(?:Allocation|allocation) failed|FATAL ERROR: .*memory/;
+  /JavaScript heap out of memory|(?:Allocation|allocation) failed|FATAL ERROR: .*memory|std::bad_alloc/;
 
 /** A bot host process has ended, and was not asked to. */
 export class ProcessEnded extends Error {
@@ -15,9 +15,16 @@ export class ProcessEnded extends Error {
   /** Its own code says why: an error outside of any run. */
   readonly isOwn: boolean;
 
-  /** @param wasKilled whether main has ended it. */
-  constructor({ code, signal, failure, stderr }: ProcessEnd, wasKilled: boolean) {
-    const isOutOfMemory = failure === null && OUT_OF_MEMORY.test(stderr.join('\n'));
+  /**
+   * @param wasKilled whether main has ended it.
+   * @param wasShort whether the system has ended it, or something that it had started, for want of memory.
+   */
+  constructor(
+    { code, signal, failure, stderr }: ProcessEnd,
+    wasKilled: boolean,
+    wasShort: boolean,
+  ) {
+    const isOutOfMemory = failure === null && (wasShort || OUT_OF_MEMORY.test(stderr.join('\n')));
     super(failure?.message ?? messageFor(code, signal, isOutOfMemory, wasKilled));
     this.code = isOutOfMemory ? 'ERR_WORKER_OUT_OF_MEMORY' : undefined;
     this.exit = { code, signal };

@@ -8,6 +8,7 @@ import { memoryOf } from '../../shared/process-memory.js';
 import { threadTimes, threadWaitMs } from '../../shared/thread-waits.js';
 import type { HostLink, LinkOptions } from './host-link.js';
 import { ProcessEnded } from './process-ended.js';
+import type { ProcessLimits } from './process-limits.js';
 import { SupervisedThread } from './supervised-thread.js';
 import { startWorker, type ThreadSource } from './thread-source.js';
 
@@ -21,13 +22,15 @@ interface OpenLink {
 
 export class ProcessLinks {
   readonly #source: ThreadSource;
+  readonly #limits: ProcessLimits | undefined;
   #relay: Relay | undefined;
   /** By number. Bounded by the number of hosts. */
   readonly #links = new Map<number, OpenLink>();
   #next = 1;
 
-  /** @param source starts the relay thread; other than its entry for tests. */
-  constructor(source: ThreadSource = () => startWorker(WORKERS.hostRelay)) {
+  /** @param limits of the system, absent for none. @param source starts the relay thread; other than its entry for tests. */
+  constructor(limits?: ProcessLimits, source: ThreadSource = () => startWorker(WORKERS.hostRelay)) {
+    this.#limits = limits;
     this.#source = source;
   }
 
@@ -38,17 +41,20 @@ export class ProcessLinks {
     const ended = new Deferred<Error | undefined>();
     const exited = new Deferred();
     let isTerminated = false;
+    const system = this.#limits;
+    const limits = system?.start(number) ?? { cgroup: null, dataBytes: null };
     const link: OpenLink = {
       pid: undefined,
       relay,
       ended(end) {
         const isExpected = end.isDone && end.code === 0;
-        ended.resolve(isExpected ? undefined : new ProcessEnded(end, isTerminated));
+        const wasShort = system?.ended(limits) ?? false;
+        ended.resolve(isExpected ? undefined : new ProcessEnded(end, isTerminated, wasShort));
         exited.resolve();
       },
     };
     this.#links.set(number, link);
-    relay.peer.tell('open', { link: number, start: task }, transferList);
+    relay.peer.tell('open', { link: number, start: task, limits }, transferList);
     return {
       isolation: 'process',
       port,
@@ -78,6 +84,7 @@ export class ProcessLinks {
     this.#relay = undefined;
     relay?.kill();
     await relay?.gone;
+    this.#limits?.close();
   }
 
   #startedRelay(): Relay {

@@ -305,6 +305,14 @@ export const Config = Type.Object(
           description:
             'Memory limit of a bot host (heap and Buffers) in MB; a host above it is terminated.',
         }),
+        process_memory_mb: Type.Union([Type.Integer({ minimum: 64 }), Type.Null()], {
+          description:
+            'Hard limit of the system for the memory of a bot host process, in MB, with what it has started where cgroup v2 is delegated; null for max_heap_mb plus 512. See docs/BOTS.md.',
+        }),
+        process_cpu: Type.Union([Type.Number({ minimum: 0.01, maximum: 1024 }), Type.Null()], {
+          description:
+            'Hard limit of the system for the CPU of a bot host process, in cores; it needs a delegated cgroup v2. null for none. See docs/BOTS.md.',
+        }),
         in_flight_bytes: Type.Integer({
           minimum: 65_536,
           description:

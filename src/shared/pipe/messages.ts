@@ -21,8 +21,16 @@ export type ProcessStart = Omit<
   'control' | 'events' | 'inFlight' | 'heartbeat' | 'streams' | 'lag' | 'lastRun' | 'commandLog'
 >;
 
+/** What the system holds a process to; its bots do not begin before. */
+export interface SystemLimits {
+  /** The directory of its control group, which has its own limits. */
+  cgroup: string | null;
+  /** Bytes that it may allocate beyond what it has at its start, as RLIMIT_DATA. */
+  dataBytes: number | null;
+}
+
 /** To the host, on the channel LINK: the first frame. `events` is the channel for its events. */
-export type LinkStart = { start: ProcessStart; events: number };
+export type LinkStart = { start: ProcessStart; events: number; limits: SystemLimits };
 
 /** From the host, on the channel LINK. */
 export type LinkEnd =
@@ -67,7 +75,7 @@ export interface ProcessEnd {
 /** Main to the relay thread. */
 export type RelayMethods = {
   /** Starts a bot host process, and relays for it until it has ended. */
-  open(input: { link: number; start: HostStart }): void;
+  open(input: { link: number; start: HostStart; limits: SystemLimits }): void;
   /** Where the host's code is; null when it does not answer in time: it is in native code. */
   capture(input: {
     link: number;

@@ -21,7 +21,7 @@ let links: ProcessLinks;
 beforeEach(() => {
   relays = [];
   opened = [];
-  links = new ProcessLinks(() => {
+  links = new ProcessLinks(undefined, () => {
     const thread = new FakeThread();
     const main = new Rpc<RelayMethods, RelayControlMethods>(thread.inner, {
       open: ({ link }) => void opened.push(link),

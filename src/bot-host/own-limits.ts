@@ -1,0 +1,33 @@
+// Runs in a bot host process, before the code of any bot. Puts the process under the limits of the system.
+
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SystemLimits } from '../shared/pipe/messages.js';
+
+/** How long `prlimit` may take, in ms. */
+const PRLIMIT_MS = 5000;
+
+/** What this process starts from now on has the same limits. @throws Error when it stays without them. */
+export function limitOwnProcess({ cgroup, dataBytes }: SystemLimits): void {
+  // 0 is the process that writes.
+  if (cgroup !== null) writeFileSync(join(cgroup, 'cgroup.procs'), '0');
+  if (dataBytes !== null) limitData(dataBytes);
+}
+
+/**
+ * RLIMIT_DATA bounds what the process can write to without sharing it, whether it has touched that or not: setrlimit(2). V8's
+ * reservations do not count before they are used; the stacks of its threads do, as a whole.
+ */
+function limitData(bytes: number): void {
+  const [, kilobytes] =
+    /^VmData:\s*(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'latin1')) ?? [];
+  const limit = Number(kilobytes ?? 0) * 1024 + bytes;
+  const { error, status, stderr } = spawnSync(
+    'prlimit',
+    ['--pid', `${process.pid}`, `--data=${limit}:${limit}`],
+    { timeout: PRLIMIT_MS, encoding: 'utf8' },
+  );
+  if (error) throw error;
+  if (status !== 0) throw new Error(stderr.trim() || `prlimit exited with code ${status}`);
+}
