@@ -244,11 +244,19 @@ describe('the table of bots', () => {
     await dialog.getByLabel('colour').selectOption('green');
     await dialog.getByLabel('words').fill('one\ntwo');
     await dialog.getByLabel('Labels').fill('team=art');
+    await dialog.getByLabel('Runs in').selectOption('a process');
+    await dialog.getByLabel('Host group').fill('no group');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await expect
+      .poll(() => dialog.getByLabel('Host group').getAttribute('aria-invalid'))
+      .toBe('true');
+    await dialog.getByLabel('Host group').fill('studio');
     await dialog.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'painter-2' }).waitFor();
-    const { config } = (await call(service, 'GET', '/api/bots/painter-2/config')).json as {
-      config: unknown;
-    };
+    const { config, isolation, host_group } = (
+      await call(service, 'GET', '/api/bots/painter-2/config')
+    ).json as { config: unknown; isolation: string; host_group: string };
+    expect([isolation, host_group]).toEqual(['process', 'studio']);
     expect(config).toEqual({
       greeting: 'hello',
       size: 7,

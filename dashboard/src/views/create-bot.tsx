@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { JsonObject } from '../../../src/client/index.js';
+import type { JsonObject, NewBot } from '../../../src/client/index.js';
 import { kinds } from '../model/kinds.js';
 import { go, hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
@@ -12,6 +12,8 @@ import { say } from '../parts/toasts.js';
 import { faultFrom } from './faults.js';
 import { RESTART, RestartFields } from './restart-policy.js';
 
+type Isolation = NonNullable<NewBot['isolation']>;
+
 export function CreateBot({ onClose }: { onClose: () => void }) {
   const [id, setId] = useState('');
   const [kindName, setKindName] = useState('');
@@ -20,6 +22,8 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
   const [restart, setRestart] = useState<JsonObject>({});
   const [isStarted, setStarted] = useState(true);
   const [isDedicated, setDedicated] = useState(false);
+  const [isolation, setIsolation] = useState<Isolation | ''>('');
+  const [group, setGroup] = useState('');
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
   const form = useFirstFault(faults);
   const [isBusy, setBusy] = useState(false);
@@ -45,6 +49,8 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
         labels: parseLabels(labels),
         restart: filled(restart),
         dedicated: isDedicated,
+        ...(isolation !== '' && { isolation }),
+        ...(group !== '' && { host_group: group }),
         desired,
       });
       say(`${id} created`);
@@ -128,6 +134,39 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
             onChange={setRestart}
             hint="Empty fields use the service's defaults."
           />
+          <div class="field-pair">
+            <div class="field">
+              <label for="new-isolation">Runs in</label>
+              <select
+                id="new-isolation"
+                value={isolation}
+                onChange={({ currentTarget }) =>
+                  setIsolation(currentTarget.value as Isolation | '')
+                }
+              >
+                <option value="">what the service selects</option>
+                <option value="thread">a thread of the service</option>
+                <option value="process">a process</option>
+              </select>
+              <p class="hint">A process keeps crashes of native code away from other bots.</p>
+            </div>
+            <div class="field">
+              <label for="new-group">Host group</label>
+              <input
+                id="new-group"
+                autocomplete="off"
+                autocapitalize="none"
+                spellcheck={false}
+                maxLength={64}
+                value={group}
+                aria-invalid={faults.has('host_group')}
+                onInput={({ currentTarget }) => setGroup(currentTarget.value)}
+              />
+              <p class={faults.has('host_group') ? 'fault' : 'hint'}>
+                {faults.get('host_group') ?? 'Bots of one group share a host of their own.'}
+              </p>
+            </div>
+          </div>
           <label class="check">
             <input
               type="checkbox"

@@ -13,8 +13,8 @@ export function faultFrom(
   // The configuration is checked by its kind, other fields as part of the body.
   const message = given.replace(/^body\./, '');
   // `config.nick is missing`, `args.x must be <= 99`, `id must be 1 to 64 letters`.
-  const [, path = '', text = ''] = /^([a-z]+(?:\.[\w-]+)*) (.+)$/s.exec(message) ?? [];
-  if (path === 'id') return new Map([[path, text]]);
+  const [, path = '', text = ''] = /^([a-z_]+(?:\.[\w-]+)*) (.+)$/s.exec(message) ?? [];
+  if (path === 'id' || path === 'host_group') return new Map([[path, text]]);
   if (/^(?:bot \S+ exists already|the id \S+ cannot be used)$/.test(message)) {
     return new Map([['id', message]]);
   }
