@@ -2,6 +2,7 @@
 // (workers/bot-process.ts).
 
 import { captureConsole, captureWrites } from '../src/bot-host/bot-output.js';
+import { ChildUsage } from '../src/bot-host/child-usage.js';
 import { currentRun, watchRuns } from '../src/bot-host/current-bot.js';
 import { causeFault } from '../src/bot-host/drill.js';
 import { FrontCommands } from '../src/bot-host/front-commands.js';
@@ -11,11 +12,13 @@ import { useSources } from '../src/bot-host/kind-sources.js';
 import { importKind, loadModule } from '../src/bot-host/kinds.js';
 import { LeftBehindList } from '../src/bot-host/left-behind.js';
 import {
+  childrenByRun,
   endChildren,
   noteOpeners,
   noteWorker,
   openByKind,
   openByRun,
+  watchChildren,
 } from '../src/bot-host/open-handles.js';
 import { Outbox } from '../src/bot-host/outbox.js';
 import { Pulse } from '../src/bot-host/pulse.js';
@@ -92,6 +95,11 @@ export function hostBots(start: HostStart, carrier: HostCarrier): Promise<void> 
       connections: openByRun,
       times: () => threadTimes(thread),
     });
+    const childUsage = new ChildUsage({
+      children: childrenByRun,
+      report: (report) => main.tell('used', report),
+    });
+    watchChildren(() => childUsage.note());
     const events = {
       exited: (exit: BotExit) => main.tell('exited', exit),
       settled: (run: number) => main.tell('settled', { run }),

@@ -37,6 +37,14 @@ const workers = new Map<Worker, CurrentRun>();
 /** Is called when a run that is gone opens something. */
 let noteLate: (run: CurrentRun) => void = () => {};
 
+/** Is called when a bot starts a child process. */
+let noteChild: () => void = () => {};
+
+/** Calls `note` when a bot starts a child process. */
+export function watchChildren(note: () => void): void {
+  noteChild = note;
+}
+
 /** Notes from now on, for the thread, who opens what. */
 export function noteOpeners(): void {
   for (const [prototype, method] of OPENERS) {
@@ -46,6 +54,7 @@ export function noteOpeners(): void {
       if (run) openers.set(this, run);
       else openers.delete(this);
       if (run?.isGone) noteLate(run);
+      if (run && this instanceof ChildProcess) noteChild();
       return open.apply(this, args);
     };
     Object.defineProperty(noting, 'name', { value: NOTING });
@@ -84,6 +93,13 @@ export function openByRun(): Map<number, number> {
   const open = new Map<number, number>();
   for (const [, { number }] of openHandles()) open.set(number, (open.get(number) ?? 0) + 1);
   return open;
+}
+
+/** Child processes that bots have open, each with the number of the run. */
+export function* childrenByRun(): Generator<[pid: number, run: number]> {
+  for (const [handle, { number }] of openHandles()) {
+    if (handle instanceof ChildProcess && handle.pid !== undefined) yield [handle.pid, number];
+  }
 }
 
 /** Ends the child processes that bots have left: the thread ends, and nobody else knows them. */

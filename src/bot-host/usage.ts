@@ -125,7 +125,7 @@ export class UsageMeter {
     this.#reportedAt = this.#since;
     // Without code of a bot nothing was opened, and what was closed by others is seen next time.
     if (uses.length === 0) return;
-    this.#parts.report({ ms, uses, connections: this.#connections(isLast) });
+    this.#parts.report({ ms, uses, connections: this.#connections(isLast), memory: null });
   }
 
   /** The part of the busy time in which the thread had a processor: on a busy machine it waits for one in the middle of code. */

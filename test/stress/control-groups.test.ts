@@ -1,5 +1,5 @@
-// Control groups of a real kernel: one that runs as a process (User Mode Linux), with the files of this machine and a cgroup v2 of
-// its own, because that of this machine may be another's, or of the first version. control-groups-guest.mjs runs in it.
+// Control groups of a real kernel: one that runs as a process (User Mode Linux), with the files of this machine and its own
+// cgroup v2, because that of this machine may be another's, or of the first version. control-groups-guest.mjs runs in it.
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -163,7 +163,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
                 onInput={({ currentTarget }) => setGroup(currentTarget.value)}
               />
               <p class={faults.has('host_group') ? 'fault' : 'hint'}>
-                {faults.get('host_group') ?? 'Bots of one group share a host of their own.'}
+                {faults.get('host_group') ?? 'Bots of one group share a host, without other bots.'}
               </p>
             </div>
           </div>

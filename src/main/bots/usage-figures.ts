@@ -22,18 +22,18 @@ const NOTABLE: Readonly<Record<UsageName, number>> = {
 const NOTABLE_SHARE = 0.2;
 
 /**
- * @param sums of a window of `ms`. @param heapBytes null when the bot is not alone on its host: the memory of one bot of several is
- * not known. @returns null when it uses nothing.
+ * @param sums of a window of `ms`. @param memoryBytes null when the bot has no process and is not alone on its host: the memory of one
+ * bot of several is not known. @returns null when it uses nothing.
  */
 export function usageOf(
   sums: Sums = { cpuMs: 0, lines: 0, bytes: 0 },
   ms: number,
   connections: number,
-  heapBytes: number | null,
+  memoryBytes: number | null,
 ): BotUsage | null {
   const usage: BotUsage = {
     cpu: round(sums.cpuMs / ms, 1000),
-    memory_mb: heapBytes === null ? null : round(heapBytes / 2 ** 20, 10),
+    memory_mb: memoryBytes === null ? null : round(memoryBytes / 2 ** 20, 10),
     lines_per_second: round((sums.lines * 1000) / ms, 10),
     bytes_per_second: round((sums.bytes * 1000) / ms, 1),
     connections,

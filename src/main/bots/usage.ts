@@ -37,6 +37,8 @@ interface Window {
   /** By bot. */
   sums: Map<string, Sums>;
   connections: Map<string, number>;
+  /** Of child processes. */
+  memory: Map<string, number>;
   /** Of the last window, of bots that used something. */
   last: Map<string, BotUsage>;
   timer: NodeJS.Timeout | undefined;
@@ -60,7 +62,7 @@ export class Usage<Host extends MeasuredHost> {
     this.#now = now;
   }
 
-  report(host: Host, { ms, uses, connections }: UsageReport): void {
+  report(host: Host, { ms, uses, connections, memory }: UsageReport): void {
     if (this.#isStopped || host.isLost) return;
     const window = this.#windowOf(host, ms);
     window.beats = null;
@@ -73,7 +75,8 @@ export class Usage<Host extends MeasuredHost> {
       sums.lines += lines;
       sums.bytes += bytes;
     }
-    if (connections) window.connections = connectionsByBot(host, connections);
+    if (connections) window.connections = sumsByBot(host, connections);
+    if (memory) window.memory = sumsByBot(host, memory);
     if (this.#now() - window.since >= this.#options.windowMs) this.#end(host, window);
     else if (window.timer === undefined) this.#arm(host, window, this.#options.windowMs + LATE_MS);
   }
@@ -106,6 +109,7 @@ export class Usage<Host extends MeasuredHost> {
       since: this.#now() - ms,
       sums: new Map(),
       connections: new Map(),
+      memory: new Map(),
       last: new Map(),
       timer: undefined,
       beats: null,
@@ -135,6 +139,7 @@ export class Usage<Host extends MeasuredHost> {
     const ids = new Set([
       ...window.sums.keys(),
       ...window.connections.keys(),
+      ...window.memory.keys(),
       ...window.last.keys(),
     ]);
     const before = window.last;
@@ -144,8 +149,10 @@ export class Usage<Host extends MeasuredHost> {
       // It has left meanwhile.
       if (!this.#options.isOn(id, host)) continue;
       const heapBytes = id === onlyBot ? (host.heap?.used ?? null) : null;
+      const ofChildren = window.memory.get(id);
+      const bytes = ofChildren === undefined ? heapBytes : ofChildren + (heapBytes ?? 0);
       const connections = window.connections.get(id) ?? 0;
-      const usage = usageOf(window.sums.get(id), ms, connections, heapBytes);
+      const usage = usageOf(window.sums.get(id), ms, connections, bytes);
       if (usage === null && !before.has(id)) continue;
       if (usage) window.last.set(id, usage);
       uses.push({ id, usage });
@@ -162,12 +169,12 @@ export class Usage<Host extends MeasuredHost> {
   }
 }
 
-/** @param flat as in UsageReport. */
-function connectionsByBot(host: Pick<HostThread, 'botOf'>, flat: readonly number[]) {
-  const counts = new Map<string, number>();
+/** @param flat of pairs, as in UsageReport. */
+function sumsByBot(host: Pick<HostThread, 'botOf'>, flat: readonly number[]) {
+  const sums = new Map<string, number>();
   for (let at = 0; at + 1 < flat.length; at += 2) {
     const id = host.botOf(flat[at] ?? 0);
-    if (id !== null) counts.set(id, (counts.get(id) ?? 0) + (flat[at + 1] ?? 0));
+    if (id !== null) sums.set(id, (sums.get(id) ?? 0) + (flat[at + 1] ?? 0));
   }
-  return counts;
+  return sums;
 }

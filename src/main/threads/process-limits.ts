@@ -22,7 +22,7 @@ const MB = 2 ** 20;
 const BEYOND_HEAP_MB = 512;
 /** Length of a period of the limit of CPU, in µs. */
 const PERIOD_US = 100_000;
-/** The group of the service itself: one that is divided has no processes of its own. */
+/** The group of the service itself: a group that is divided has no processes itself. */
 const OWN_GROUP = 'service';
 const HOST_GROUP = /^host-\d+$/;
 /** Processes that the service starts meanwhile are moved in another pass. */
@@ -218,7 +218,7 @@ export class ProcessLimits {
       // The process as a whole: a part of it may be what answers for the rest.
       writeFileSync(join(cgroup, 'memory.oom.group'), '1');
       try {
-        // Otherwise it would go on in swap space, and slow everything down.
+        // Otherwise it would continue in swap space, and slow everything down.
         writeFileSync(join(cgroup, 'memory.swap.max'), '0');
       } catch {
         // A system without swap space.

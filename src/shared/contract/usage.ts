@@ -31,6 +31,8 @@ export interface UsageReport {
   uses: number[];
   /** Run and count of each run with open connections; null when they were not counted this time. */
   connections: number[] | null;
+  /** Run and bytes of each run with child processes; null when it is as it was. */
+  memory: number[] | null;
 }
 
 /** @param flat as in {@link UsageReport.uses}. */

@@ -146,7 +146,7 @@ describe('ProcessLimits', () => {
     ]);
   });
 
-  it('moves the service to a group of its own, and limits one for each process', () => {
+  it('moves the service to another group, and limits one for each process', () => {
     system('/a', [process.pid]);
     const limits = create({ memoryMb: 300, cpu: 0.25 });
     const { cgroup, dataBytes } = limits.start(7);

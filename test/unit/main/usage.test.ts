@@ -7,6 +7,7 @@ import { usageByKind } from '../../../src/main/bots/usage-metrics.js';
 import { type BotWithUsage, UsageSnapshots } from '../../../src/main/bots/usage-snapshots.js';
 import type { BotUsage } from '../../../src/shared/contract/events.js';
 
+const MB = 2 ** 20;
 const WINDOW_MS = 10_000;
 
 class Host {
@@ -52,7 +53,7 @@ function work(seconds: number, uses: number[], connections: number[] | null = nu
   for (let n = 0; n < seconds; n++) {
     vi.advanceTimersByTime(1000);
     host.beats += 10;
-    usage.report(host, { ms: 1000, uses, connections });
+    usage.report(host, { ms: 1000, uses, connections, memory: null });
   }
 }
 
@@ -82,6 +83,26 @@ it('of a bot that is alone on its host the memory is known', () => {
   expect(used()['a']?.memory_mb).toBe(50);
 });
 
+it('counts the memory of child processes, also of a bot that shares its host', () => {
+  const report = (memory: number[] | null, uses: number[] = []): void =>
+    usage.report(host, { ms: 5000, uses, connections: null, memory });
+  report([1, 30 * MB], [1, 2500, 0, 0]);
+  vi.advanceTimersByTime(5000);
+  report(null, [1, 2500, 0, 0]);
+  expect(used()['a']).toMatchObject({ cpu: 0.5, memory_mb: 30 });
+  // Alone, that of its host is known too.
+  host.onlyBot = 'a';
+  vi.advanceTimersByTime(10_000);
+  report(null, [1, 2500, 0, 0]);
+  expect(used()['a']?.memory_mb).toBe(80);
+  host.onlyBot = null;
+  report([]);
+  // This window still has the time of the last report.
+  host.isAsleep = true;
+  vi.advanceTimersByTime(40_000);
+  expect(used()).toEqual({ a: null });
+});
+
 it('a bot that stops using anything is shown so, and then there is no timer any more', () => {
   work(10, [1, 50, 20, 1000]);
   host.isAsleep = true;
@@ -108,7 +129,7 @@ it('a host whose loop a bot holds is waited for', () => {
   work(2, [1, 50, 0, 0]);
   vi.advanceTimersByTime(60_000);
   expect(ended).toEqual([]);
-  usage.report(host, { ms: 60_000, uses: [1, 60_000, 0, 0], connections: null });
+  usage.report(host, { ms: 60_000, uses: [1, 60_000, 0, 0], connections: null, memory: null });
   expect(used()['a']?.cpu).toBeCloseTo(0.97, 2);
 });
 
