@@ -114,7 +114,7 @@ function ownGroup(root: string): string | null {
 
 /** Whether it is this process, or one that it has started, also through others. */
 function isOwn(pid: number, root: string): boolean {
-  for (let at = pid; at > 1; ) {
+  for (let at = pid; at > 0; ) {
     if (at === process.pid) return true;
     try {
       // The name, in parentheses, may have any characters.
@@ -124,7 +124,7 @@ function isOwn(pid: number, root: string): boolean {
       return false;
     }
   }
-  return pid === process.pid;
+  return false;
 }
 
 function pidsIn(dir: string): number[] {
@@ -268,8 +268,7 @@ export class ProcessLimits {
 /** Moves the service, and what it has started, into a group below, so that others can be beside it. @throws Error */
 function divide(dir: string, { memory, cpu }: LimitSupport): void {
   for (const name of readdirSync(dir)) {
-    // Of a service that was killed.
-    if (HOST_GROUP.test(name)) rmdirSync(join(dir, name));
+    if (HOST_GROUP.test(name)) removeGroup(join(dir, name));
   }
   mkdirSync(join(dir, OWN_GROUP), { recursive: true });
   for (let move = 0; move < MOVES; move++) {
@@ -289,6 +288,15 @@ function hasKilled(cgroup: string): boolean {
   } catch {
     // Without the controller of memory.
     return false;
+  }
+}
+
+/** Of a service that was killed. */
+function removeGroup(dir: string): void {
+  try {
+    rmdirSync(dir);
+  } catch {
+    // It still has processes, and its number gets no group.
   }
 }
 

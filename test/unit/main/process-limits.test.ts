@@ -160,6 +160,18 @@ describe('ProcessLimits', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('removes what a service that was killed has left, and does without a group that is still used', () => {
+    system('/a', [process.pid]);
+    mkdirSync(join(root, 'sys/fs/cgroup/a/host-1'));
+    write('sys/fs/cgroup/a/host-2/cgroup.procs', '4100004\n');
+    const limits = create();
+    expect(limits.start(1).cgroup).not.toBeNull();
+    expect(limits.start(2)).toEqual({ cgroup: null, dataBytes: (100 + 512) * MB });
+    expect(warnings).toEqual([
+      expect.stringMatching(/^a bot host process has no control group: EEXIST/),
+    ]);
+  });
+
   it('says of a process whether the system has ended it', () => {
     system('/a', [process.pid]);
     const limits = create();
