@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import type { UsageReport } from '../shared/contract/usage.js';
 import { memoryOf } from '../shared/process-memory.js';
+import { runAsHost } from './current-bot.js';
 
 /** How often they are looked at, in ms. */
 const LOOK_MS = 5000;
@@ -18,7 +19,7 @@ const TICK_MS = 10;
 
 /** What a process uses. */
 export interface ProcessUse {
-  /** Since its start, with that of those of its child processes that have ended. */
+  /** Since its start. That of what it has started comes in one piece when that ends, so it is not counted. */
   cpuMs: number;
   memoryBytes: number;
 }
@@ -47,7 +48,11 @@ export class ChildUsage {
 
   /** A bot has started a child process. */
   note(): void {
-    this.#timer ??= setInterval(() => this.look(), LOOK_MS).unref();
+    if (this.#timer) return;
+    // The timer is no bot's: it would end with the run that came first.
+    runAsHost(() => {
+      this.#timer = setInterval(() => this.look(), LOOK_MS).unref();
+    });
   }
 
   /** Reports what they have used since the last look. That of a process that has ended meanwhile is not known. */
@@ -56,14 +61,19 @@ export class ChildUsage {
     this.#cpuMs = new Map();
     const cpu = new Map<number, number>();
     const memory = new Map<number, number>();
+    let hasChildren = false;
     for (const [pid, run] of this.#parts.children()) {
+      hasChildren = true;
+      const cpuBefore = before.get(pid) ?? 0;
       const use = this.#use(pid);
+      // Kept when it cannot be read: the next look must not count its whole life.
+      this.#cpuMs.set(pid, use?.cpuMs ?? cpuBefore);
       if (!use) continue;
-      this.#cpuMs.set(pid, use.cpuMs);
-      cpu.set(run, (cpu.get(run) ?? 0) + use.cpuMs - (before.get(pid) ?? 0));
+      // Another process may have its number now.
+      cpu.set(run, (cpu.get(run) ?? 0) + Math.max(0, use.cpuMs - cpuBefore));
       memory.set(run, (memory.get(run) ?? 0) + use.memoryBytes);
     }
-    if (memory.size === 0) {
+    if (!hasChildren) {
       clearInterval(this.#timer);
       this.#timer = undefined;
     }
@@ -93,9 +103,9 @@ function processUse(pid: number): ProcessUse | null {
   const memoryBytes = memoryOf(pid);
   if (memoryBytes === null) return null;
   try {
-    // After the name, which may have any characters: the state is the first field, its times are the 12th to the 15th.
+    // After the name, which may have any characters: the state is the first field, its times are the 12th and 13th.
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ') ?? [];
-    const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+    const ticks = fields.slice(11, 13).reduce((sum, field) => sum + Number(field), 0);
     return { cpuMs: ticks * TICK_MS, memoryBytes };
   } catch {
     return null;

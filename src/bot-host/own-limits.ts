@@ -9,10 +9,19 @@ import type { SystemLimits } from '../shared/pipe/messages.js';
 const PRLIMIT_MS = 5000;
 
 /** What this process starts from now on has the same limits. @throws Error when it stays without them. */
-export function limitOwnProcess({ cgroup, dataBytes }: SystemLimits): void {
-  // 0 is the process that writes.
-  if (cgroup !== null) writeFileSync(join(cgroup, 'cgroup.procs'), '0');
-  if (dataBytes !== null) limitData(dataBytes);
+export function limitOwnProcess({ cgroup, memoryBytes, byData }: SystemLimits): void {
+  const hasJoined = cgroup !== null && joinGroup(cgroup);
+  if (byData || (cgroup !== null && !hasJoined)) limitData(memoryBytes);
+}
+
+function joinGroup(cgroup: string): boolean {
+  try {
+    // 0 is the process that writes.
+    writeFileSync(join(cgroup, 'cgroup.procs'), '0');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -72,6 +72,7 @@ describe('doctor', () => {
     'data directory',
     'open files',
     'memory',
+    'process limits',
     'kinds',
     'cores',
     'clock',

@@ -66,6 +66,8 @@ export class Usage<Host extends MeasuredHost> {
     if (this.#isStopped || host.isLost) return;
     const window = this.#windowOf(host, ms);
     window.beats = null;
+    // What the report is about must be within the window: it may be longer than the window was until now.
+    window.since = Math.min(window.since, this.#now() - ms);
     for (const { run, cpuMs, lines, bytes } of runUses(uses)) {
       const id = host.botOf(run);
       if (id === null) continue;

@@ -160,6 +160,8 @@ export interface LimitOptions {
 export class ProcessLimits {
   readonly #options: LimitOptions;
   readonly #root: string;
+  /** Bounded by the reasons that the system has. */
+  readonly #warned = new Set<string>();
   #support: LimitSupport | undefined;
   /** Of processes whose group still had something in it when they ended. Bounded by their number. */
   readonly #left = new Set<string>();
@@ -178,16 +180,24 @@ export class ProcessLimits {
   /** For a process that starts. @param link its number, which no other has. */
   start(link: number): SystemLimits {
     const { memory, group } = this.#prepared();
-    const dataBytes = memory === 'rlimit' ? this.memoryBytes : null;
-    if (group === null) return { cgroup: null, dataBytes };
+    const { memoryBytes } = this;
+    const byData = memory === 'rlimit';
+    if (group === null) return { cgroup: null, memoryBytes, byData };
     const cgroup = join(group, `host-${link}`);
     try {
       mkdirSync(cgroup);
-      this.#limit(cgroup);
-      return { cgroup, dataBytes };
     } catch (thrown) {
-      this.#options.warn(`a bot host process has no control group: ${messageOf(thrown)}`);
-      return { cgroup: null, dataBytes: this.memoryBytes };
+      this.#warnOnce(`a bot host process has no control group: ${messageOf(thrown)}`);
+      return { cgroup: null, memoryBytes, byData: true };
+    }
+    try {
+      this.#limit(cgroup);
+      return { cgroup, memoryBytes, byData };
+    } catch (thrown) {
+      this.#left.add(cgroup);
+      this.#removeLeft();
+      this.#warnOnce(`the control group of a bot host process has no limits: ${messageOf(thrown)}`);
+      return { cgroup: null, memoryBytes, byData: true };
     }
   }
 
@@ -232,8 +242,15 @@ export class ProcessLimits {
 
   /** Divides the group of the service, with the first process. */
   #prepared(): LimitSupport {
-    this.#support ??= this.#prepare();
+    // Another process in the group, such as a check of health in a container, may be gone with the next.
+    if (!this.#support?.group) this.#support = this.#prepare();
     return this.#support;
+  }
+
+  #warnOnce(line: string): void {
+    if (this.#warned.has(line)) return;
+    this.#warned.add(line);
+    this.#options.warn(line);
   }
 
   #prepare(): LimitSupport {
@@ -248,7 +265,7 @@ export class ProcessLimits {
       }
     }
     const isMissing = support.memory === null || (this.#options.cpu !== null && !support.cpu);
-    if (isMissing) this.#options.warn(`limits of bot host processes: ${describeLimits(support)}`);
+    if (isMissing) this.#warnOnce(`limits of bot host processes: ${describeLimits(support)}`);
     return support;
   }
 

@@ -3,7 +3,12 @@
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { WORKERS } from '../../shared/package-paths.js';
-import type { ProcessEnd, RelayControlMethods, RelayMethods } from '../../shared/pipe/messages.js';
+import type {
+  ProcessEnd,
+  RelayControlMethods,
+  RelayMethods,
+  SystemLimits,
+} from '../../shared/pipe/messages.js';
 import { memoryOf } from '../../shared/process-memory.js';
 import { threadTimes, threadWaitMs } from '../../shared/thread-waits.js';
 import type { HostLink, LinkOptions } from './host-link.js';
@@ -19,6 +24,8 @@ interface OpenLink {
   relay: Relay;
   ended(end: ProcessEnd): void;
 }
+
+const NO_LIMITS: SystemLimits = { cgroup: null, memoryBytes: 0, byData: false };
 
 export class ProcessLinks {
   readonly #source: ThreadSource;
@@ -42,7 +49,7 @@ export class ProcessLinks {
     const exited = new Deferred();
     let isTerminated = false;
     const system = this.#limits;
-    const limits = system?.start(number) ?? { cgroup: null, dataBytes: null };
+    const limits = system?.start(number) ?? NO_LIMITS;
     const link: OpenLink = {
       pid: undefined,
       relay,

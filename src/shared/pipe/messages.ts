@@ -25,8 +25,10 @@ export type ProcessStart = Omit<
 export interface SystemLimits {
   /** The directory of its control group, which has its own limits. */
   cgroup: string | null;
-  /** Bytes that it may allocate beyond what it has at its start, as RLIMIT_DATA. */
-  dataBytes: number | null;
+  /** Bytes that it may have. */
+  memoryBytes: number;
+  /** It is limited by RLIMIT_DATA; also when it cannot join its control group. */
+  byData: boolean;
 }
 
 /** To the host, on the channel LINK: the first frame. `events` is the channel for its events. */

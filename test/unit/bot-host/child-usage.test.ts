@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { ChildUsage, type ProcessUse } from '../../../src/bot-host/child-usage.js';
+import { type CurrentRun, currentRun, runAsBot } from '../../../src/bot-host/current-bot.js';
 import type { UsageReport } from '../../../src/shared/contract/usage.js';
 
 const LOOK_MS = 5000;
@@ -61,6 +62,30 @@ it('says nothing of idle processes, and has no timer without any', () => {
   usage.note();
   vi.advanceTimersByTime(LOOK_MS);
   expect(reports.at(-1)?.uses).toEqual([2, 100, 0, 0]);
+});
+
+it('counts on after a look that failed, and never less than nothing', () => {
+  child(101, 1, 300, 1000);
+  usage.note();
+  vi.advanceTimersByTime(LOOK_MS);
+  uses.delete(101);
+  vi.advanceTimersByTime(LOOK_MS);
+  uses.set(101, { cpuMs: 700, memoryBytes: 1000 });
+  vi.advanceTimersByTime(LOOK_MS);
+  expect(reports.at(-1)?.uses).toEqual([1, 400, 0, 0]);
+  uses.set(101, { cpuMs: 50, memoryBytes: 2000 });
+  vi.advanceTimersByTime(LOOK_MS);
+  expect(reports.at(-1)?.uses).toEqual([]);
+});
+
+it('has a timer that is not of the bot that came first', () => {
+  const run = { number: 1, id: 'first', isGone: false } as CurrentRun;
+  runAsBot(run, () => usage.note());
+  const seen: unknown[] = [];
+  children = [];
+  vi.spyOn(usage, 'look').mockImplementation(() => void seen.push(currentRun()));
+  vi.advanceTimersByTime(LOOK_MS);
+  expect(seen).toEqual([undefined]);
 });
 
 it.runIf(process.platform === 'linux')('reads both from the system', async () => {

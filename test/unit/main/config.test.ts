@@ -70,6 +70,7 @@ function variants(path: string): Variants {
     return [1, 2, 3].map((at) => [{ id: `b${at}`, ...bot }]) as Variants;
   }
   if (/^(data_dir|tls\.(cert|key))$/.test(path)) return ['one', 'two', 'three'];
+  if (path === 'hosts.process_memory_mb') return [100, 200, 300];
   if (value === null) return [5, 6, 7];
   if (path === 'programs') {
     return ['one', 'two', 'three'].map((name) => ({

@@ -123,6 +123,7 @@ describe('limitSupport', () => {
 });
 
 describe('ProcessLimits', () => {
+  const byData = { cgroup: null, memoryBytes: (100 + 512) * MB, byData: true };
   const options = { maxHeapMb: 100, memoryMb: null, cpu: null };
   const create = (more: object = {}) =>
     new ProcessLimits({ ...options, warn: (line) => warnings.push(line), ...more }, root);
@@ -130,9 +131,9 @@ describe('ProcessLimits', () => {
   it('without a group gives what prlimit is to set', () => {
     system('/a', [process.pid], 'pids');
     const limits = create();
-    expect(limits.start(1)).toEqual({ cgroup: null, dataBytes: (100 + 512) * MB });
-    expect(limits.ended({ cgroup: null, dataBytes: 0 })).toBe(false);
-    expect(create({ memoryMb: 70 }).start(1).dataBytes).toBe(70 * MB);
+    expect(limits.start(1)).toEqual(byData);
+    expect(limits.ended(byData)).toBe(false);
+    expect(create({ memoryMb: 70 }).start(1).memoryBytes).toBe(70 * MB);
     expect(warnings).toEqual([]);
   });
 
@@ -149,9 +150,9 @@ describe('ProcessLimits', () => {
   it('moves the service to another group, and limits one for each process', () => {
     system('/a', [process.pid]);
     const limits = create({ memoryMb: 300, cpu: 0.25 });
-    const { cgroup, dataBytes } = limits.start(7);
+    const { cgroup, byData } = limits.start(7);
     expect(cgroup).toBe(join(root, 'sys/fs/cgroup/a/host-7'));
-    expect(dataBytes).toBeNull();
+    expect(byData).toBe(false);
     expect(read('sys/fs/cgroup/a/service/cgroup.procs')).toBe(`${process.pid}`);
     expect(read('sys/fs/cgroup/a/host-7/memory.max')).toBe(`${300 * MB}`);
     expect(read('sys/fs/cgroup/a/host-7/memory.oom.group')).toBe('1');
@@ -160,13 +161,22 @@ describe('ProcessLimits', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('divides the group when a process that was there is gone', () => {
+    system('/a', [process.pid, 4_100_005]);
+    stat(4_100_005, 1);
+    const limits = create();
+    expect(limits.start(1).cgroup).toBeNull();
+    write('sys/fs/cgroup/a/cgroup.procs', `${process.pid}\n`);
+    expect(limits.start(2).cgroup).toBe(join(root, 'sys/fs/cgroup/a/host-2'));
+  });
+
   it('removes what a service that was killed has left, and does without a group that is still used', () => {
     system('/a', [process.pid]);
     mkdirSync(join(root, 'sys/fs/cgroup/a/host-1'));
     write('sys/fs/cgroup/a/host-2/cgroup.procs', '4100004\n');
     const limits = create();
     expect(limits.start(1).cgroup).not.toBeNull();
-    expect(limits.start(2)).toEqual({ cgroup: null, dataBytes: (100 + 512) * MB });
+    expect(limits.start(2)).toEqual(byData);
     expect(warnings).toEqual([
       expect.stringMatching(/^a bot host process has no control group: EEXIST/),
     ]);
