@@ -80,11 +80,18 @@ it('counts on after a look that failed, and never less than nothing', () => {
 
 it('has a timer that is not of the bot that came first', () => {
   const run = { number: 1, id: 'first', isGone: false } as CurrentRun;
-  runAsBot(run, () => usage.note());
   const seen: unknown[] = [];
-  children = [];
-  vi.spyOn(usage, 'look').mockImplementation(() => void seen.push(currentRun()));
-  vi.advanceTimersByTime(LOOK_MS);
+  const start = setInterval;
+  // A timer has the context of its start. Those of the mocked clock have none.
+  vi.spyOn(globalThis, 'setInterval').mockImplementation((task, ms) => {
+    seen.push(currentRun());
+    return start(task, ms);
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  runAsBot(run, () => {
+    expect(currentRun()).toBe(run);
+    usage.note();
+  });
   expect(seen).toEqual([undefined]);
 });
 
