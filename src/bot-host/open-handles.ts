@@ -95,18 +95,19 @@ export function openByRun(): Map<number, number> {
   return open;
 }
 
+function* openChildren(): Generator<[child: ChildProcess, run: CurrentRun]> {
+  for (const [handle, run] of openHandles())
+    if (handle instanceof ChildProcess) yield [handle, run];
+}
+
 /** Child processes that bots have open, each with the number of the run. */
 export function* childrenByRun(): Generator<[pid: number, run: number]> {
-  for (const [handle, { number }] of openHandles()) {
-    if (handle instanceof ChildProcess && handle.pid !== undefined) yield [handle.pid, number];
-  }
+  for (const [{ pid }, { number }] of openChildren()) if (pid !== undefined) yield [pid, number];
 }
 
 /** Ends the child processes that bots have left: the thread ends, and nobody else knows them. */
 export function endChildren(): void {
-  for (const [handle, run] of openHandles()) {
-    if (handle instanceof ChildProcess) end(run, handle, 'SIGTERM');
-  }
+  for (const [child, run] of openChildren()) end(run, child, 'SIGTERM');
 }
 
 /** Ends what runs have left open, and tells what it was. What such a run opens later is ended too. */

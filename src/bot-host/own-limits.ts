@@ -1,17 +1,18 @@
 // Runs in a bot host process, before the code of any bot. Puts the process under the limits of the system.
 
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SystemLimits } from '../shared/pipe/messages.js';
+import { dataSize } from '../shared/process-memory.js';
 
 /** How long `prlimit` may take, in ms. */
 const PRLIMIT_MS = 5000;
 
 /** What this process starts from now on has the same limits. @throws Error when it stays without them. */
 export function limitOwnProcess({ cgroup, memoryBytes, byData }: SystemLimits): void {
-  const hasJoined = cgroup !== null && joinGroup(cgroup);
-  if (byData || (cgroup !== null && !hasJoined)) limitData(memoryBytes);
+  const isOutside = cgroup !== null && !joinGroup(cgroup);
+  if (byData || isOutside) limitData(memoryBytes);
 }
 
 function joinGroup(cgroup: string): boolean {
@@ -29,9 +30,7 @@ function joinGroup(cgroup: string): boolean {
  * reservations do not count before they are used; the stacks of its threads do, as a whole.
  */
 function limitData(bytes: number): void {
-  const [, kilobytes] =
-    /^VmData:\s*(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'latin1')) ?? [];
-  const limit = Number(kilobytes ?? 0) * 1024 + bytes;
+  const limit = dataSize() + bytes;
   const { error, status, stderr } = spawnSync(
     'prlimit',
     ['--pid', `${process.pid}`, `--data=${limit}:${limit}`],

@@ -1,4 +1,4 @@
-// Runs in main and in fronts. Owns an open descriptor of /proc/self/status.
+// Runs in main, in fronts and in bot hosts. Owns an open descriptor of /proc/self/status.
 
 import { openSync, readFileSync, readSync } from 'node:fs';
 
@@ -7,6 +7,7 @@ const STATUS = openStatus();
 /** The file has some 1,500 bytes. */
 const text = Buffer.alloc(8192);
 const ANONYMOUS = /^RssAnon:\s*(\d+) kB$/m;
+const DATA = /^VmData:\s*(\d+) kB$/m;
 const RESIDENT = /^VmRSS:\s*(\d+) kB$/m;
 
 /**
@@ -20,6 +21,11 @@ export function anonymousRss(): number {
 /** Resident memory in bytes, with mapped files. */
 export function residentMemory(): number {
   return bytesOf(RESIDENT) ?? process.memoryUsage.rss();
+}
+
+/** What RLIMIT_DATA counts, in bytes; 0 where that is unknown. */
+export function dataSize(): number {
+  return bytesOf(DATA) ?? 0;
 }
 
 /** {@link anonymousRss} of another process; null when it is gone, and where that is unknown. */
