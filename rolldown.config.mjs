@@ -7,6 +7,7 @@ import { defineConfig } from 'rolldown';
 const typebox = 'dist/src/shared/contract/typebox.js';
 const lmdb = 'dist/src/shared/lmdb/lmdb.js';
 const packr = 'dist/src/shared/contract/packr.js';
+const nats = 'dist/src/shared/cluster/nats.js';
 // The same depth as src/shared/package-paths.ts, so that its relative paths work in a bundle too.
 const chunks = 'src/chunks';
 
@@ -44,6 +45,17 @@ function licence(name) {
 export default defineConfig([
   // TypeBox as one file instead of 300. Kinds import it from here too.
   inPlace(typebox, {}, 'typebox'),
+  inPlace(
+    nats,
+    {},
+    '@nats-io/transport-node',
+    '@nats-io/jetstream',
+    '@nats-io/kv',
+    '@nats-io/nats-core',
+    '@nats-io/nkeys',
+    '@nats-io/nuid',
+    'tweetnacl',
+  ),
   // Its native part is a package beside the build, which finds its binary by its own folder.
   inPlace(packr, { external: ['msgpackr-extract'] }, 'msgpackr'),
   inPlace(
@@ -65,6 +77,7 @@ export default defineConfig([
       [
         'src/cli/main',
         'workers/broadcaster',
+        'workers/cluster-bus',
         'workers/front',
         'workers/host-relay',
         'workers/journal',
@@ -73,7 +86,7 @@ export default defineConfig([
     platform: 'node',
     logLevel: 'warn',
     // Packages are not bundled.
-    external: [/^[a-z@]/i, ...[typebox, packr, lmdb].map((file) => resolve(file))],
+    external: [/^[a-z@]/i, ...[typebox, packr, lmdb, nats].map((file) => resolve(file))],
     output: {
       dir: 'dist',
       entryFileNames: '[name].js',

@@ -26,6 +26,7 @@ export default defineConfig({
             ...ALONE,
             // These have their own commands and configurations.
             'test/browser/**',
+            'test/cluster/**',
             'test/irc/**',
             'test/packaging/**',
             'test/stress/**',

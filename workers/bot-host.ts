@@ -5,6 +5,7 @@ import { captureConsole, captureWrites } from '../src/bot-host/bot-output.js';
 import { ChildUsage } from '../src/bot-host/child-usage.js';
 import { currentRun, watchRuns } from '../src/bot-host/current-bot.js';
 import { causeFault } from '../src/bot-host/drill.js';
+import type { LeaseFence } from '../src/bot-host/fence.js';
 import { FrontCommands } from '../src/bot-host/front-commands.js';
 import { fixGlobals, forbidEnd, guardDescriptors, keepListeners } from '../src/bot-host/guards.js';
 import { BotHost } from '../src/bot-host/host.js';
@@ -24,6 +25,7 @@ import { Outbox } from '../src/bot-host/outbox.js';
 import { Pulse } from '../src/bot-host/pulse.js';
 import { UsageMeter } from '../src/bot-host/usage.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
+import type { SharedLease } from '../src/shared/cluster/lease-deadline.js';
 import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
 import type {
   BotExit,
@@ -64,8 +66,9 @@ export default function runHost(start: HostStart): Promise<void> {
 }
 
 /** The same for any carrier. */
-export function hostBots(start: HostStart, carrier: HostCarrier): Promise<void> {
-  return new Promise((resolve, reject) => {
+export async function hostBots(start: HostStart, carrier: HostCarrier): Promise<void> {
+  const fence = start.lease && (await fenceOf(start.lease));
+  return await new Promise((resolve, reject) => {
     const sources = useSources(start.sources);
     const loaded = new Map<string, BotKind>();
     const kinds = new Map<string, BotKind>();
@@ -108,7 +111,7 @@ export function hostBots(start: HostStart, carrier: HostCarrier): Promise<void> 
       wrote: (run: number, bytes: number) => usage.wrote(run, bytes),
       offered: (offer: CommandOffer) => main.tell('offered', offer),
     };
-    const host = new BotHost(kinds, outbox, start, events, log);
+    const host = new BotHost(kinds, outbox, start, events, log, fence);
     const fronts = new FrontCommands(host, start.commandTimeoutMs);
     const lastRun = new LastRun(start.lastRun);
     const heartbeat = new Heartbeat(start.heartbeat);
@@ -144,6 +147,7 @@ export function hostBots(start: HostStart, carrier: HostCarrier): Promise<void> 
         return { bots: host.states() };
       },
       start: (input) => host.startAll(input),
+      setStays: (input) => host.setStays(input),
       stop: (input) => host.stop(input),
       invoke: (input, cancelled) => host.invoke(input, cancelled),
       attachFront: ({ port }) => fronts.attach(port),
@@ -187,4 +191,10 @@ export function hostBots(start: HostStart, carrier: HostCarrier): Promise<void> 
     noteOpeners();
     fixGlobals();
   });
+}
+
+/** Loaded in a cluster only. */
+async function fenceOf(lease: SharedLease): Promise<LeaseFence> {
+  const { LeaseFence } = await import('../src/bot-host/fence.js');
+  return new LeaseFence(lease);
 }

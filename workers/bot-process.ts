@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { limitOwnProcess } from '../src/bot-host/own-limits.js';
 import { PipeEnd } from '../src/bot-host/pipe-end.js';
 import type { FromMain, WatchedCells } from '../src/bot-host/process-watch.js';
+import { createLease } from '../src/shared/cluster/lease-deadline.js';
 import type { HostPort } from '../src/shared/contract/threads.js';
 import { messageOf } from '../src/shared/errors.js';
 import { CommandLog } from '../src/shared/memory/command-log.js';
@@ -31,6 +32,7 @@ const cells = {
   lastRun: LastRun.create(),
   lag: { buffer: createLags(1), block: 0 },
   streams: createQuota({ total: 1, perToken: 1, perAddress: 1 }, 1),
+  lease: createLease(),
 };
 const commandLog = CommandLog.create();
 const note = new CrashNote(FD.note, commandLog);
@@ -59,8 +61,10 @@ function openEvents(channel: number): { port: HostPort; inFlight: SharedArrayBuf
 
 try {
   const { port, inFlight } = openEvents(events);
+  const { hasLease, ...told } = start;
+  const lease = hasLease ? cells.lease : null;
   await hostBots(
-    { ...start, ...cells, commandLog, control: pipe.control, events: port, inFlight },
+    { ...told, ...cells, commandLog, control: pipe.control, events: port, inFlight, lease },
     {
       mayEnd: true,
       woke: () => tellWatch('awake'),

@@ -64,6 +64,10 @@ const methods: Serves<BroadcasterMethods> = {
     hosts.drain();
     return { lines: broadcaster.lastLines(bots) };
   },
+  snapshot({ bot }) {
+    hosts.drain();
+    return { snapshot: broadcaster.snapshot(bot) };
+  },
   shutdown() {
     hosts.close();
     for (const { port } of fronts.values()) port.close();

@@ -5,29 +5,25 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { AccessLog } from '../src/front/access-log.js';
 import { Authenticator } from '../src/front/auth.js';
 import { BodyRoom } from '../src/front/body-room.js';
-import { BroadcasterClient } from '../src/front/broadcaster-client.js';
 import { Clients } from '../src/front/clients.js';
 import { Connections } from '../src/front/connections.js';
 import { controlBounds } from '../src/front/control.js';
 import { Cors } from '../src/front/cors.js';
 import { DashboardFiles } from '../src/front/dashboard-files.js';
 import { loadEngine } from '../src/front/engine/load.js';
-import { Fanout } from '../src/front/fanout.js';
 import { frontMethods } from '../src/front/front-rpc.js';
-import { JournalClient } from '../src/front/history/journal-client.js';
 import { HostCommands } from '../src/front/host-commands.js';
-import { SnapshotFrames } from '../src/front/initial-state.js';
 import { Listener } from '../src/front/listener.js';
 import { PinExchange } from '../src/front/pin-exchange.js';
 import { PinPages } from '../src/front/pin-pages.js';
 import { hstsHeaders } from '../src/front/responses.js';
 import { createFront, fixedResponses } from '../src/front/routes.js';
-import { SnapshotMirror } from '../src/front/snapshot-mirror.js';
 import { StreamLeases } from '../src/front/stream-lease.js';
 import { TokenStreams } from '../src/front/token-streams.js';
 import { TokenUses } from '../src/front/token-uses.js';
+import { View } from '../src/front/view.js';
+import { Views } from '../src/front/views.js';
 import { FRONT_CELLS, responseCell } from '../src/shared/contract/metric-layout.js';
-import { NameHasher } from '../src/shared/contract/name-hash.js';
 import { Networks } from '../src/shared/contract/networks.js';
 import { Rpc } from '../src/shared/contract/rpc.js';
 import type { ControlMethods, FrontMethods, FrontStart } from '../src/shared/contract/threads.js';
@@ -36,13 +32,12 @@ import { watchLag } from '../src/shared/lag-watch.js';
 import { Counters } from '../src/shared/memory/counters.js';
 import { PinBucket } from '../src/shared/memory/pin-bucket.js';
 import { Quota } from '../src/shared/memory/quota.js';
-import { RingReader } from '../src/shared/memory/ring-reader.js';
 import { DASHBOARD_DIR } from '../src/shared/package-paths.js';
 
 if (!parentPort) throw new Error('workers/front runs in a worker thread only');
 const parent = parentPort;
 const start = workerData as FrontStart;
-const { front: number, stream } = start;
+const { front: number } = start;
 const {
   engine: wantedEngine,
   http,
@@ -60,36 +55,28 @@ const maxWriteBytes = writeSizes[0] as number;
 const counters = new Counters(start.counts.counters, start.counts.block);
 const lag = watchLag(start.counts.lag);
 parent.on('message', () => lag.note());
-const reader = new RingReader(stream.ring, number);
 const bucket = new PinBucket(start.bucket);
 const streamQuota = new Quota(start.quota, number);
 const connectionQuota = new Quota(start.connections, number);
-const names = new NameHasher(stream.hashKey);
 
 // Streams.
-const broadcaster = new BroadcasterClient({
-  reset: (next, sessions) => mirror.reset(next, sessions),
-  wake() {
-    lag.note();
-    fanout.wake();
-  },
-});
-const mirror = new SnapshotMirror(reader, names, () => broadcaster.rebase());
-const journal = new JournalClient(journaling);
-const fanout = new Fanout({
-  reader,
-  epoch: stream.epoch,
+const common = {
+  front: number,
   writes: {
     sizes: writeSizes,
     maxHeldBytes: streaming.max_held_bytes,
     shared: kind.sharesWrites,
   },
-  snapshots: new SnapshotFrames(mirror, maxWriteBytes),
-  journal,
   heartbeatMs: streaming.heartbeat_ms,
   stallMs: streaming.stall_ms,
   counters,
-});
+  noteWake: () => lag.note(),
+};
+const self = new View({ ...common, stream: start.stream, journal: journaling });
+const views = new Views(
+  self,
+  ({ stream }) => new View({ ...common, stream, journal: { enabled: true } }),
+);
 const streams = new TokenStreams();
 const admission = { shortage: start.shortage };
 
@@ -103,7 +90,7 @@ const tlsFiles = tls.cert !== null && tls.key !== null ? { cert: tls.cert, key: 
 const secureHeaders = tlsFiles ? hstsHeaders(tls.hsts_max_age_days) : [];
 const trusted = new Networks(http.trusted_proxies);
 const clients = new Clients(trusted, http.forwarded_header, tlsFiles ? 'https' : 'http');
-const connections = new Connections(connectionQuota, names, trusted);
+const connections = new Connections(connectionQuota, self.names, trusted);
 const fixed = fixedResponses({ cors, log, secureHeaders });
 const engine = kind.create((exchange) => front.handle(exchange), fixed, {
   tls: tlsFiles,
@@ -130,14 +117,12 @@ const hosts = new HostCommands({
 const methods = frontMethods({
   listener,
   engine: { engine: line, wantsCensus: !kind.knowsAddresses },
-  broadcaster,
-  journal,
+  views,
   hosts,
   auth,
   streams,
   admission,
   connections,
-  fanout,
   end,
 });
 const control = new Rpc<FrontMethods, ControlMethods>(
@@ -153,14 +138,10 @@ const front = createFront({
   log,
   control,
   hosts,
-  mirror,
-  fanout,
-  journal,
-  names,
+  views,
   admission,
   maxWriteBytes,
   uses,
-  epoch: stream.epoch,
   maxUrlBytes: http.max_url_bytes,
   maxInFlight: http.max_requests_in_flight,
   retry: { baseMs: streaming.retry_ms, perSecond: streaming.returns_per_second },
@@ -180,7 +161,7 @@ const front = createFront({
     () => !start.config.auth.pin && auth.hasTokens,
   ),
   pinPages: new PinPages([http.host, ...http.allowed_hosts], http.cors_origins),
-  leases: new StreamLeases(streamQuota, names, streams),
+  leases: new StreamLeases(streamQuota, self.names, streams),
   dashboard: new DashboardFiles(DASHBOARD_DIR),
   metrics: {
     counters: start.counts.counters,
@@ -189,7 +170,6 @@ const front = createFront({
     bucket,
     connections: connectionQuota,
     streams: streamQuota,
-    reader,
   },
   port: () => listener.port,
 });
@@ -197,11 +177,9 @@ const front = createFront({
 /** Closes everything that keeps the thread alive. */
 function end(): void {
   listener.close();
-  fanout.stop();
+  views.stop();
   uses.stop();
   log.flush();
-  broadcaster.detach();
-  journal.detach();
   hosts.detach();
   parent.close();
 }

@@ -26,5 +26,8 @@ const methods: Serves<RelayMethods> = {
   },
   capture: async ({ link, withinMs }) => (await hosts.get(link)?.capture(withinMs)) ?? null,
   kill: ({ link }) => hosts.get(link)?.kill(),
+  leaseChanged() {
+    for (const host of hosts.values()) host.tellLease();
+  },
 };
 const main = new Rpc<RelayMethods, RelayControlMethods>(parentPort, methods);

@@ -2,6 +2,7 @@
 
 import type { Logger } from '../bot-sdk/index.js';
 import { explain } from './error-text.js';
+import type { Fence } from './fence.js';
 import { redactText, redactUrl } from './redact.js';
 
 /** As many as fetch follows. */
@@ -35,10 +36,11 @@ export async function fetchAsBot(
   log: Logger,
   check: CheckPlace,
   send: Send = (to, what) => fetch(to, what),
+  fence: Fence | null = null,
 ): Promise<Response> {
   let step: Step = { url, init: { ...init, redirect: 'manual' } };
   for (let count = 0; ; count++) {
-    const response = await exchange(step, log, check, send);
+    const response = await exchange(step, log, check, fencedSend(send, fence));
     const location = REDIRECTS.has(response.status) ? response.headers.get('location') : null;
     if (location === null || init.redirect === 'manual') {
       if (count > 0) Object.defineProperty(response, 'redirected', { value: true });
@@ -72,6 +74,31 @@ async function exchange(
   }
   log.wire('http', 'incoming', `${response.status} ${line}`);
   return response;
+}
+
+/** A body that is read while it is sent is checked at each part. */
+function fencedSend(send: Send, fence: Fence | null): Send {
+  if (!fence) return send;
+  return async (url, init) => {
+    fence.check();
+    const { body } = init;
+    if (!isStream(body)) return send(url, init);
+    const parts = fenced(body as unknown as AsyncIterable<Uint8Array>, fence);
+    return send(url, {
+      ...init,
+      body: ReadableStream.from(parts) as unknown as RequestInit['body'],
+    });
+  };
+}
+
+async function* fenced(
+  body: AsyncIterable<Uint8Array>,
+  fence: Fence,
+): AsyncGenerator<Uint8Array, void, void> {
+  for await (const part of body) {
+    fence.check();
+    yield part;
+  }
 }
 
 function redirected({ url, init }: Step, status: number, location: string): Step {

@@ -16,6 +16,7 @@ import { BotLogger } from './bot-logger.js';
 import { CommandCall } from './command-call.js';
 import { type CurrentRun, runAsBot } from './current-bot.js';
 import { errorText, failedRun, type RunEnd } from './error-text.js';
+import type { BotFence } from './fence.js';
 import { OfferedCommands } from './offered-commands.js';
 import type { Outbox } from './outbox.js';
 import { type BotPlatform, RunContext } from './run-context.js';
@@ -55,6 +56,7 @@ export class BotRun implements CurrentRun, RunTimeCommands {
   readonly #settled = new Deferred();
   /** Commands without an outcome. Their callers bound them. */
   readonly #calls = new Set<CommandCall>();
+  readonly #fence: BotFence | null;
   readonly #reportLate: (error: string) => void;
   #lateErrors = 0;
 
@@ -72,8 +74,11 @@ export class BotRun implements CurrentRun, RunTimeCommands {
     network: NetworkRules,
     reportLate: (error: string) => void,
     platform?: BotPlatform,
+    fence: BotFence | null = null,
+    term: number | null = null,
   ) {
     this.#reportLate = reportLate;
+    this.#fence = fence;
     this.kind = kind;
     this.id = id;
     this.number = number;
@@ -86,8 +91,8 @@ export class BotRun implements CurrentRun, RunTimeCommands {
     this.#status = new RunStatus(id, outbox, lines);
     // It may reject before #live waits for it.
     this.#outcome.promise.catch(() => {});
-    const own = { config, state: this.#createState(), signal, log };
-    this.context = new RunContext(this, own, this.#status, network, platform);
+    const own = { config, term, state: this.#createState(), signal, log };
+    this.context = new RunContext(this, own, this.#status, network, platform, fence);
     this.ended = this.#live();
   }
 
@@ -181,6 +186,14 @@ export class BotRun implements CurrentRun, RunTimeCommands {
     const error = `${errorText(thrown, this.#lines)}${last}`;
     if (this.#lines.isClosed) this.#reportLate(error);
     else this.log.error(`error after the signal to stop: ${error}`);
+  }
+
+  setStays(stays: boolean): void {
+    if (this.#fence) this.#fence.stays = stays;
+  }
+
+  checkLease(): void {
+    this.#fence?.check();
   }
 
   masked(text: string): string {

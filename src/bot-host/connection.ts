@@ -13,6 +13,7 @@ import type {
   TcpOptions,
 } from '../bot-sdk/index.js';
 import { LineSplitter } from '../bot-sdk/line-splitter.js';
+import type { Fence } from './fence.js';
 
 const MAX_LINE_BYTES = 65_536;
 /** Bytes that may wait for a slow server. The next message after that ends the connection with an error. */
@@ -27,13 +28,14 @@ export async function connectTcp(
   describe: Describe<Uint8Array>,
   log: Logger,
   signal: AbortSignal,
+  fence: Fence | null = null,
 ): Promise<TcpConnection> {
-  const socket = await open(options, signal);
+  const socket = await open(options, signal, fence);
   return {
     async send(data) {
       const bytes = typeof data === 'string' ? Buffer.from(data) : data;
       show(log, 'outgoing', describe(bytes, 'outgoing'));
-      await write(socket, bytes);
+      await write(socket, bytes, fence);
     },
     close: () => socket.destroy(),
     async *[Symbol.asyncIterator]() {
@@ -51,14 +53,15 @@ export async function connectLines(
   options: LineConnectionOptions,
   log: Logger,
   signal: AbortSignal,
+  fence: Fence | null = null,
 ): Promise<LineConnection> {
   const { describe, maxLineBytes = MAX_LINE_BYTES } = options;
-  const socket = await open(options, signal);
+  const socket = await open(options, signal, fence);
   return {
     async send(line) {
       if (/[\r\n]/.test(line)) throw new RangeError('a line must not hold a line break');
       show(log, 'outgoing', describe(line, 'outgoing'));
-      await write(socket, `${line}\n`);
+      await write(socket, `${line}\n`, fence);
     },
     close: () => socket.destroy(),
     async *[Symbol.asyncIterator]() {
@@ -78,8 +81,13 @@ export async function connectLines(
   };
 }
 
-async function open({ host, port, tls }: TcpOptions, signal: AbortSignal): Promise<Socket> {
+async function open(
+  { host, port, tls }: TcpOptions,
+  signal: AbortSignal,
+  fence: Fence | null,
+): Promise<Socket> {
   signal.throwIfAborted();
+  fence?.check();
   const socket = tls
     ? connectTls({ servername: isIP(host) ? '' : host, ...(tls === true ? {} : tls), host, port })
     : connectPlain({ host, port });
@@ -98,7 +106,12 @@ async function letOthersRun(socket: Socket): Promise<void> {
   if (socket.destroyed) await nextTurn();
 }
 
-function write(socket: Socket, data: string | Uint8Array): Promise<void> {
+function write(socket: Socket, data: string | Uint8Array, fence: Fence | null): Promise<void> {
+  try {
+    fence?.check();
+  } catch (thrown) {
+    socket.destroy(thrown as Error);
+  }
   if (socket.writableLength > MAX_WAITING_BYTES) {
     socket.destroy(
       new Error(`more than ${MAX_WAITING_BYTES} bytes wait to be sent: the server does not read`),

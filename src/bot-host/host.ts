@@ -25,6 +25,7 @@ import { BotLines } from './bot-lines.js';
 import { BotRun } from './bot-run.js';
 import type { CommandCall } from './command-call.js';
 import { watchIntervals } from './current-bot.js';
+import type { LeaseFence } from './fence.js';
 import { commandSchemas } from './kinds.js';
 import { LeftOpen } from './open-handles.js';
 import type { Outbox } from './outbox.js';
@@ -56,19 +57,22 @@ export class BotHost {
     this.#events.lateError({ id, run, error, isLeftOpen: true }),
   );
   readonly #log: Pick<CommandLog, 'note'>;
+  readonly #fence: LeaseFence | null;
   readonly #ajv = kindAjv();
   /** By kind; made for the first command. */
   readonly #args = new Map<BotKind, CommandArgs>();
 
-  /** @param log where the commands are noted before they run. */
+  /** @param log where the commands are noted before they run. @param fence of the node's lease; null without a cluster. */
   constructor(
     kinds: ReadonlyMap<string, BotKind>,
     outbox: Outbox,
     limits: HostLimits,
     events: BotHostEvents,
     log: Pick<CommandLog, 'note'>,
+    fence: LeaseFence | null = null,
   ) {
     this.#log = log;
+    this.#fence = fence;
     this.#kinds = kinds;
     this.#outbox = outbox;
     this.#limits = limits;
@@ -96,7 +100,7 @@ export class BotHost {
   }
 
   /** @throws DroverError when the bot cannot be started. */
-  start({ id, run: number, kind: name, config }: BotStart): void {
+  start({ id, run: number, kind: name, config, stays = false, term }: BotStart): void {
     const kind = this.#kinds.get(name);
     // Main knows the kind, so it did not load on this host.
     if (!kind) throw new DroverError('unavailable', `this bot host has no kind ${name}`);
@@ -111,8 +115,18 @@ export class BotHost {
       (reason) => this.#events.flooded({ id, run: number, reason }),
       (bytes) => this.#events.wrote(number, bytes),
     );
-    const run = new BotRun(kind, id, number, config, this.#outbox, lines, this.#network, (error) =>
-      this.#events.lateError({ id, run: number, error }),
+    const run = new BotRun(
+      kind,
+      id,
+      number,
+      config,
+      this.#outbox,
+      lines,
+      this.#network,
+      (error) => this.#events.lateError({ id, run: number, error }),
+      undefined,
+      this.#fence?.forBot(stays) ?? null,
+      term,
     );
     run.onOffer = ({ infos }) => this.#events.offered({ kind: name, commands: infos });
     this.#runs.set(id, run);
@@ -127,6 +141,11 @@ export class BotHost {
       this.#events.settled(number);
       this.#leftOpen.note(run);
     });
+  }
+
+  /** Whether the bot keeps its connections without the node's lease, from now on. */
+  setStays({ id, stays }: Input<'setStays'>): void {
+    this.#runs.get(id)?.setStays(stays);
   }
 
   /** Resolves when the bot has stopped, or is abandoned after `graceMs`. Its last lines are posted by then. */

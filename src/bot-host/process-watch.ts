@@ -2,6 +2,7 @@
 // relay in the service, and reads the cells that the main thread writes.
 
 import type { Socket } from 'node:net';
+import { LeaseDeadline, type SharedLease } from '../shared/cluster/lease-deadline.js';
 import { imageOf } from '../shared/memory/cell-image.js';
 import { Heartbeat } from '../shared/memory/heartbeat.js';
 import { InFlight } from '../shared/memory/in-flight.js';
@@ -18,6 +19,8 @@ export interface WatchedCells {
   lastRun: SharedArrayBuffer;
   lag: SharedLag;
   streams: SharedQuota<never>;
+  /** It has passed until the relay tells another, which only that of a node in a cluster does. */
+  lease: SharedLease;
 }
 
 /** From the main thread. */
@@ -83,6 +86,9 @@ export class ProcessWatch {
         this.#hasStreams = message.open;
         if (message.open) this.#streams.acquire({});
         else this.#streams.release({});
+        return;
+      case 'lease':
+        new LeaseDeadline(this.#cells.lease).set(message.until);
         return;
       case 'capture':
         void this.#captureMain(message.id, message.withinMs);

@@ -19,6 +19,7 @@ import type { NetworkRules } from '../shared/network-rules.js';
 import { fetchAsBot } from './bot-fetch.js';
 import { connectLines, connectTcp } from './connection.js';
 import { type CurrentRun, runAsBot } from './current-bot.js';
+import type { Fence } from './fence.js';
 import { linkSignals, releaseWith } from './linked-signal.js';
 import type { RunStatus } from './run-status.js';
 
@@ -52,6 +53,7 @@ const MAX_LATE_PAUSE_MS = 1000;
 export class RunContext implements BotContext, RunTimeCommands {
   readonly id: string;
   readonly config: JsonObject;
+  readonly term: number | null;
   readonly state: unknown;
   readonly signal: AbortSignal;
   readonly log: Logger;
@@ -59,18 +61,21 @@ export class RunContext implements BotContext, RunTimeCommands {
   readonly #status: RunStatus;
   readonly #network: NetworkRules;
   readonly #platform: BotPlatform;
+  readonly #fence: Fence | null;
   /** Calls since the signal to stop. */
   #lateCalls = 0;
 
   constructor(
     run: CurrentRun & RunTimeCommands,
-    own: Pick<BotContext, 'config' | 'state' | 'signal' | 'log'>,
+    own: Pick<BotContext, 'config' | 'term' | 'state' | 'signal' | 'log'>,
     status: RunStatus,
     network: NetworkRules,
     platform = PLATFORM,
+    fence: Fence | null = null,
   ) {
     this.id = run.id;
     this.config = own.config;
+    this.term = own.term;
     this.state = own.state;
     this.signal = own.signal;
     this.log = own.log;
@@ -78,6 +83,7 @@ export class RunContext implements BotContext, RunTimeCommands {
     this.#status = status;
     this.#network = network;
     this.#platform = platform;
+    this.#fence = fence;
   }
 
   setStatus(status: string): void {
@@ -94,6 +100,10 @@ export class RunContext implements BotContext, RunTimeCommands {
 
   masked(text: string): string {
     return this.#run.masked(text);
+  }
+
+  checkLease(): void {
+    this.#run.checkLease();
   }
 
   async sleep(ms: number): Promise<void> {
@@ -138,6 +148,7 @@ export class RunContext implements BotContext, RunTimeCommands {
         log,
         this.#checkPlace,
         this.#platform.fetch,
+        this.#fence,
       );
       // The body is still to come, and must end with the bot too.
       if (link) releaseWith(response.body ?? response, link);
@@ -150,12 +161,14 @@ export class RunContext implements BotContext, RunTimeCommands {
 
   async connectTcp(options: TcpOptions, describe: Describe<Uint8Array>): Promise<TcpConnection> {
     await this.#checkConnection('connectTcp', options, describe);
-    return connectTcp(options, describe, this.log.scope(options.scope ?? 'tcp'), this.signal);
+    const log = this.log.scope(options.scope ?? 'tcp');
+    return connectTcp(options, describe, log, this.signal, this.#fence);
   }
 
   async connectLines(options: LineConnectionOptions): Promise<LineConnection> {
     await this.#checkConnection('connectLines', options, options.describe);
-    return connectLines(options, this.log.scope(options.scope ?? 'tcp'), this.signal);
+    const log = this.log.scope(options.scope ?? 'tcp');
+    return connectLines(options, log, this.signal, this.#fence);
   }
 
   /** @throws BotError for a mistake that another attempt would repeat. */

@@ -73,6 +73,11 @@ export interface BotContext<Config = JsonObject, State = unknown> {
   readonly id: string;
   /** Validated by the kind's schema, with defaults filled in. */
   readonly config: Config;
+  /**
+   * In a cluster: grows each time that the bot is given to a node, so what the bot talks to can refuse one of an older term. Null on
+   * a single service.
+   */
+  readonly term: number | null;
   /** The result of the kind's `state` for this run. */
   readonly state: State;
   /** Aborted when the bot must stop. Pending calls of the methods below reject then. */

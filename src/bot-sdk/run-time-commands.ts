@@ -11,4 +11,6 @@ export interface RunTimeCommands {
   offerCommands(commands: BotKind['commands']): void;
   /** The text without the bot's secrets. What is cut afterwards shows no half of one. */
   masked(text: string): string;
+  /** To be called before anything is sent to the program. @throws Error when this node has lost its lease in the cluster. */
+  checkLease(): void;
 }

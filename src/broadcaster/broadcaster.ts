@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Kind } from '../shared/contract/event-kinds.js';
-import type { BotSnapshot, Item, LogItem } from '../shared/contract/events.js';
+import { type BotSnapshot, hasLeft, type Item, type LogItem } from '../shared/contract/events.js';
 import { messageJson } from '../shared/contract/line-text.js';
 import { BROADCASTER_CELLS } from '../shared/contract/metric-layout.js';
 import { type NameHash, NameHasher } from '../shared/contract/name-hash.js';
@@ -32,6 +32,7 @@ const NO_META: FrameMeta = {
   sessionHigh: 0,
   scopeLow: 0,
   scopeHigh: 0,
+  node: 0,
 };
 const NO_NAME = { low: 0, high: 0, json: 'null' };
 
@@ -108,7 +109,7 @@ export class Broadcaster {
       const found = known.get(lookBackKey(sessionLow, sessionHigh));
       if (found?.name.high !== sessionHigh) continue;
       if (kind === KIND_CODE.log) this.#lastLines.note(found.id, found.name, seq);
-      else if (kind === KIND_CODE.session && isDeleted(this.#writer.text(seq))) {
+      else if (kind === KIND_CODE.session && saysGone(this.#writer.text(seq))) {
         // The lines before belong to another bot with the same id.
         this.#lastLines.remove(found.id);
         this.#lastLines.add(found.id);
@@ -119,6 +120,11 @@ export class Broadcaster {
   /** The `session` event of every bot as JSON, as of just before frame `next`. */
   baseline(): { next: number; sessions: string[] } {
     return { next: this.#writer.next, sessions: this.#snapshots.all().map(sessionJson) };
+  }
+
+  /** A bot as its last `session` event shows it; null when there is none. */
+  snapshot(bot: string): Readonly<BotSnapshot> | null {
+    return this.#snapshots.get(bot) ?? null;
   }
 
   /** The last lines of these bots, as far back as this broadcaster, or the ring at its start, reaches. */
@@ -160,8 +166,9 @@ export class Broadcaster {
     const snapshot = this.#snapshots.merge(id, patch);
     // With other labels it may belong to another team, which must not see its earlier lines.
     const isSame = before === undefined || isDeepStrictEqual(before, snapshot.labels);
-    if (snapshot.status === 'deleted' || !isSame) this.#lastLines.remove(id);
-    if (snapshot.status !== 'deleted') this.#lastLines.add(id);
+    const isGone = hasLeft(snapshot.status);
+    if (isGone || !isSame) this.#lastLines.remove(id);
+    if (!isGone) this.#lastLines.add(id);
     const name = this.#sessions.of(id);
     const meta = this.#meta;
     meta.kind = KIND_CODE.session;
@@ -192,10 +199,10 @@ function lookBackKey(low: number, high: number): number {
   return low * 2 ** 21 + (high >>> 11);
 }
 
-/** Whether the frame of a session event says that its bot was deleted. */
-function isDeleted(frame: string): boolean {
+/** Whether the frame of a session event says that its bot has left. */
+function saysGone(frame: string): boolean {
   // A cheap test first; the text may also be in the bot's data.
-  if (!frame.includes('"status":"deleted"')) return false;
+  if (!frame.includes('"status":"deleted"') && !frame.includes('"status":"moved"')) return false;
   const event = JSON.parse(frameData(frame)) as { snapshot: BotSnapshot };
-  return event.snapshot.status === 'deleted';
+  return hasLeft(event.snapshot.status);
 }

@@ -1,6 +1,6 @@
 // Runs in the broadcaster. Owns the latest snapshot of every bot.
 
-import type { BotSnapshot } from '../shared/contract/events.js';
+import { type BotSnapshot, hasLeft } from '../shared/contract/events.js';
 
 /** A snapshot before anything is known. */
 function blank(id: string): BotSnapshot {
@@ -26,11 +26,11 @@ export class SnapshotStore {
 
   /**
    * Merges a change into the bot's snapshot and returns the whole snapshot. Adds a bot that is unknown, and removes one with
-   * the status `deleted`.
+   * the status `deleted` or `moved`.
    */
   merge(id: string, patch: Partial<BotSnapshot>): BotSnapshot {
     const snapshot = { ...(this.#snapshots.get(id) ?? blank(id)), ...patch, id };
-    if (snapshot.status === 'deleted') this.#snapshots.delete(id);
+    if (hasLeft(snapshot.status)) this.#snapshots.delete(id);
     else this.#snapshots.set(id, snapshot);
     return snapshot;
   }

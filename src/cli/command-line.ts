@@ -4,6 +4,7 @@ import { VERSION } from '../shared/version.js';
 import { addBench } from './commands/bench.js';
 import { addBots } from './commands/bot-commands.js';
 import { addCheck } from './commands/check.js';
+import { addCluster } from './commands/cluster-try.js';
 import { addCompletion } from './commands/completion.js';
 import { addDoctor } from './commands/doctor.js';
 import { addHelp } from './commands/help.js';
@@ -12,6 +13,7 @@ import { addInvoke } from './commands/invoke.js';
 import { addKinds } from './commands/kind-commands.js';
 import { addLogin } from './commands/login.js';
 import { addLogs } from './commands/logs.js';
+import { addNodes } from './commands/node-commands.js';
 import { addPressure } from './commands/pressure.js';
 import { addPrune } from './commands/prune.js';
 import { addRecord } from './commands/record.js';
@@ -44,6 +46,8 @@ export function createProgram(): Command {
     addIncidents,
     addTop,
     addPressure,
+    addNodes,
+    addCluster,
     addTokens,
     addWait,
     addRecord,

@@ -1,6 +1,7 @@
 import type { InvokeOutcome } from '../shared/contract/api.js';
 import type { Incident, KindList } from '../shared/contract/bots.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
+import type { ClusterNode, NodeAction, NodeList } from '../shared/contract/nodes.js';
 import type { PressureReport } from '../shared/contract/pressure.js';
 import { ApiError } from './api-error.js';
 import { BotCalls, botPath } from './bot-calls.js';
@@ -9,7 +10,7 @@ import { type EventFilter, filterQuery } from './event-filter.js';
 import { EventStream, type StreamOptions } from './event-stream.js';
 import type { DownloadQuery, EventsPage, EventsQuery, Stats, StatsQuery } from './history.js';
 import { type CallOptions, expectType, type Fetch, Http } from './http.js';
-import { EVENT, INCIDENT, KINDS, PRESSURE } from './response-shapes.js';
+import { EVENT, INCIDENT, KINDS, NODE, NODES, PRESSURE } from './response-shapes.js';
 import type { StreamEvent } from './stream-events.js';
 import { TokenCalls } from './token-calls.js';
 
@@ -98,6 +99,22 @@ export class DroverClient {
   /** `GET /api/pressure`. Its 503 (a resource is short) is not an error here. */
   async pressure(options?: CallOptions): Promise<PressureReport> {
     return this.#http.json('GET', '/api/pressure', { ...options, accept: [503], shape: PRESSURE });
+  }
+
+  /** `GET /api/nodes`: the nodes of the cluster; a single service has none. */
+  async nodes(options?: CallOptions): Promise<NodeList> {
+    return this.#http.json('GET', '/api/nodes', { ...options, shape: NODES });
+  }
+
+  /** `POST /api/nodes/{node}/{action}`. @returns the node as it is then: a drain has begun, and its bots move from now on. */
+  async actOnNode(node: string, action: NodeAction, options?: CallOptions): Promise<ClusterNode> {
+    const path = `/api/nodes/${encodeURIComponent(node)}/${action}`;
+    return this.#http.json('POST', path, { ...options, shape: NODE });
+  }
+
+  /** `POST /api/nodes/rebalance`. @returns how many bots move now. */
+  async rebalance(options?: CallOptions): Promise<number> {
+    return this.#http.field('POST', '/api/nodes/rebalance', 'moving', 'number', options);
   }
 
   /** `GET /api/incidents`, newest first; with `bot`, those of one bot. */

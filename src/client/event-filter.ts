@@ -7,9 +7,11 @@ export interface EventFilter {
   /** Bot ids. */
   session?: readonly string[] | undefined;
   scope?: readonly string[] | undefined;
+  /** Names of nodes of a cluster; `self` for what the node that answers has itself. */
+  node?: readonly string[] | undefined;
 }
 
 /** The query parameters of a filter. */
-export function filterQuery({ kind, level, session, scope }: EventFilter) {
-  return { kind, level, session, scope };
+export function filterQuery({ kind, level, session, scope, node }: EventFilter) {
+  return { kind, level, session, scope, node };
 }

@@ -23,6 +23,7 @@ export type {
 } from '../shared/contract/events.js';
 export type { JournalStatus } from '../shared/contract/journal-messages.js';
 export type { Json, JsonObject } from '../shared/contract/json.js';
+export type { ClusterNode, NodeAction, NodeList } from '../shared/contract/nodes.js';
 export type { PressureReport, Resource } from '../shared/contract/pressure.js';
 export type { CreateTokenBody, Scope, TokenInfo } from '../shared/contract/tokens.js';
 export { ApiError } from './api-error.js';

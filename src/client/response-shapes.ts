@@ -25,6 +25,8 @@ export const KINDS: Shape = {
 };
 export const INCIDENT: Shape = { id: 'string', type: 'string', bots: ['string'] };
 export const PRESSURE: Shape = { short: ['string'], streams: 'object', bots: 'object' };
+export const NODE: Shape = { node: 'string', state: 'string', figures: { bots: 'number' } };
+export const NODES: Shape = { state: 'string', nodes: [NODE] };
 export const EVENT: Shape = { event: 'string', data: 'anything' };
 
 export function hasShape(value: unknown, shape: Shape): boolean {

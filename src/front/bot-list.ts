@@ -4,14 +4,16 @@ import type { BOTS_QUERY } from '../shared/contract/queries.js';
 import { reaches } from '../shared/contract/rights.js';
 import type { Reach } from '../shared/contract/tokens.js';
 import { DroverError } from '../shared/errors.js';
-import { queryPairs } from './query-string.js';
-import type { SnapshotMirror } from './snapshot-mirror.js';
+import { asksForSelf, readLimit } from './query-string.js';
+import type { MirroredSession, SnapshotMirror } from './snapshot-mirror.js';
 
 /** Snapshots as REST shows them. To be called when the mirror is current. */
 export class BotList {
   readonly #mirror: SnapshotMirror;
   #version = -1;
   #body: Uint8Array = new Uint8Array();
+  #members = -1;
+  #ids: readonly string[] = [];
 
   constructor(mirror: SnapshotMirror) {
     this.#mirror = mirror;
@@ -20,10 +22,8 @@ export class BotList {
   /** @throws DroverError `not_found`, also if the bot exists but `reach` excludes it. */
   one(id: string, reach: Reach): string {
     const session = this.#mirror.get(id);
-    if (!session || !reaches(reach, id, session.snapshot.labels)) {
-      throw new DroverError('not_found', `no bot ${JSON.stringify(id)}`);
-    }
-    return JSON.stringify(session.snapshot);
+    if (!session) throw noBot(id);
+    return shownBot(session.snapshot, reach);
   }
 
   /** Replaces the statuses by those of the mirror: main does not know the status of a running bot. */
@@ -35,40 +35,114 @@ export class BotList {
     return Object.fromEntries(current);
   }
 
-  /** `?status=` and `?kind=`, each repeated or comma-separated. */
-  list(query: string, reach: Reach): Uint8Array {
-    const pairs = queryPairs(query);
+  /**
+   * `?status=`, `?kind=` and `?node=`, each repeated or comma-separated; with `?limit=` a page.
+   * @throws DroverError `bad_request`.
+   */
+  list(pairs: Pairs, reach: Reach): Uint8Array {
     const statuses = wanted(pairs, 'status');
     const kinds = wanted(pairs, 'kind');
-    if (!statuses && !kinds && reach === null) {
+    const nodes = asksForSelf(pairs) ? undefined : wanted(pairs, 'node');
+    const limit = single(pairs, 'limit');
+    const cursor = single(pairs, 'cursor');
+    if (limit === undefined && cursor !== undefined) {
+      throw new DroverError('bad_request', 'cursor needs limit: without it all bots are returned');
+    }
+    const isAll = !statuses && !kinds && !nodes && reach === null;
+    if (isAll && limit === undefined) {
       if (this.#version !== this.#mirror.version) {
         this.#body = this.#build(() => true);
         this.#version = this.#mirror.version;
       }
       return this.#body;
     }
-    return this.#build(
-      ({ id, status, kind, labels }) =>
-        (statuses?.has(status) ?? true) && (kinds?.has(kind) ?? true) && reaches(reach, id, labels),
-    );
+    const matches: Matches = ({ id, status, kind, node, labels }) =>
+      (statuses?.has(status) ?? true) &&
+      (kinds?.has(kind) ?? true) &&
+      (nodes?.has(node ?? '') ?? true) &&
+      reaches(reach, id, labels);
+    return limit === undefined
+      ? this.#build(matches)
+      : this.#page(matches, readLimit(limit), cursor);
   }
 
-  #build(matches: (snapshot: Shown) => boolean): Uint8Array {
+  #build(matches: Matches): Uint8Array {
     const shown: string[] = [];
-    for (const { snapshot, eventJson } of this.#mirror.all()) {
-      // A session event is `{"snapshot":…}`.
-      if (matches(snapshot)) shown.push(eventJson.slice('{"snapshot":'.length, -1));
+    for (const session of this.#mirror.all()) {
+      if (matches(session.snapshot)) shown.push(snapshotJson(session));
     }
     return Buffer.from(`{"bots":[${shown.join(',')}]}`);
   }
+
+  /** By id: the order in which bots appeared is another one on each node, and after a restart. */
+  #page(matches: Matches, limit: number, after: string | undefined): Uint8Array {
+    const ids = this.#sorted();
+    const shown: string[] = [];
+    let last: string | undefined;
+    let isMore = false;
+    for (let at = after === undefined ? 0 : firstAfter(ids, after); at < ids.length; at++) {
+      const session = this.#mirror.get(ids[at] as string);
+      if (!session || !matches(session.snapshot)) continue;
+      if (shown.length === limit) {
+        isMore = true;
+        break;
+      }
+      shown.push(snapshotJson(session));
+      last = session.snapshot.id;
+    }
+    const next = isMore ? JSON.stringify(last) : 'null';
+    return Buffer.from(`{"bots":[${shown.join(',')}],"next":${next}}`);
+  }
+
+  /** All ids in order. Sorted again only when bots came or went. */
+  #sorted(): readonly string[] {
+    if (this.#members !== this.#mirror.members) {
+      this.#ids = [...this.#mirror.ids()].sort();
+      this.#members = this.#mirror.members;
+    }
+    return this.#ids;
+  }
 }
 
-type Shown = Pick<BotSnapshot, 'id' | 'status' | 'kind' | 'labels'>;
+type Pairs = readonly (readonly [name: string, value: string])[];
+type Shown = Pick<BotSnapshot, 'id' | 'status' | 'kind' | 'labels' | 'node'>;
+type Matches = (snapshot: Shown) => boolean;
 
-function wanted(
-  pairs: readonly (readonly [string, string])[],
-  name: keyof typeof BOTS_QUERY,
-): Set<string> | undefined {
+/** @throws DroverError `not_found` if `reach` excludes it: the same as if it did not exist. */
+export function shownBot(snapshot: BotSnapshot, reach: Reach): string {
+  if (!reaches(reach, snapshot.id, snapshot.labels)) throw noBot(snapshot.id);
+  return JSON.stringify(snapshot);
+}
+
+function noBot(id: string): DroverError {
+  return new DroverError('not_found', `no bot ${JSON.stringify(id)}`);
+}
+
+function snapshotJson({ eventJson }: MirroredSession): string {
+  // A session event is `{"snapshot":…}`.
+  return eventJson.slice('{"snapshot":'.length, -1);
+}
+
+/** Index of the first id that comes after this one. */
+function firstAfter(ids: readonly string[], after: string): number {
+  let from = 0;
+  let to = ids.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((ids[middle] as string) <= after) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+/** @throws DroverError `bad_request` if it is given twice. */
+function single(pairs: Pairs, name: keyof typeof BOTS_QUERY): string | undefined {
+  const values = pairs.filter(([key]) => key === name);
+  if (values.length > 1) throw new DroverError('bad_request', `${name} is given twice`);
+  return values[0]?.[1];
+}
+
+function wanted(pairs: Pairs, name: keyof typeof BOTS_QUERY): Set<string> | undefined {
   const values = pairs.filter(([key]) => key === name).flatMap(([, value]) => value.split(','));
   return values.length === 0 ? undefined : new Set(values);
 }

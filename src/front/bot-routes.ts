@@ -4,6 +4,7 @@ import type {
   BotActionsBody,
   EndingAction,
 } from '../shared/contract/bots.js';
+import type { BotSnapshot } from '../shared/contract/events.js';
 import type { JsonObject } from '../shared/contract/json.js';
 import type { INCIDENTS_QUERY } from '../shared/contract/queries.js';
 import type { InvokeInput } from '../shared/contract/threads.js';
@@ -11,22 +12,23 @@ import type { Rights } from '../shared/contract/tokens.js';
 import type { SchemaValue } from '../shared/schemas.js';
 import type { BodySchema } from '../shared/validators.js';
 import type { Authenticator, Caller } from './auth.js';
-import { BotList } from './bot-list.js';
+import { shownBot } from './bot-list.js';
+import { ClusterCatchUp } from './cluster-catch-up.js';
 import type { Control } from './control.js';
 import type { Exchange } from './engine/engine.js';
 import type { CallerHandler, Handlers } from './handlers.js';
 import type { HostCommands } from './host-commands.js';
 import { type BodyLimits, jsonBody } from './json-body.js';
-import { queryValues, readLimit } from './query-string.js';
+import { queryPairs, queryValues, readLimit } from './query-string.js';
 import { emptyResponse, jsonResponse } from './responses.js';
-import type { SnapshotMirror } from './snapshot-mirror.js';
+import type { Views } from './views.js';
 
 export interface BotRoutesParts {
   auth: Pick<Authenticator, 'recheck'>;
   control: Control;
   hosts: Pick<HostCommands, 'run'>;
   limits: BodyLimits;
-  mirror: SnapshotMirror;
+  views: Pick<Views, 'self' | 'default' | 'cluster' | 'isCurrent' | 'of'>;
 }
 
 type BotRoutes = Extract<
@@ -38,8 +40,10 @@ type BotRoutes = Extract<
 >;
 
 export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
-  const { auth, control, hosts, limits, mirror } = parts;
-  const bots = new BotList(mirror);
+  const { auth, control, hosts, limits, views } = parts;
+  // Main answers when a bot of this node shows on the node's own stream; on that of the cluster it comes later.
+  const { mirror, bots } = views.self;
+  const catchUp = new ClusterCatchUp(views);
 
   /** Reads the body, then makes sure that the token is still valid. */
   const bodyOf = <S extends BodySchema>(schema: S) => {
@@ -57,21 +61,38 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
 
   const respondWithBot = (
     exchange: Exchange,
-    caller: Caller,
+    { record: { reach } }: Caller,
     id: string,
+    elsewhere: BotSnapshot | null,
     status = 200,
-  ): void | Promise<void> =>
-    mirror.whenCurrent(() => {
-      exchange.respond(jsonResponse(bots.one(id, caller.record.reach), status));
-    });
+  ): void | Promise<void> => {
+    const respond = (): void => {
+      const json = elsewhere ? shownBot(elsewhere, reach) : bots.one(id, reach);
+      exchange.respond(jsonResponse(json, status));
+    };
+    if (views.cluster) return respondLater(id, elsewhere, respond);
+    return mirror.whenCurrent(respond);
+  };
+  /** In a cluster: when its stream shows the bot too. */
+  const respondLater = async (
+    id: string,
+    elsewhere: BotSnapshot | null,
+    respond: () => void,
+  ): Promise<void> => {
+    await mirror.whenCurrent(() => {});
+    const snapshot = elsewhere ?? mirror.get(id)?.snapshot;
+    if (snapshot) await catchUp.bot(snapshot);
+    await mirror.whenCurrent(respond);
+  };
   /** Has no body; responds with the bot's snapshot when the operation is done. */
   const act =
     (action: 'start' | 'stop' | 'restart'): CallerHandler =>
     async (exchange, caller, [id = '']) => {
       const rights = rightsOf(caller);
-      if (isEnding(action)) await control.call('endBot', { id, action, rights });
-      else await control.call('actOnBot', { id, action, rights });
-      await respondWithBot(exchange, caller, id);
+      const elsewhere = isEnding(action)
+        ? await control.call('endBot', { id, action, rights })
+        : await control.call('actOnBot', { id, action, rights });
+      await respondWithBot(exchange, caller, id, elsewhere);
     };
   const actOnMany = (actions: BotActionsBody, rights: Rights): Promise<ActionResults> => {
     const { action } = actions;
@@ -111,31 +132,40 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
 
   return {
     'GET /api/bots'(exchange, { record }) {
-      const { query } = exchange;
-      return mirror.whenCurrent(() =>
-        exchange.respond(jsonResponse(bots.list(query, record.reach))),
+      const pairs = queryPairs(exchange.query);
+      const view = views.of(pairs);
+      return view.mirror.whenCurrent(() =>
+        exchange.respond(jsonResponse(view.bots.list(pairs, record.reach))),
       );
     },
     async 'POST /api/bots'(exchange, caller) {
       const bot = await readBot(exchange, caller);
-      await control.call('createBot', { bot, rights: rightsOf(caller) });
-      await respondWithBot(exchange, caller, bot.id, 201);
+      const elsewhere = await control.call('createBot', { bot, rights: rightsOf(caller) });
+      await respondWithBot(exchange, caller, bot.id, elsewhere, 201);
     },
     async 'POST /api/bots/actions'(exchange, caller) {
       const actions = await readActions(exchange, caller);
       const { results } = await actOnMany(actions, rightsOf(caller));
+      if (actions.action === 'delete') await catchUp.gone(deleted(results));
       await mirror.whenCurrent(() => {
         exchange.respond(jsonResponse(JSON.stringify({ results: bots.withStatuses(results) })));
       });
     },
-    'GET /api/bots/{id}': (exchange, caller, [id = '']) => respondWithBot(exchange, caller, id),
+    'GET /api/bots/{id}'(exchange, { record }, [id = '']) {
+      const { query } = exchange;
+      const view = query === '' ? views.default : views.of(queryPairs(query));
+      return view.mirror.whenCurrent(() =>
+        exchange.respond(jsonResponse(view.bots.one(id, record.reach))),
+      );
+    },
     async 'PATCH /api/bots/{id}'(exchange, caller, [id = '']) {
       const change = await readUpdate(exchange, caller);
-      await control.call('updateBot', { id, change, rights: rightsOf(caller) });
-      await respondWithBot(exchange, caller, id);
+      const elsewhere = await control.call('updateBot', { id, change, rights: rightsOf(caller) });
+      await respondWithBot(exchange, caller, id, elsewhere);
     },
     async 'DELETE /api/bots/{id}'(exchange, caller, [id = '']) {
       await control.call('endBot', { id, action: 'delete', rights: rightsOf(caller) });
+      await catchUp.gone([id]);
       exchange.respond(emptyResponse(204));
     },
     'POST /api/bots/{id}/start': act('start'),
@@ -146,7 +176,7 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
       exchange.respond(jsonResponse(JSON.stringify(config)));
     },
     async 'GET /api/bots/{id}/incidents'(exchange, caller, [id = '']) {
-      bots.one(id, caller.record.reach);
+      views.default.bots.one(id, caller.record.reach);
       await respondWithIncidents(exchange, caller, id);
     },
     'GET /api/incidents': (exchange, caller) => respondWithIncidents(exchange, caller, null),
@@ -179,6 +209,10 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
       exchange.respond(jsonResponse(JSON.stringify(output)));
     },
   };
+}
+
+function deleted(results: ActionResults['results']): string[] {
+  return Object.keys(results).filter((id) => !('error' in (results[id] ?? {})));
 }
 
 function isEnding(action: BotAction): action is EndingAction {

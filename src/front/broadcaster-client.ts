@@ -4,6 +4,9 @@ import type { BroadcasterFrontMethods, FrontBellMethods } from '../shared/contra
 import { Deferred } from '../shared/deferred.js';
 import { DroverError } from '../shared/errors.js';
 
+/** Until the stream that replaces another is there, in s. */
+const RETRY_AFTER_S = 1;
+
 /** What a front does when the broadcaster has news. */
 export interface BroadcasterClientActions {
   /** The snapshots of all bots as of just before frame `next`, each the JSON of a `session` event. */
@@ -39,6 +42,14 @@ export class BroadcasterClient {
     wake();
   }
 
+  /** There will be no other channel: what waits for a baseline is rejected. */
+  close(): void {
+    this.detach();
+    // Nobody may be waiting.
+    this.#attached.promise.catch(() => {});
+    this.#attached.reject(new DroverError('unavailable', 'the stream was replaced', RETRY_AFTER_S));
+  }
+
   detach(): void {
     this.#peer?.close(new DroverError('unavailable', 'the broadcaster was lost'));
     this.#port?.close();
@@ -47,7 +58,7 @@ export class BroadcasterClient {
     this.#rebasing = undefined;
   }
 
-  /** Resets the mirror to the broadcaster's snapshots. Calls at the same time share one request. Never rejects. */
+  /** Resets the mirror to the broadcaster's snapshots. Calls at the same time share one request. Rejects after {@link close} only. */
   rebase(): Promise<void> {
     if (this.#rebasing) return this.#rebasing;
     const rebasing = this.#takeBaseline().finally(() => {

@@ -31,6 +31,7 @@ export function controlBounds(maxInFlight: number): CallBounds<ControlMethods> {
           'redeemTicket',
           'pressure',
           'metrics',
+          'nodes',
           'connectHost',
         ]),
       },

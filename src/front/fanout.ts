@@ -14,6 +14,7 @@
 import { FLUSH_BOUNDS, FRONT_CELLS } from '../shared/contract/metric-layout.js';
 import { Deferred } from '../shared/deferred.js';
 import type { Counters } from '../shared/memory/counters.js';
+import type { NodeNames } from '../shared/memory/node-names.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
 import type { Filter } from '../shared/stream/filter.js';
 import { HEARTBEAT } from '../shared/stream/stream-text.js';
@@ -59,6 +60,8 @@ const CLOCK_BYTES = 256 * 1024;
 
 export interface FanoutOptions extends KeepaliveOptions {
   reader: RingReader;
+  /** On the stream of a cluster: the nodes that frames are from. */
+  nodes?: NodeNames | undefined;
   writes: WriteSizesOptions;
   /** Snapshot frames for a new or lost subscriber; keeps the mirror current. */
   snapshots: SnapshotFrames;
@@ -70,8 +73,9 @@ export interface FanoutOptions extends KeepaliveOptions {
 export class Fanout {
   readonly #options: FanoutOptions;
   readonly #counters: Counters;
-  /** Blocked streams that this pass has swept. */
+  /** Blocked streams that this pass has swept, and those that the counter has: another stream's fan-out counts there too. */
   #blocked = 0;
+  #countedBlocked = 0;
   /** Those that a pass serves. */
   readonly #subscribers = new SubscriberList();
   /** The others: no new frame matches their filters. */
@@ -104,6 +108,9 @@ export class Fanout {
   /** This pass also looks for heartbeats and stalls. */
   #sweeping = false;
   #closing: { head: number; done: Deferred } | undefined;
+  /** The last thing that was announced, and whether new streams get it too. */
+  #notice: Uint8Array | undefined;
+  #isForNew = false;
 
   constructor(options: FanoutOptions) {
     this.#options = options;
@@ -118,10 +125,11 @@ export class Fanout {
       isOnRing: (cursor, filter) => this.#starts.isOnRing(cursor, filter),
     });
     this.#counters = options.counters;
-    this.#index = new FilterIndex(options.reader);
+    this.#index = new FilterIndex(options.reader, options.nodes);
     this.#starts = new StreamStarts({
       ...options,
       maxWriteBytes: options.writes.sizes[0] as number,
+      isShared: options.nodes !== undefined,
     });
     this.#keepalive = new Keepalive(options, {
       write: (subscriber, bytes) => this.#write(subscriber, bytes),
@@ -140,7 +148,8 @@ export class Fanout {
   /** Adds a stream. */
   add(sink: StreamSink, wanted: SubscribeOptions): Subscriber {
     const { filter, removed } = wanted;
-    const subscriber = new Subscriber(sink, this.#group(filter), removed);
+    const subscriber = new Subscriber(sink, this.#group(filter), removed, wanted.isOwn);
+    if (!this.#isForNew) subscriber.notice = this.#notice;
     this.#subscribers.push(subscriber);
     this.#keepalive.begin();
     const replays = this.#starts.begin(subscriber, wanted, this.#replays.isThere);
@@ -176,6 +185,27 @@ export class Fanout {
   wake(): void {
     if (this.#state === 'idle') this.#begin();
     else this.#woken = true;
+  }
+
+  /**
+   * Sends a block without an id to every stream, between two frames. A stream that takes nothing now gets the last one later.
+   * @param isOver new streams need not get it.
+   */
+  announce(block: Uint8Array, isOver: boolean): void {
+    this.#notice = block;
+    this.#isForNew = !isOver;
+    for (const group of this.#groups.values()) this.#unpark(group);
+    this.wake();
+  }
+
+  /** Ends the streams that did not ask for this node: another stream is what they get now. */
+  endDefault(): void {
+    for (const subscriber of this.#all()) if (!subscriber.isOwn) this.#endNow(subscriber);
+  }
+
+  /** Ends all streams at once. */
+  endAll(): void {
+    for (const subscriber of this.#all()) this.#endNow(subscriber);
   }
 
   /** Ends every subscriber after the frames below `head`. Resolves then, or after `withinMs`. */
@@ -256,7 +286,7 @@ export class Fanout {
   }
 
   #countPass(): void {
-    if (this.#sweeping) this.#counters.set(FRONT_CELLS.blocked, this.#blocked);
+    if (this.#sweeping) this.#countBlocked(this.#blocked);
     if (this.size > 0) this.#counters.observe(FRONT_CELLS.flush, FLUSH_BOUNDS, this.#passMs / 1000);
   }
 
@@ -326,6 +356,11 @@ export class Fanout {
       }
       subscriber.initialState = undefined;
     }
+    if (subscriber.notice !== this.#notice) {
+      subscriber.notice = this.#notice;
+      if (this.#notice) this.#write(subscriber, this.#notice);
+      return subscriber.blockedAt === 0;
+    }
     if (this.#replays.has(subscriber)) {
       this.#replays.resume(subscriber);
       return false;
@@ -393,6 +428,12 @@ export class Fanout {
     this.remove(subscriber);
   }
 
+  /** One that takes nothing would keep the end of its response waiting, and nobody looks after it any more. */
+  #endNow(subscriber: Subscriber): void {
+    if (subscriber.blockedAt === 0) this.#end(subscriber);
+    else subscriber.sink.close();
+  }
+
   #group(filter: Filter | null): SubscriberGroup {
     const key = filter?.key ?? '';
     let group = this.#groups.get(key);
@@ -406,9 +447,18 @@ export class Fanout {
     return group;
   }
 
+  #countBlocked(blocked: number): void {
+    this.#counters.add(FRONT_CELLS.blocked, blocked - this.#countedBlocked);
+    this.#countedBlocked = blocked;
+  }
+
+  #all(): Subscriber[] {
+    return [...this.#subscribers.all(), ...this.#parked.list.all()];
+  }
+
   #noStreams(): void {
     this.#keepalive.end();
-    this.#counters.set(FRONT_CELLS.blocked, 0);
+    this.#countBlocked(0);
   }
 
   #leave(group: SubscriberGroup): void {

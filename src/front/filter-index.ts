@@ -1,12 +1,13 @@
 // Runs in a front thread. Owns the index of filters: the newest frames that each of them lets through.
 //
-// Each frame is examined once for all filters: its session, or its scope, leads to the filters that name it. So the cost grows
+// Each frame is examined once for all filters: its session, scope or node leads to the filters that name it. So the cost grows
 // with what matches, and a filter costs nothing while nothing matches. A scan of the ring for each filter costs streams x
 // events. The index covers the frames that the last call of examine() has examined, the window; for frames before it, which
 // only a subscriber that is behind needs, its group scans the ring.
 
+import type { NodeNames } from '../shared/memory/node-names.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
-import type { Filter } from '../shared/stream/filter.js';
+import type { Filter, FilterNames } from '../shared/stream/filter.js';
 import { KIND_CODE } from '../shared/stream/frame.js';
 
 /** Most frames of a window, so that a call does not block the front: some 0.2 ms. The next window has the rest. */
@@ -80,6 +81,8 @@ export class FilterIndex {
   // By the low word of a name's hash as a signed integer: a Map takes larger numbers as objects. Filter.matches compares both.
   readonly #bySession = new Map<number, IndexedFilter[]>();
   readonly #byScope = new Map<number, IndexedFilter[]>();
+  readonly #byNode = new Map<string, IndexedFilter[]>();
+  readonly #nodeNames: NodeNames | undefined;
   /** Filters without names. There are at most some hundred different ones: they differ in kinds and levels only. */
   readonly #unnamed: IndexedFilter[] = [];
   #names = 0;
@@ -92,8 +95,10 @@ export class FilterIndex {
   #following = new Uint16Array();
   #hits = 0;
 
-  constructor(reader: RingReader, bounds: Partial<FilterIndexBounds> = {}) {
+  /** @param nodeNames of the stream, if its frames have nodes. */
+  constructor(reader: RingReader, nodeNames?: NodeNames, bounds: Partial<FilterIndexBounds> = {}) {
     this.#reader = reader;
+    this.#nodeNames = nodeNames;
     this.#bounds = { examined: MAX_EXAMINED, hits: MAX_HITS, names: MAX_NAMES, ...bounds };
   }
 
@@ -117,7 +122,7 @@ export class FilterIndex {
     // Labels may be known later than the frame is there, and a frame that is examined is not looked at again.
     if (filter.isLabelled || this.#filters.size >= this.#bounds.hits) return undefined;
     const names = filter.names;
-    if (names && this.#names + names.words.length > this.#bounds.names) return undefined;
+    if (names && this.#names + names.values.length > this.#bounds.names) return undefined;
     if (this.#filters.size === 0) this.#begin();
     const indexed = new IndexedFilter(this, filter, matched);
     this.#filters.add(indexed);
@@ -125,13 +130,8 @@ export class FilterIndex {
       this.#unnamed.push(indexed);
       return indexed;
     }
-    this.#names += names.words.length;
-    const byName = this.#byName(names.field);
-    for (const word of names.words) {
-      const others = byName.get(word | 0);
-      if (others) others.push(indexed);
-      else byName.set(word | 0, [indexed]);
-    }
+    this.#names += names.values.length;
+    this.#eachList(names, (list) => list.push(indexed));
     return indexed;
   }
 
@@ -142,14 +142,8 @@ export class FilterIndex {
       drop(this.#unnamed, indexed);
       return;
     }
-    this.#names -= names.words.length;
-    const byName = this.#byName(names.field);
-    for (const word of names.words) {
-      const filters = byName.get(word | 0);
-      if (!filters) continue;
-      drop(filters, indexed);
-      if (filters.length === 0) byName.delete(word | 0);
-    }
+    this.#names -= names.values.length;
+    this.#eachList(names, (list) => drop(list, indexed));
   }
 
   /**
@@ -211,10 +205,19 @@ export class FilterIndex {
     const bySession = this.#bySession.get(reader.sessionLow(seq) | 0);
     const byScope =
       this.#byScope.size > 0 ? this.#byScope.get(reader.scopeLow(seq) | 0) : undefined;
-    const most = (bySession?.length ?? 0) + (byScope?.length ?? 0) + this.#unnamed.length;
+    const byNode =
+      this.#byNode.size > 0
+        ? this.#byNode.get(this.#nodeNames?.name(reader.node(seq)) ?? '')
+        : undefined;
+    const most =
+      (bySession?.length ?? 0) +
+      (byScope?.length ?? 0) +
+      (byNode?.length ?? 0) +
+      this.#unnamed.length;
     if (most > room) return false;
     if (bySession) this.#offer(bySession, seq);
     if (byScope) this.#offer(byScope, seq);
+    if (byNode) this.#offer(byNode, seq);
     if (this.#unnamed.length > 0) this.#offer(this.#unnamed, seq);
     return true;
   }
@@ -240,9 +243,26 @@ export class FilterIndex {
     indexed.last = hit;
   }
 
-  #byName(field: 'session' | 'scope'): Map<number, IndexedFilter[]> {
-    return field === 'session' ? this.#bySession : this.#byScope;
+  /** Calls `change` with the list of filters of each name; a list that is empty then is removed. */
+  #eachList(names: FilterNames, change: (list: IndexedFilter[]) => void): void {
+    if (names.field === 'node') {
+      for (const name of names.values) changeList(this.#byNode, name, change);
+      return;
+    }
+    const byName = names.field === 'session' ? this.#bySession : this.#byScope;
+    for (const word of names.values) changeList(byName, word | 0, change);
   }
+}
+
+function changeList<K>(
+  lists: Map<K, IndexedFilter[]>,
+  name: K,
+  change: (list: IndexedFilter[]) => void,
+): void {
+  const list = lists.get(name) ?? [];
+  change(list);
+  if (list.length === 0) lists.delete(name);
+  else lists.set(name, list);
 }
 
 /** Removes an element; the last one takes its place. */

@@ -1,14 +1,12 @@
 import type { Serves } from '../shared/contract/rpc.js';
 import type { Bound, FrontMethods } from '../shared/contract/threads.js';
 import type { Authenticator } from './auth.js';
-import type { BroadcasterClient } from './broadcaster-client.js';
 import type { Connections } from './connections.js';
-import type { Fanout } from './fanout.js';
-import type { JournalClient } from './history/journal-client.js';
 import type { HostCommands } from './host-commands.js';
 import type { Listener } from './listener.js';
 import type { StreamAdmission } from './stream-route.js';
 import type { TokenStreams } from './token-streams.js';
+import type { Views } from './views.js';
 
 const DRILL_AFTER_MS = 50;
 
@@ -17,24 +15,22 @@ export interface FrontMethodsParts {
   listener: Listener;
   /** What main needs to know of the engine. */
   engine: Omit<Bound, 'port'>;
-  broadcaster: Pick<BroadcasterClient, 'attach'>;
-  journal: Pick<JournalClient, 'attach'>;
+  views: Views;
   hosts: Pick<HostCommands, 'detachHost'>;
   auth: Pick<Authenticator, 'add' | 'remove'>;
   streams: Pick<TokenStreams, 'end'>;
   admission: StreamAdmission;
   connections: Pick<Connections, 'crowd'>;
-  fanout: Pick<Fanout, 'finish'>;
   /** Ends the thread. */
   end: () => void;
 }
 
 /** What a front does for main. */
 export function frontMethods(parts: FrontMethodsParts): Serves<FrontMethods> {
-  const { listener, auth, fanout } = parts;
+  const { listener, auth, views } = parts;
   return {
-    attachBroadcaster: ({ port }) => parts.broadcaster.attach(port),
-    attachJournal: ({ port }) => parts.journal.attach(port),
+    attachBroadcaster: ({ port }) => views.self.broadcaster.attach(port),
+    attachJournal: ({ port }) => views.self.journal.attach(port),
     detachHost: ({ host }) => parts.hosts.detachHost(host),
     listen: async (request) => ({ port: await listener.listen(request), ...parts.engine }),
     prepareTls: (files) => listener.prepareTls(files),
@@ -48,12 +44,15 @@ export function frontMethods(parts: FrontMethodsParts): Serves<FrontMethods> {
     pressure({ shortage }) {
       parts.admission.shortage = shortage;
     },
+    attachCluster: (cluster) => views.attachCluster(cluster),
+    detachCluster: () => views.detachCluster(),
+    clusterState: (state) => views.tellState(state),
     crowded(addresses) {
       parts.connections.crowd = addresses;
     },
     async close({ head, withinMs }) {
       listener.stop();
-      await fanout.finish(head, withinMs);
+      await views.finish(head, withinMs);
       parts.end();
     },
     drill() {

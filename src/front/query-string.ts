@@ -1,3 +1,4 @@
+import { SELF } from '../shared/cluster/names.js';
 import { LIMIT } from '../shared/contract/query-bounds.js';
 import { DroverError } from '../shared/errors.js';
 
@@ -44,4 +45,24 @@ export function readLimit(value: string | undefined): number {
     );
   }
   return limit;
+}
+
+/** Whether a query has `node=self`. @throws DroverError `bad_request` when it asks for other nodes too. */
+export function asksForSelf(pairs: readonly (readonly [name: string, value: string])[]): boolean {
+  let isSelf = false;
+  let hasOthers = false;
+  for (const [name, value] of pairs) {
+    if (name !== 'node') continue;
+    for (const node of value.split(',')) {
+      if (node === SELF) isSelf = true;
+      else if (node !== '') hasOthers = true;
+    }
+  }
+  if (isSelf && hasOthers) {
+    throw new DroverError(
+      'bad_request',
+      "node=self is this node's own stream: it cannot be asked for together with other nodes",
+    );
+  }
+  return isSelf;
 }

@@ -5,6 +5,7 @@ import type { FixedResponse, FixedResponses } from './engine/engine.js';
 import type { CallerHandler, Guard, OpenHandler } from './handlers.js';
 import { type HistoryRoutesParts, historyRoutes } from './history/history-routes.js';
 import { type MetricsRouteParts, metricsRoute } from './metrics/metrics-route.js';
+import { type NodeRoutesParts, nodeRoutes } from './node-routes.js';
 import { referenceRoutes } from './reference/reference-routes.js';
 import { RequestHandler, type RequestHandlerOptions } from './request-handler.js';
 import { SAFE_HEADERS } from './responses.js';
@@ -15,6 +16,7 @@ import { type StreamRouteParts, streamRoute } from './stream-route.js';
 export type FrontParts = RequestHandlerOptions &
   AuthRoutesParts &
   BotRoutesParts &
+  NodeRoutesParts &
   HistoryRoutesParts &
   StreamRouteParts &
   MetricsRouteParts & { dashboard: Pick<DashboardFiles, 'page' | 'asset'> };
@@ -43,7 +45,7 @@ export function fixedResponses({
  *
  * It needs neither threads nor sockets, so a test can compose it in its own process:
  * - `control` is any object with `call` and `cancellableCall`; it stands for main.
- * - `mirror` is a SnapshotMirror on a RingReader of the test's own ring. Its `reset()` feeds it by hand.
+ * - `views` are Views on rings of the test. Their mirrors' `reset()` feeds them by hand.
  * - `RequestHandler.handle()` takes the request: any object that implements `Exchange`, whose `respond()` records the response.
  */
 export function createFront(parts: FrontParts): RequestHandler {
@@ -54,6 +56,7 @@ export function createFront(parts: FrontParts): RequestHandler {
     ...guardAll(handler, {
       ...guardedAuth,
       ...botRoutes(parts),
+      ...nodeRoutes(parts),
       ...historyRoutes(parts),
       'GET /metrics': metricsRoute(parts),
     }),

@@ -1,4 +1,4 @@
-import type { BotSnapshot } from '../shared/contract/events.js';
+import { type BotSnapshot, hasLeft } from '../shared/contract/events.js';
 import type { NameHasher } from '../shared/contract/name-hash.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
 import { frameData, KIND_CODE } from '../shared/stream/frame.js';
@@ -26,6 +26,7 @@ export class SnapshotMirror {
   /** Frames below this are in the mirror. */
   #next = 0;
   #version = 0;
+  #members = 0;
   readonly #rebase: () => Promise<void>;
 
   /** @param rebase is called when frames were missed: it gets a fresh baseline and calls {@link reset} with it. */
@@ -38,6 +39,11 @@ export class SnapshotMirror {
   /** Increases with every change. */
   get version(): number {
     return this.#version;
+  }
+
+  /** Increases when bots come or go. */
+  get members(): number {
+    return this.#members;
   }
 
   /** The sequence number from which a stream continues after these snapshots. */
@@ -56,6 +62,7 @@ export class SnapshotMirror {
     for (const id of gone) this.labels.remove(this.#names.of(id), next);
     this.#moveTo(next);
     this.#version += 1;
+    this.#members += 1;
   }
 
   /**
@@ -64,7 +71,8 @@ export class SnapshotMirror {
    */
   sync(): boolean {
     const isCurrent = this.#read();
-    if (!isCurrent) void this.#rebase();
+    // It rejects when the stream has been replaced: nothing shows this mirror any more.
+    if (!isCurrent) this.#rebase().catch(() => {});
     return isCurrent;
   }
 
@@ -92,6 +100,11 @@ export class SnapshotMirror {
     return this.#sessions.get(id);
   }
 
+  /** Ids of all bots, in order of appearance. */
+  ids(): IterableIterator<string> {
+    return this.#sessions.keys();
+  }
+
   /** All bots, in order of appearance. */
   all(): IterableIterator<MirroredSession> {
     return this.#sessions.values();
@@ -102,12 +115,14 @@ export class SnapshotMirror {
     const { snapshot } = JSON.parse(eventJson) as { snapshot: BotSnapshot };
     const { id, labels } = snapshot;
     const before = this.#sessions.get(id)?.snapshot;
-    if (snapshot.status === 'deleted') {
+    if (hasLeft(snapshot.status)) {
       this.counts.change(before, undefined);
+      this.#members += 1;
       this.#sessions.delete(id);
       this.labels.remove(this.#names.of(id), until);
     } else {
       this.counts.change(before, snapshot);
+      if (!before) this.#members += 1;
       this.#sessions.set(id, { eventJson, snapshot });
       this.labels.set(this.#names.of(id), labels, from, until);
     }

@@ -1,4 +1,3 @@
-import type { NameHasher } from '../shared/contract/name-hash.js';
 import type { Shortage } from '../shared/contract/pressure.js';
 import type { STREAM_QUERY } from '../shared/contract/queries.js';
 import type { Reach } from '../shared/contract/tokens.js';
@@ -13,13 +12,14 @@ import { retryLine } from '../shared/stream/stream-text.js';
 import type { Authenticator, Caller } from './auth.js';
 import type { Control } from './control.js';
 import type { Exchange } from './engine/engine.js';
-import type { Fanout } from './fanout.js';
 import type { Guard, OpenHandler } from './handlers.js';
-import { queryPairs } from './query-string.js';
+import { asksForSelf, queryPairs } from './query-string.js';
 import { SAFE_HEADERS } from './responses.js';
 import type { SnapshotMirror } from './snapshot-mirror.js';
 import type { StreamLease, StreamLeases } from './stream-lease.js';
 import type { Subscriber } from './subscriber.js';
+import type { View } from './view.js';
+import type { Views } from './views.js';
 
 const ROUTE = 'GET /events';
 const STREAM_HEADERS = [
@@ -42,10 +42,8 @@ export interface StreamAdmission {
 export interface StreamRouteParts {
   auth: Pick<Authenticator, 'fromTicket'>;
   control: Control;
-  fanout: Pick<Fanout, 'add' | 'remove' | 'writable'>;
   leases: StreamLeases;
-  mirror: Pick<SnapshotMirror, 'labels'>;
-  names: NameHasher;
+  views: Pick<Views, 'of'>;
   admission: StreamAdmission;
   retry: Retry;
 }
@@ -95,8 +93,9 @@ function open(
   { record }: Caller,
   request: StreamRequest,
 ): void {
+  const view = parts.views.of(request.pairs);
   if (exchange.method === 'HEAD') {
-    filterOf(parts, record, request);
+    filterOf(view, record, request);
     exchange.respond({ status: 200, headers: STREAM_HEADERS, body: '' });
     return;
   }
@@ -106,25 +105,26 @@ function open(
   let filter: Filter | null;
   try {
     // Not before: a filter can have a thousand names.
-    filter = filterOf(parts, record, request);
+    filter = filterOf(view, record, request);
   } catch (thrown) {
     lease.release();
     throw thrown;
   }
-  stream(parts, exchange, lease, filter, request);
+  stream(parts, view.fanout, exchange, lease, filter, request);
 }
 
 function filterOf(
-  { mirror, names }: StreamRouteParts,
+  { mirror, names, nodes }: View,
   { reach }: Caller['record'],
   { pairs }: StreamRequest,
 ): Filter | null {
-  return parseFilter(pairs, names, streamReach(reach, mirror));
+  return parseFilter(pairs, names, streamReach(reach, mirror), nodes);
 }
 
 /** Its functions live as long as the stream, and with them what they use: nothing of the request may be among it. */
 function stream(
-  { fanout, leases, retry }: StreamRouteParts,
+  { leases, retry }: StreamRouteParts,
+  fanout: View['fanout'],
   exchange: Exchange,
   lease: StreamLease,
   filter: Filter | null,
@@ -143,6 +143,7 @@ function stream(
     opening: retryLine(retry.baseMs, (leases.open / retry.perSecond) * 1000, Math.random),
     lastEventId,
     snapshots: parameterOf(pairs, 'snapshot') !== '0',
+    isOwn: asksForSelf(pairs),
     removed: () => lease.release(),
   });
 }

@@ -14,6 +14,8 @@ export interface SubscribeOptions {
   opening: string;
   lastEventId: string;
   snapshots: boolean;
+  /** The client asked for the stream of this node, not for the default. */
+  isOwn: boolean;
   /** Called once, when the fan-out has dropped the stream. */
   removed: () => void;
 }
@@ -23,6 +25,8 @@ export interface StreamStartsOptions {
   /** The most bytes that one write sends in one piece. */
   maxWriteBytes: number;
   epoch: string;
+  /** Other nodes show this stream too: a client may come with an id that is not on this ring yet. */
+  isShared: boolean;
   snapshots: SnapshotFrames;
   counters: Counters;
 }
@@ -38,8 +42,10 @@ export class StreamStarts {
   /** Sets the cursor of a new subscriber. @returns whether its frames have to come from the journal first. */
   begin(subscriber: Subscriber, wanted: SubscribeOptions, hasJournal: boolean): boolean {
     const { filter, opening, lastEventId, snapshots } = wanted;
-    const { reader, epoch } = this.#options;
-    const resume = resumePoint(lastEventId, epoch, reader.head());
+    const { reader, epoch, isShared } = this.#options;
+    // A client that comes from a node which is ahead waits for what it lacks.
+    const newest = isShared ? Number.POSITIVE_INFINITY : reader.head();
+    const resume = resumePoint(lastEventId, epoch, newest);
     if (resume.kind === 'at') {
       subscriber.resumes = true;
       const isOnRing = resume.next >= this.oldest(filter);

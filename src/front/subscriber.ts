@@ -19,6 +19,10 @@ export class Subscriber {
   readonly group: SubscriberGroup;
   /** Called when it has left the fan-out. */
   readonly removed: () => void;
+  /** Its client asked for the stream of this node, not for the default. */
+  readonly isOwn: boolean;
+  /** The last announcement that it has got. */
+  notice: Uint8Array | undefined;
   /** Index in the fan-out's list, -1 after it has left. */
   index = -1;
   #cursor = 0;
@@ -40,10 +44,11 @@ export class Subscriber {
   /** The write at which it blocked: what the socket did not accept of it is in the process. Undefined while it takes bytes. */
   held: Uint8Array | undefined;
 
-  constructor(sink: StreamSink, group: SubscriberGroup, removed: () => void) {
+  constructor(sink: StreamSink, group: SubscriberGroup, removed: () => void, isOwn = false) {
     this.sink = sink;
     this.group = group;
     this.removed = removed;
+    this.isOwn = isOwn;
   }
 
   /** Sequence number of the next frame that it gets, or of one before it which its filter does not let through. */

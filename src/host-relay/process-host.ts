@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { LeaseDeadline } from '../shared/cluster/lease-deadline.js';
 import type { HostPort, HostStart } from '../shared/contract/threads.js';
 import { messageOf } from '../shared/errors.js';
 import { applyImage } from '../shared/memory/cell-image.js';
@@ -138,6 +139,12 @@ export class ProcessHost {
     );
   }
 
+  /** To its watch thread: the main thread may be busy when the lease is renewed. */
+  tellLease(): void {
+    const { lease } = this.#start;
+    if (lease) this.#tellWatch({ type: 'lease', until: new LeaseDeadline(lease).times });
+  }
+
   #begin(): void {
     const {
       control,
@@ -148,9 +155,13 @@ export class ProcessHost {
       lag: _lag,
       lastRun: _lastRun,
       commandLog: _commandLog,
-      ...start
+      lease,
+      ...shared
     } = this.#start;
     const { channel: events } = this.#events;
+    // Before any bot can be started.
+    this.tellLease();
+    const start = { ...shared, hasLease: lease !== null };
     this.#send(LINK, { start, events, limits: this.#limits } satisfies LinkStart);
     this.#tellStreams();
     control.on<RpcMessage>('message', (message) => this.#pass(message));

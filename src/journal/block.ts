@@ -199,4 +199,9 @@ export class Block extends Head {
   scopeHigh(seq: number): number {
     return this.#scopes[2 * (this.#scopeOf[seq - this.first] as number) + 1] as number;
   }
+
+  /** The journal has the node's own frames. */
+  node(): number {
+    return 0;
+  }
 }

@@ -1,7 +1,7 @@
 // Runs in the journal thread. Owns the labels that each bot had at each frame of the journal, in memory and in their table: a
 // token that is limited by labels reads from the journal what its streams would have shown at the time.
 
-import type { BotSnapshot } from '../shared/contract/events.js';
+import { type BotSnapshot, hasLeft } from '../shared/contract/events.js';
 import type { NameHasher } from '../shared/contract/name-hash.js';
 import { type BotLabels, LabelHistory } from '../shared/stream/label-history.js';
 import type { NameKey, Tables } from './tables.js';
@@ -38,15 +38,15 @@ export class JournalLabels {
   /** A session frame has passed. */
   saw(seq: number, snapshot: BotSnapshot): void {
     const { id, labels, status } = snapshot;
-    const isDeleted = status === 'deleted';
-    const json = isDeleted ? '' : JSON.stringify(labels);
+    const isGone = hasLeft(status);
+    const json = isGone ? '' : JSON.stringify(labels);
     const { low, high } = this.#names.of(id);
     const key: NameKey = [low, high];
     const now = this.#now.get(key.join());
     if (now?.json === json) return;
-    if (isDeleted) this.#now.delete(key.join());
+    if (isGone) this.#now.delete(key.join());
     else this.#now.set(key.join(), { json, key });
-    const value = isDeleted ? null : labels;
+    const value = isGone ? null : labels;
     this.#set(seq, key, value);
     this.#fresh.push({ seq, key, labels: value });
   }

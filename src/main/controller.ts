@@ -10,6 +10,7 @@ import type { KindModules } from './bots/kind-modules.js';
 import type { KindQuarantine } from './bots/kind-quarantine.js';
 import type { KindSchemas } from './bots/kind-schemas.js';
 import type { BotRegistry } from './bots/registry.js';
+import type { ClusterControl } from './cluster-control.js';
 
 /** The parts of main that the fronts may call. */
 export interface ControllerParts {
@@ -23,6 +24,8 @@ export interface ControllerParts {
   /** Whether the file of a kind has changed since the start. */
   hasChanged: (kind: string) => boolean;
   metrics: () => MainMetrics;
+  /** The cluster, or that there is none. */
+  cluster: () => ClusterControl;
 }
 
 /** What the fronts may ask of main. Each front adds `failed`, which is about itself. */
@@ -36,6 +39,7 @@ export function createController({
   quarantine,
   hasChanged,
   metrics,
+  cluster,
 }: ControllerParts): Omit<Serves<ControlMethods>, 'failed'> {
   const bots = new BotAccess(registry, dispatcher, pressure, () => tokens.all());
   return {
@@ -52,10 +56,10 @@ export function createController({
     redeemTicket: ({ ticket }) => ({ token: tickets.redeem(ticket) }),
     logAccess: ({ text }) => writeAccessLog(text),
     pressure: () => pressure.report(),
-    createBot: (input) => bots.create(input),
-    updateBot: (input) => bots.update(input),
-    actOnBot: (input) => bots.act(input),
-    endBot: (input) => bots.act(input),
+    createBot: (input) => here(bots.create(input)),
+    updateBot: (input) => here(bots.update(input)),
+    actOnBot: (input) => here(bots.act(input)),
+    endBot: (input) => here(bots.act(input)),
     actOnBots: (input) => bots.actOnMany(input),
     endBots: (input) => bots.actOnMany(input),
     botConfig: (input) => bots.config(input),
@@ -76,5 +80,14 @@ export function createController({
     }),
     releaseKind: (input) => bots.releaseKind(input),
     metrics,
+    nodes: () => cluster().nodes(),
+    actOnNode: ({ node, action }) => cluster().actOnNode(node, action),
+    rebalance: () => cluster().rebalance(),
   };
+}
+
+/** The bot is on this node, whose stream shows it. */
+async function here(done: Promise<void>): Promise<null> {
+  await done;
+  return null;
 }

@@ -4,6 +4,7 @@ import type { HostPool } from './bots/host-pool.js';
 import type { Incidents } from './bots/incidents.js';
 import type { KindSchemas } from './bots/kind-schemas.js';
 import type { UsageWatch } from './bots/usage-watch.js';
+import type { ClusterControl } from './cluster-control.js';
 import type { ThreadCounts } from './thread-counts.js';
 import type { BroadcasterThread } from './threads/broadcaster-thread.js';
 import type { FrontPool } from './threads/front-pool.js';
@@ -21,12 +22,24 @@ export interface MeasuredParts {
   tokens: TokenRegistry;
   usage: UsageWatch;
   journal: JournalThread;
+  cluster: ClusterControl;
 }
 
 /** What main counts and measures, for `GET /metrics`. */
 export function mainMetrics(parts: MeasuredParts): MainMetrics {
-  const { restarts, kinds, incidents, counts, broadcaster, fronts, hosts, tokens, usage, journal } =
-    parts;
+  const {
+    restarts,
+    kinds,
+    incidents,
+    counts,
+    broadcaster,
+    fronts,
+    hosts,
+    tokens,
+    usage,
+    journal,
+    cluster,
+  } = parts;
   const up = hosts.all();
   // Reserved hosts come and go: a sum over them would not only grow.
   const shared = up.filter(({ number }) => number < hosts.count);
@@ -49,5 +62,6 @@ export function mainMetrics(parts: MeasuredParts): MainMetrics {
     tokens: tokens.all().length,
     usage: usage.byKind(),
     journal: journal.status,
+    cluster: cluster.metrics(),
   };
 }

@@ -86,6 +86,13 @@ export class ServiceEvents {
     );
   }
 
+  /** A bot as the stream shows it, after everything until now. @throws DroverError when the broadcaster is lost meanwhile. */
+  async snapshot(bot: string): Promise<BotSnapshot | null> {
+    this.#send();
+    const broadcaster = await this.#sink.ready;
+    return (await broadcaster.call('snapshot', { bot })).snapshot;
+  }
+
   /** Publishes without waiting, at once: what is asked of a host after this has its lines after these. */
   tell(...items: Item[]): void {
     // It rejects only because of a faulty item, and no caller waits for it.

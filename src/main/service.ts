@@ -1,6 +1,7 @@
 // Runs in main. The composition root: starts every thread, connects them, and ends them in order. Opens no socket.
 
 import { randomInt } from 'node:crypto';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../shared/contract/config.js';
 import type { Level } from '../shared/contract/event-kinds.js';
@@ -31,7 +32,10 @@ import { SlowBots } from './bots/slow-bots.js';
 import { StartPace } from './bots/start-pace.js';
 import { UsageWatch } from './bots/usage-watch.js';
 import { Watchdog } from './bots/watchdog.js';
+import type { Cluster, ClusterParts } from './cluster/cluster.js';
+import { NO_CLUSTER } from './cluster-control.js';
 import { createController } from './controller.js';
+import { CpuShare } from './cpu-share.js';
 import { defaultDataDir, openDataDir, removePin, writePin } from './data-dir.js';
 import { FileReserve } from './file-reserve.js';
 import { firstBots, restsAtStart } from './first-bots.js';
@@ -58,8 +62,9 @@ import { checkTls } from './tls-snapshot.js';
 
 /** How long the journal may take to write its last events, in ms. */
 const JOURNAL_CLOSE_MS = 1000;
-/** Readers of the ring beside the fronts: the journal. */
-const OTHER_READERS = 1;
+/** Readers of the ring beside the fronts, by their place after them: the journal, and the bus of a cluster. */
+const JOURNAL_READER = 0;
+const BUS_READER = 1;
 /** Cores left to the fronts, the broadcaster and main when the number of hosts is not configured. */
 const CORES_KEPT = 2;
 
@@ -116,6 +121,8 @@ export class Service {
     heldByKind: () => this.#hosts.openByKind(),
   });
   readonly #journal: JournalThread;
+  /** Null for a single service. */
+  readonly #cluster: Cluster | null;
   readonly #memoryGuard: MemoryGuard;
   readonly #fronts: FrontPool;
   readonly #counts: ThreadCounts;
@@ -123,6 +130,10 @@ export class Service {
   /** Restarts of bots by the service, by kind. */
   readonly #restarts = new Map<string, number>();
   readonly #record: RunRecord;
+  readonly #openStreams: Quota<'perToken' | 'perAddress'>;
+  readonly #cpu = new CpuShare();
+  /** Null until the service listens. */
+  #port: number | null = null;
   #demoWorld: DemoWorldThread | undefined;
   /** Reloads run one after the other. */
   #tlsChange: Promise<void> = Promise.resolve();
@@ -136,7 +147,9 @@ export class Service {
     const dataDir = await openDataDir(config.data_dir ?? defaultDataDir(process.env));
     const store = await Store.open(join(dataDir, 'store.mdb'), stopping);
     const fitted = fitToOpenFiles(config, cores, maxOpenFiles());
-    return new Service(fitted, cores, dataDir, store);
+    const isInCluster = config.cluster.servers.length > 0;
+    const cluster = isInCluster ? (await import('./cluster/cluster.js')).Cluster : null;
+    return new Service(fitted, cores, dataDir, store, cluster);
   }
 
   private constructor(
@@ -144,6 +157,7 @@ export class Service {
     cores: number,
     dataDir: string,
     store: Store,
+    ClusterOf: typeof Cluster | null,
   ) {
     this.#config = config;
     this.#misfit = warning;
@@ -154,7 +168,7 @@ export class Service {
     const stream = newStream(config, numbering);
     letHostsCollectGarbage();
     const hosts = config.hosts.count ?? Math.max(1, cores - CORES_KEPT);
-    this.#counts = new ThreadCounts(config.http.fronts, hosts);
+    this.#counts = new ThreadCounts(config.http.fronts, hosts, ClusterOf !== null);
     this.#broadcaster = new BroadcasterThread(
       { stream, counts: this.#counts.broadcaster },
       (broadcaster, reason) => this.#restore(broadcaster, reason),
@@ -164,6 +178,7 @@ export class Service {
     this.#kinds = findKinds(config.kinds, programOptions(config));
     this.#kindFiles = new KindFiles(this.#kinds.modules);
     const quota = newQuota(config);
+    this.#openStreams = new Quota(quota, 0);
     this.#processes = new ProcessLinks(
       new ProcessLimits({
         maxHeapMb: config.hosts.max_heap_mb,
@@ -175,6 +190,8 @@ export class Service {
         },
       }),
     );
+    const bots = new BotStore(store);
+    this.#cluster = ClusterOf && this.#createCluster(ClusterOf, bots, stream, numbering);
     this.#hosts = this.#createHosts(hosts, quota);
     this.#incidents = new Incidents(new IncidentStore(store), this.#events, (id) =>
       this.#registry.identityOf(id),
@@ -190,10 +207,11 @@ export class Service {
         graceMs: config.hosts.stop_grace_ms,
         isolationOf: (spec) => isolationOf(spec, config.hosts),
         restarted: (kind) => this.#restarts.set(kind, (this.#restarts.get(kind) ?? 0) + 1),
+        ...(this.#cluster && { cluster: this.#cluster.store }),
       },
       this.#schemas,
       this.#kindQuarantine,
-      new BotStore(store),
+      this.#cluster?.store ?? bots,
       this.#incidents,
       config.restart,
       (id) => this.#record.started(id),
@@ -214,7 +232,7 @@ export class Service {
     this.#usage = new UsageWatch(config.quota, this.#registry, this.#events);
     this.#journal = this.#createJournal(stream, numbering);
     this.#memoryGuard = new MemoryGuard(() => this.#hosts.threads(), config.hosts.max_heap_mb);
-    this.#access = this.#createAccess(quota);
+    this.#access = this.#createAccess();
     this.#fronts = this.#createFronts(stream, quota);
   }
 
@@ -246,7 +264,10 @@ export class Service {
     stopping.throwIfAborted();
     if (this.#config.demo.enabled) await this.#startDemoWorld();
     stopping.throwIfAborted();
-    await this.#registry.show(firstBots(this.#config, this.#registry));
+    await this.#cluster?.join();
+    stopping.throwIfAborted();
+    const first = firstBots(this.#config, this.#registry);
+    await this.#registry.show(first.filter(({ id }) => !this.#cluster?.has(id)));
     stopping.throwIfAborted();
     await this.#access.adoptTokens();
     stopping.throwIfAborted();
@@ -255,6 +276,7 @@ export class Service {
     const pin = value === null ? null : { value, path: writePin(this.#dataDir, value) };
     // Not before: a client that reaches the service finds its bots and can use the PIN.
     const { port, engine } = await this.#fronts.start();
+    this.#port = port;
     stopping.throwIfAborted();
     this.#access.start();
     this.#counts.start();
@@ -277,6 +299,7 @@ export class Service {
     ].filter((line) => line !== null);
     for (const line of misfits) this.#say('warn', line);
     const warnings = [...missingKinds, ...misfits, ...(uncleanEnd === null ? [] : [uncleanEnd])];
+    this.#cluster?.begin();
     // Not before the port is bound: a bot must not log in for a service that then fails to start. And in the same turn, so that
     // no client's request for a bot comes first.
     await Promise.all([
@@ -285,6 +308,7 @@ export class Service {
       ),
       this.#fronts.startOthers(),
     ]);
+    this.#cluster?.begun();
     stopping.throwIfAborted();
     listening({ port, pin, engine, warnings });
   }
@@ -329,8 +353,10 @@ export class Service {
     const stuck = await this.#hosts.stop();
     await this.#processes.close();
     const head = await this.#events.publish(logItem('info', SERVICE_SCOPE, 'stopped'));
+    await this.#cluster?.flush();
     await this.#fronts.close(head, streamsMs);
     await this.#access.stop();
+    await this.#cluster?.close();
     await this.#journal.close(JOURNAL_CLOSE_MS);
     await this.#broadcaster.stop();
     await this.#store.close();
@@ -338,6 +364,59 @@ export class Service {
     removePin(this.#dataDir);
     this.#record.end();
     return stuck.map(({ number, lastBot }) => ({ host: number, bot: lastBot }));
+  }
+
+  #createCluster(
+    ClusterOf: typeof Cluster,
+    bots: BotStore,
+    stream: StreamIdentity,
+    { first }: StreamNumbering,
+  ): Cluster {
+    const { cluster, http, hosts, invoke, stream: streaming } = this.#config;
+    const node = cluster.node ?? hostname().replaceAll(/[^A-Za-z0-9_-]/g, '-');
+    return new ClusterOf({
+      config: { ...cluster, node },
+      dataDir: this.#dataDir,
+      startedAtMs: Date.now(),
+      stopGraceMs: hosts.stop_grace_ms,
+      invokeMs: invoke.timeout_ms,
+      schemas: this.#schemas,
+      bots,
+      stream,
+      reader: http.fronts + BUS_READER,
+      first,
+      fronts: http.fronts,
+      ringBytes: streaming.ring_bytes,
+      lag: this.#counts.bus,
+      broadcaster: this.#broadcaster,
+      events: this.#events,
+      journal: () => this.#journal,
+      frontPool: () => this.#fronts,
+      registry: () => this.#registry,
+      tokens: () => this.#access.tokens,
+      describe: () => this.#described(),
+      leaseChanged: () => this.#processes.leaseChanged(),
+      say: (level, line) => {
+        this.#say(level === 'state' ? 'info' : level, line);
+        if (level !== 'info') warnOperator(line);
+      },
+    });
+  }
+
+  /** What other nodes know of this one. */
+  #described(): ReturnType<ClusterParts['describe']> {
+    const { host } = this.#config.http;
+    return {
+      address: this.#port === null ? null : `http://${host}:${this.#port}`,
+      kinds: this.#schemas.infos().map(({ kind }) => kind),
+      figures: {
+        bots: this.#registry.size,
+        running: this.#registry.running,
+        streams: this.#openStreams.total(),
+        cpu: this.#cpu.share,
+        memory_mb: Math.round(process.memoryUsage.rss() / 2 ** 20),
+      },
+    };
   }
 
   #createHosts(count: number, streams: SharedQuota<'perToken' | 'perAddress'>): HostPool {
@@ -359,6 +438,7 @@ export class Service {
       kindLoadMs: hosts.kind_load_ms,
       graceMs: hosts.stop_grace_ms,
       files: this.#kindFiles,
+      ...(this.#cluster && { lease: this.#cluster.lease }),
     };
     return new HostPool(options, this.#quarantine, this.#kindQuarantine, this.#broadcaster, {
       awake: () => {
@@ -408,8 +488,7 @@ export class Service {
     return new LoopWatch(() => this.#hosts.all(), slowMs, held);
   }
 
-  #createAccess(quota: SharedQuota<'perToken' | 'perAddress'>): Access {
-    const streams = new Quota(quota, 0);
+  #createAccess(): Access {
     return new Access({
       config: this.#config,
       tokens: new TokenStore(this.#store),
@@ -430,9 +509,10 @@ export class Service {
           })),
         running: () => this.#registry.running,
         present: () => this.#registry.size,
-        streams: () => streams.total(),
+        streams: () => this.#openStreams.total(),
         store: () => this.#store.state,
         journal: () => this.#journal.status,
+        cluster: () => this.#cluster?.pressure() ?? null,
       },
       fronts: () => this.#fronts,
     });
@@ -446,9 +526,12 @@ export class Service {
       stream,
       lag: this.#counts.journal,
       numbering,
-      reader: http.fronts,
+      reader: http.fronts + JOURNAL_READER,
       say: (level: Level, message: string) => this.#events.tell(logItem(level, 'journal', message)),
-      replaced: () => this.#fronts.reattachJournal(),
+      replaced: () => {
+        this.#cluster?.reattachJournal();
+        this.#fronts.reattachJournal();
+      },
     };
     return new JournalThread(options, this.#broadcaster);
   }
@@ -481,6 +564,31 @@ export class Service {
       config.http.fronts,
     );
     const tokens = (): TokenRecord[] => this.#access.tokens.all();
+    const local = createController({
+      access: this.#access,
+      registry: this.#registry,
+      dispatcher,
+      hosts: this.#hosts,
+      schemas: this.#schemas,
+      kinds: this.#kinds,
+      quarantine: this.#kindQuarantine,
+      hasChanged: (kind) => this.#kindFiles.hasChanged(kind),
+      metrics: () =>
+        mainMetrics({
+          restarts: this.#restarts,
+          kinds: this.#schemas,
+          incidents: this.#incidents,
+          counts: this.#counts,
+          broadcaster: this.#broadcaster,
+          fronts: this.#fronts,
+          hosts: this.#hosts,
+          tokens: this.#access.tokens,
+          usage: this.#usage,
+          journal: this.#journal,
+          cluster: this.#cluster ?? NO_CLUSTER,
+        }),
+      cluster: () => this.#cluster ?? NO_CLUSTER,
+    });
     return new FrontPool(
       {
         config,
@@ -494,29 +602,7 @@ export class Service {
       },
       this.#broadcaster,
       this.#journal,
-      createController({
-        access: this.#access,
-        registry: this.#registry,
-        dispatcher,
-        hosts: this.#hosts,
-        schemas: this.#schemas,
-        kinds: this.#kinds,
-        quarantine: this.#kindQuarantine,
-        hasChanged: (kind) => this.#kindFiles.hasChanged(kind),
-        metrics: () =>
-          mainMetrics({
-            restarts: this.#restarts,
-            kinds: this.#schemas,
-            incidents: this.#incidents,
-            counts: this.#counts,
-            broadcaster: this.#broadcaster,
-            fronts: this.#fronts,
-            hosts: this.#hosts,
-            tokens: this.#access.tokens,
-            usage: this.#usage,
-            journal: this.#journal,
-          }),
-      }),
+      this.#cluster?.controller(local) ?? local,
       (message) => this.#say('error', message),
     );
   }
@@ -532,6 +618,7 @@ export class Service {
       broadcaster.tell('restore', { snapshots: this.#registry.snapshots(hosted) });
     });
     this.#journal.reattach(broadcaster);
+    this.#cluster?.reattach(broadcaster);
     await this.#fronts.reattach(broadcaster);
     this.#say('error', `the broadcaster was lost and replaced: ${reason}`);
   }
@@ -557,6 +644,7 @@ function newQuota({ stream, http }: Config): SharedQuota<'perToken' | 'perAddres
 
 function newStream(config: Config, { epoch, hashKey, first }: StreamNumbering): StreamIdentity {
   const bytes = config.stream.ring_bytes;
-  const size = { bytes, slots: slotsFor(bytes), fronts: config.http.fronts + OTHER_READERS };
+  const others = config.cluster.servers.length > 0 ? BUS_READER : JOURNAL_READER;
+  const size = { bytes, slots: slotsFor(bytes), fronts: config.http.fronts + others + 1 };
   return { ring: createRing(size, first), epoch, hashKey };
 }

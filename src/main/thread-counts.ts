@@ -10,6 +10,8 @@ import { watchMessages } from './threads/main-activity.js';
 
 /** The loops before those of the fronts. */
 const FIRST = ['main', 'broadcaster'];
+/** The bus thread of a cluster. */
+const BUS = 'cluster-bus';
 /** Room for routes; src/front/route-table.ts has fewer. */
 const MAX_ROUTES = 64;
 
@@ -22,8 +24,8 @@ export class ThreadCounts {
   readonly #hosts: number;
   #watch: ActivityTimer | undefined;
 
-  /** @param hosts number of shared hosts. All reserved hosts share one histogram. */
-  constructor(fronts: number, hosts: number) {
+  /** @param hosts number of shared hosts. All reserved hosts share one histogram. @param hasBus whether there is a bus thread. */
+  constructor(fronts: number, hosts: number, hasBus = false) {
     this.#fronts = fronts;
     this.#hosts = hosts;
     const numbered = (name: string, count: number): string[] =>
@@ -34,6 +36,7 @@ export class ThreadCounts {
       ...numbered('host', hosts),
       'dedicated',
       'journal',
+      ...(hasBus ? [BUS] : []),
     ];
     this.lags = createLags(this.loops.length);
     this.#counters = createCounters(fronts + 1, blockCells(MAX_ROUTES));
@@ -70,6 +73,10 @@ export class ThreadCounts {
 
   get journal(): SharedLag {
     return this.#lag(this.loops.indexOf('journal'));
+  }
+
+  get bus(): SharedLag {
+    return this.#lag(this.loops.indexOf(BUS));
   }
 
   #lag(block: number): SharedLag {

@@ -3,7 +3,7 @@
 import { require } from './package-paths.js';
 "use strict";
 export const Config = validate0;
-const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","programs","restart","start","watchdog","quota","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","isolation","isolation_by_kind","max_dedicated","max_heap_mb","process_memory_mb","process_cpu","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"isolation":{"type":"string","enum":["thread","process"]},"isolation_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"string","enum":["thread","process"]}}},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"process_memory_mb":{"anyOf":[{"type":"integer","minimum":64},{"type":"null"}]},"process_cpu":{"anyOf":[{"type":"number","minimum":0.01,"maximum":1024},{"type":"null"}]},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"programs":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","required":["command","protocol"],"properties":{"command":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":256},"protocol":{"type":"string","enum":["raw","jsonl","mcp"]},"description":{"type":"string","maxLength":1000},"cwd":{"type":"string","minLength":1},"env":{"type":"object","patternProperties":{"^[A-Za-z_][A-Za-z0-9_]*$":{"anyOf":[{"type":"string"},{"type":"object","required":["config"],"properties":{"config":{"type":"string","minLength":1}},"additionalProperties":false}]}},"additionalProperties":false},"config":{"type":"object"},"commands":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"additionalProperties":false}},"additionalProperties":false},"start_timeout_ms":{"type":"integer","minimum":100,"maximum":600000}},"additionalProperties":false}},"additionalProperties":false},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"quota":{"type":"object","required":["window_ms","cpu","memory_mb","lines_per_second","bytes_per_second","connections"],"properties":{"window_ms":{"type":"integer","minimum":1000,"maximum":600000},"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
+const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","programs","restart","start","watchdog","quota","cluster","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","isolation","isolation_by_kind","max_dedicated","max_heap_mb","process_memory_mb","process_cpu","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"isolation":{"type":"string","enum":["thread","process"]},"isolation_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"string","enum":["thread","process"]}}},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"process_memory_mb":{"anyOf":[{"type":"integer","minimum":64},{"type":"null"}]},"process_cpu":{"anyOf":[{"type":"number","minimum":0.01,"maximum":1024},{"type":"null"}]},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"programs":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","required":["command","protocol"],"properties":{"command":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":256},"protocol":{"type":"string","enum":["raw","jsonl","mcp"]},"description":{"type":"string","maxLength":1000},"cwd":{"type":"string","minLength":1},"env":{"type":"object","patternProperties":{"^[A-Za-z_][A-Za-z0-9_]*$":{"anyOf":[{"type":"string"},{"type":"object","required":["config"],"properties":{"config":{"type":"string","minLength":1}},"additionalProperties":false}]}},"additionalProperties":false},"config":{"type":"object"},"commands":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"additionalProperties":false}},"additionalProperties":false},"start_timeout_ms":{"type":"integer","minimum":100,"maximum":600000}},"additionalProperties":false}},"additionalProperties":false},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"quota":{"type":"object","required":["window_ms","cpu","memory_mb","lines_per_second","bytes_per_second","connections"],"properties":{"window_ms":{"type":"integer","minimum":1000,"maximum":600000},"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"cluster":{"type":"object","required":["servers","name","node","labels","credentials","tls","lease_ms","replicas","window_bytes","window_ms","secret_key_file"],"properties":{"servers":{"type":"array","items":{"type":"string","minLength":1}},"name":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9-]{0,30}$"},"node":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"credentials":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"tls":{"type":"object","required":["ca","cert","key"],"properties":{"ca":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]}},"additionalProperties":false},"lease_ms":{"type":"integer","minimum":2000,"maximum":300000},"replicas":{"anyOf":[{"type":"integer","minimum":1,"maximum":5},{"type":"null"}]},"window_bytes":{"type":"integer","minimum":16777216,"maximum":1099511627776},"window_ms":{"type":"integer","minimum":60000,"maximum":604800000},"secret_key_file":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"node_labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"failover":{"type":"string","enum":["restart","stay"]},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
 const func0 = Object.prototype.hasOwnProperty;
 const func2 = require("ajv/dist/runtime/ucs2length").default;
 const pattern0 = new RegExp("^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$", "u");
@@ -12,8 +12,10 @@ const pattern2 = new RegExp("^[0-9A-Fa-f.:]+(/[0-9]+)?$", "u");
 const pattern3 = new RegExp("^.*$", "u");
 const pattern5 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
 const pattern7 = new RegExp("^[A-Za-z_][A-Za-z0-9_]*$", "u");
-const pattern12 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$", "u");
-const pattern14 = new RegExp("^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$", "u");
+const pattern11 = new RegExp("^[A-Za-z0-9][A-Za-z0-9-]{0,30}$", "u");
+const pattern12 = new RegExp("^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$", "u");
+const pattern13 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$", "u");
+const pattern15 = new RegExp("^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$", "u");
 
 function validate0(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -21,7 +23,7 @@ let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
-if((((((((((((((((((((((((data.engine === undefined) && (missing0 = "engine")) || ((data.http === undefined) && (missing0 = "http"))) || ((data.tls === undefined) && (missing0 = "tls"))) || ((data.data_dir === undefined) && (missing0 = "data_dir"))) || ((data.auth === undefined) && (missing0 = "auth"))) || ((data.pin === undefined) && (missing0 = "pin"))) || ((data.stream === undefined) && (missing0 = "stream"))) || ((data.hosts === undefined) && (missing0 = "hosts"))) || ((data.network === undefined) && (missing0 = "network"))) || ((data.invoke === undefined) && (missing0 = "invoke"))) || ((data.shutdown === undefined) && (missing0 = "shutdown"))) || ((data.log === undefined) && (missing0 = "log"))) || ((data.pressure === undefined) && (missing0 = "pressure"))) || ((data.journal === undefined) && (missing0 = "journal"))) || ((data.demo === undefined) && (missing0 = "demo"))) || ((data.drills === undefined) && (missing0 = "drills"))) || ((data.kinds === undefined) && (missing0 = "kinds"))) || ((data.programs === undefined) && (missing0 = "programs"))) || ((data.restart === undefined) && (missing0 = "restart"))) || ((data.start === undefined) && (missing0 = "start"))) || ((data.watchdog === undefined) && (missing0 = "watchdog"))) || ((data.quota === undefined) && (missing0 = "quota"))) || ((data.bots === undefined) && (missing0 = "bots"))){
+if(((((((((((((((((((((((((data.engine === undefined) && (missing0 = "engine")) || ((data.http === undefined) && (missing0 = "http"))) || ((data.tls === undefined) && (missing0 = "tls"))) || ((data.data_dir === undefined) && (missing0 = "data_dir"))) || ((data.auth === undefined) && (missing0 = "auth"))) || ((data.pin === undefined) && (missing0 = "pin"))) || ((data.stream === undefined) && (missing0 = "stream"))) || ((data.hosts === undefined) && (missing0 = "hosts"))) || ((data.network === undefined) && (missing0 = "network"))) || ((data.invoke === undefined) && (missing0 = "invoke"))) || ((data.shutdown === undefined) && (missing0 = "shutdown"))) || ((data.log === undefined) && (missing0 = "log"))) || ((data.pressure === undefined) && (missing0 = "pressure"))) || ((data.journal === undefined) && (missing0 = "journal"))) || ((data.demo === undefined) && (missing0 = "demo"))) || ((data.drills === undefined) && (missing0 = "drills"))) || ((data.kinds === undefined) && (missing0 = "kinds"))) || ((data.programs === undefined) && (missing0 = "programs"))) || ((data.restart === undefined) && (missing0 = "restart"))) || ((data.start === undefined) && (missing0 = "start"))) || ((data.watchdog === undefined) && (missing0 = "watchdog"))) || ((data.quota === undefined) && (missing0 = "quota"))) || ((data.cluster === undefined) && (missing0 = "cluster"))) || ((data.bots === undefined) && (missing0 = "bots"))){
 validate0.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
 return false;
 }
@@ -5210,167 +5212,96 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.bots !== undefined){
-let data138 = data.bots;
+if(data.cluster !== undefined){
+let data138 = data.cluster;
 const _errs409 = errors;
 if(errors === _errs409){
-if(Array.isArray(data138)){
-var valid65 = true;
-const len7 = data138.length;
-for(let i11=0; i11<len7; i11++){
-let data139 = data138[i11];
-const _errs411 = errors;
-if(errors === _errs411){
-if(data139 && typeof data139 == "object" && !Array.isArray(data139)){
-if(data139.config === undefined){
-data139.config = {};
-}
-if(data139.labels === undefined){
-data139.labels = {};
-}
-if(data139.dedicated === undefined){
-data139.dedicated = false;
-}
-if(data139.desired === undefined){
-data139.desired = "running";
-}
+if(data138 && typeof data138 == "object" && !Array.isArray(data138)){
 let missing21;
-if(((((((data139.id === undefined) && (missing21 = "id")) || ((data139.kind === undefined) && (missing21 = "kind"))) || ((data139.config === undefined) && (missing21 = "config"))) || ((data139.labels === undefined) && (missing21 = "labels"))) || ((data139.dedicated === undefined) && (missing21 = "dedicated"))) || ((data139.desired === undefined) && (missing21 = "desired"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing21},message:"must have required property '"+missing21+"'"}];
+if((((((((((((data138.servers === undefined) && (missing21 = "servers")) || ((data138.name === undefined) && (missing21 = "name"))) || ((data138.node === undefined) && (missing21 = "node"))) || ((data138.labels === undefined) && (missing21 = "labels"))) || ((data138.credentials === undefined) && (missing21 = "credentials"))) || ((data138.tls === undefined) && (missing21 = "tls"))) || ((data138.lease_ms === undefined) && (missing21 = "lease_ms"))) || ((data138.replicas === undefined) && (missing21 = "replicas"))) || ((data138.window_bytes === undefined) && (missing21 = "window_bytes"))) || ((data138.window_ms === undefined) && (missing21 = "window_ms"))) || ((data138.secret_key_file === undefined) && (missing21 = "secret_key_file"))){
+validate0.errors = [{instancePath:instancePath+"/cluster",schemaPath:"#/properties/cluster/required",keyword:"required",params:{missingProperty: missing21},message:"must have required property '"+missing21+"'"}];
 return false;
 }
 else {
-const _errs413 = errors;
-for(const key35 in data139){
-if(!(func0.call(schema0.properties.bots.items.properties, key35))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key35},message:"must NOT have additional properties"}];
+const _errs411 = errors;
+for(const key35 in data138){
+if(!(func0.call(schema0.properties.cluster.properties, key35))){
+validate0.errors = [{instancePath:instancePath+"/cluster",schemaPath:"#/properties/cluster/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key35},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs413 === errors){
-if(data139.id !== undefined){
-let data140 = data139.id;
+if(_errs411 === errors){
+if(data138.servers !== undefined){
+let data139 = data138.servers;
+const _errs412 = errors;
+if(errors === _errs412){
+if(Array.isArray(data139)){
+var valid66 = true;
+const len7 = data139.length;
+for(let i11=0; i11<len7; i11++){
+let data140 = data139[i11];
 const _errs414 = errors;
 if(errors === _errs414){
 if(typeof data140 === "string"){
-if(!pattern5.test(data140)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+if(func2(data140) < 1){
+validate0.errors = [{instancePath:instancePath+"/cluster/servers/" + i11,schemaPath:"#/properties/cluster/properties/servers/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
 return false;
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/id",schemaPath:"#/properties/bots/items/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate0.errors = [{instancePath:instancePath+"/cluster/servers/" + i11,schemaPath:"#/properties/cluster/properties/servers/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
 var valid66 = _errs414 === errors;
+if(!valid66){
+break;
+}
+}
 }
 else {
-var valid66 = true;
+validate0.errors = [{instancePath:instancePath+"/cluster/servers",schemaPath:"#/properties/cluster/properties/servers/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
 }
-if(valid66){
-if(data139.kind !== undefined){
+}
+var valid65 = _errs412 === errors;
+}
+else {
+var valid65 = true;
+}
+if(valid65){
+if(data138.name !== undefined){
+let data141 = data138.name;
 const _errs416 = errors;
-if(typeof data139.kind !== "string"){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+if(errors === _errs416){
+if(typeof data141 === "string"){
+if(!pattern11.test(data141)){
+validate0.errors = [{instancePath:instancePath+"/cluster/name",schemaPath:"#/properties/cluster/properties/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9-]{0,30}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9-]{0,30}$"+"\""}];
 return false;
 }
-var valid66 = _errs416 === errors;
 }
 else {
-var valid66 = true;
-}
-if(valid66){
-let data142 = data139.config;
-const _errs418 = errors;
-if(errors === _errs418){
-if(!(data142 && typeof data142 == "object" && !Array.isArray(data142))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate0.errors = [{instancePath:instancePath+"/cluster/name",schemaPath:"#/properties/cluster/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
-var valid66 = _errs418 === errors;
-if(valid66){
-let data143 = data139.labels;
+var valid65 = _errs416 === errors;
+}
+else {
+var valid65 = true;
+}
+if(valid65){
+if(data138.node !== undefined){
+let data142 = data138.node;
+const _errs418 = errors;
+const _errs419 = errors;
+let valid67 = false;
 const _errs420 = errors;
 if(errors === _errs420){
-if(data143 && typeof data143 == "object" && !Array.isArray(data143)){
-if(Object.keys(data143).length > 32){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
-return false;
-}
-else {
-const _errs422 = errors;
-for(const key36 in data143){
-if(!(pattern12.test(key36))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key36},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs422 === errors){
-var valid67 = true;
-for(const key37 in data143){
-if(pattern12.test(key37)){
-let data144 = data143[key37];
-const _errs423 = errors;
-if(errors === _errs423){
-if(typeof data144 === "string"){
-if(func2(data144) > 128){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key37.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
-return false;
-}
-else {
-if(!pattern14.test(data144)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key37.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
-return false;
-}
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key37.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid67 = _errs423 === errors;
-if(!valid67){
-break;
-}
-}
-}
-}
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels",schemaPath:"#/properties/bots/items/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid66 = _errs420 === errors;
-if(valid66){
-if(data139.restart !== undefined){
-let data145 = data139.restart;
-const _errs425 = errors;
-if(errors === _errs425){
-if(data145 && typeof data145 == "object" && !Array.isArray(data145)){
-const _errs427 = errors;
-for(const key38 in data145){
-if(!((((((key38 === "policy") || (key38 === "max_restarts")) || (key38 === "window_ms")) || (key38 === "backoff_ms")) || (key38 === "backoff_cap_ms")) || (key38 === "healthy_ms"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key38},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs427 === errors){
-if(data145.policy !== undefined){
-let data146 = data145.policy;
-const _errs428 = errors;
-const _errs429 = errors;
-let valid69 = false;
-const _errs430 = errors;
-if(typeof data146 !== "string"){
-const err142 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(typeof data142 === "string"){
+if(!pattern12.test(data142)){
+const err142 = {instancePath:instancePath+"/cluster/node",schemaPath:"#/properties/cluster/properties/node/anyOf/0/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""};
 if(vErrors === null){
 vErrors = [err142];
 }
@@ -5379,8 +5310,9 @@ vErrors.push(err142);
 }
 errors++;
 }
-if("always" !== data146){
-const err143 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
+}
+else {
+const err143 = {instancePath:instancePath+"/cluster/node",schemaPath:"#/properties/cluster/properties/node/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err143];
 }
@@ -5389,12 +5321,13 @@ vErrors.push(err143);
 }
 errors++;
 }
-var _valid22 = _errs430 === errors;
-valid69 = valid69 || _valid22;
-if(!valid69){
-const _errs432 = errors;
-if(typeof data146 !== "string"){
-const err144 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+}
+var _valid22 = _errs420 === errors;
+valid67 = valid67 || _valid22;
+if(!valid67){
+const _errs422 = errors;
+if(data142 !== null){
+const err144 = {instancePath:instancePath+"/cluster/node",schemaPath:"#/properties/cluster/properties/node/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err144];
 }
@@ -5403,8 +5336,11 @@ vErrors.push(err144);
 }
 errors++;
 }
-if("on-failure" !== data146){
-const err145 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
+var _valid22 = _errs422 === errors;
+valid67 = valid67 || _valid22;
+}
+if(!valid67){
+const err145 = {instancePath:instancePath+"/cluster/node",schemaPath:"#/properties/cluster/properties/node/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err145];
 }
@@ -5412,13 +5348,98 @@ else {
 vErrors.push(err145);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
 }
-var _valid22 = _errs432 === errors;
-valid69 = valid69 || _valid22;
-if(!valid69){
-const _errs434 = errors;
-if(typeof data146 !== "string"){
-const err146 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+else {
+errors = _errs419;
+if(vErrors !== null){
+if(_errs419){
+vErrors.length = _errs419;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid65 = _errs418 === errors;
+}
+else {
+var valid65 = true;
+}
+if(valid65){
+if(data138.labels !== undefined){
+let data143 = data138.labels;
+const _errs424 = errors;
+if(errors === _errs424){
+if(data143 && typeof data143 == "object" && !Array.isArray(data143)){
+if(Object.keys(data143).length > 32){
+validate0.errors = [{instancePath:instancePath+"/cluster/labels",schemaPath:"#/properties/cluster/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
+return false;
+}
+else {
+const _errs426 = errors;
+for(const key36 in data143){
+if(!(pattern13.test(key36))){
+validate0.errors = [{instancePath:instancePath+"/cluster/labels",schemaPath:"#/properties/cluster/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key36},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs426 === errors){
+var valid68 = true;
+for(const key37 in data143){
+if(pattern13.test(key37)){
+let data144 = data143[key37];
+const _errs427 = errors;
+if(errors === _errs427){
+if(typeof data144 === "string"){
+if(func2(data144) > 128){
+validate0.errors = [{instancePath:instancePath+"/cluster/labels/" + key37.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/cluster/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+else {
+if(!pattern15.test(data144)){
+validate0.errors = [{instancePath:instancePath+"/cluster/labels/" + key37.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/cluster/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+return false;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/cluster/labels/" + key37.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/cluster/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid68 = _errs427 === errors;
+if(!valid68){
+break;
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/cluster/labels",schemaPath:"#/properties/cluster/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid65 = _errs424 === errors;
+}
+else {
+var valid65 = true;
+}
+if(valid65){
+if(data138.credentials !== undefined){
+let data145 = data138.credentials;
+const _errs429 = errors;
+const _errs430 = errors;
+let valid69 = false;
+const _errs431 = errors;
+if(errors === _errs431){
+if(typeof data145 === "string"){
+if(func2(data145) < 1){
+const err146 = {instancePath:instancePath+"/cluster/credentials",schemaPath:"#/properties/cluster/properties/credentials/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err146];
 }
@@ -5427,8 +5448,9 @@ vErrors.push(err146);
 }
 errors++;
 }
-if("never" !== data146){
-const err147 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+}
+else {
+const err147 = {instancePath:instancePath+"/cluster/credentials",schemaPath:"#/properties/cluster/properties/credentials/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err147];
 }
@@ -5437,12 +5459,13 @@ vErrors.push(err147);
 }
 errors++;
 }
-var _valid22 = _errs434 === errors;
-valid69 = valid69 || _valid22;
 }
-}
+var _valid23 = _errs431 === errors;
+valid69 = valid69 || _valid23;
 if(!valid69){
-const err148 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const _errs433 = errors;
+if(data145 !== null){
+const err148 = {instancePath:instancePath+"/cluster/credentials",schemaPath:"#/properties/cluster/properties/credentials/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err148];
 }
@@ -5450,34 +5473,12 @@ else {
 vErrors.push(err148);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
 }
-else {
-errors = _errs429;
-if(vErrors !== null){
-if(_errs429){
-vErrors.length = _errs429;
+var _valid23 = _errs433 === errors;
+valid69 = valid69 || _valid23;
 }
-else {
-vErrors = null;
-}
-}
-}
-var valid68 = _errs428 === errors;
-}
-else {
-var valid68 = true;
-}
-if(valid68){
-if(data145.max_restarts !== undefined){
-let data147 = data145.max_restarts;
-const _errs436 = errors;
-const _errs437 = errors;
-let valid70 = false;
-const _errs438 = errors;
-if(!(((typeof data147 == "number") && (!(data147 % 1) && !isNaN(data147))) && (isFinite(data147)))){
-const err149 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(!valid69){
+const err149 = {instancePath:instancePath+"/cluster/credentials",schemaPath:"#/properties/cluster/properties/credentials/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err149];
 }
@@ -5485,11 +5486,56 @@ else {
 vErrors.push(err149);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
 }
-if(errors === _errs438){
-if((typeof data147 == "number") && (isFinite(data147))){
-if(data147 > 1000 || isNaN(data147)){
-const err150 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+else {
+errors = _errs430;
+if(vErrors !== null){
+if(_errs430){
+vErrors.length = _errs430;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid65 = _errs429 === errors;
+}
+else {
+var valid65 = true;
+}
+if(valid65){
+if(data138.tls !== undefined){
+let data146 = data138.tls;
+const _errs435 = errors;
+if(errors === _errs435){
+if(data146 && typeof data146 == "object" && !Array.isArray(data146)){
+let missing22;
+if((((data146.ca === undefined) && (missing22 = "ca")) || ((data146.cert === undefined) && (missing22 = "cert"))) || ((data146.key === undefined) && (missing22 = "key"))){
+validate0.errors = [{instancePath:instancePath+"/cluster/tls",schemaPath:"#/properties/cluster/properties/tls/required",keyword:"required",params:{missingProperty: missing22},message:"must have required property '"+missing22+"'"}];
+return false;
+}
+else {
+const _errs437 = errors;
+for(const key38 in data146){
+if(!(((key38 === "ca") || (key38 === "cert")) || (key38 === "key"))){
+validate0.errors = [{instancePath:instancePath+"/cluster/tls",schemaPath:"#/properties/cluster/properties/tls/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key38},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs437 === errors){
+if(data146.ca !== undefined){
+let data147 = data146.ca;
+const _errs438 = errors;
+const _errs439 = errors;
+let valid71 = false;
+const _errs440 = errors;
+if(errors === _errs440){
+if(typeof data147 === "string"){
+if(func2(data147) < 1){
+const err150 = {instancePath:instancePath+"/cluster/tls/ca",schemaPath:"#/properties/cluster/properties/tls/properties/ca/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err150];
 }
@@ -5498,9 +5544,9 @@ vErrors.push(err150);
 }
 errors++;
 }
+}
 else {
-if(data147 < 0 || isNaN(data147)){
-const err151 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+const err151 = {instancePath:instancePath+"/cluster/tls/ca",schemaPath:"#/properties/cluster/properties/tls/properties/ca/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err151];
 }
@@ -5510,14 +5556,12 @@ vErrors.push(err151);
 errors++;
 }
 }
-}
-}
-var _valid23 = _errs438 === errors;
-valid70 = valid70 || _valid23;
-if(!valid70){
-const _errs440 = errors;
+var _valid24 = _errs440 === errors;
+valid71 = valid71 || _valid24;
+if(!valid71){
+const _errs442 = errors;
 if(data147 !== null){
-const err152 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err152 = {instancePath:instancePath+"/cluster/tls/ca",schemaPath:"#/properties/cluster/properties/tls/properties/ca/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err152];
 }
@@ -5526,11 +5570,11 @@ vErrors.push(err152);
 }
 errors++;
 }
-var _valid23 = _errs440 === errors;
-valid70 = valid70 || _valid23;
+var _valid24 = _errs442 === errors;
+valid71 = valid71 || _valid24;
 }
-if(!valid70){
-const err153 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid71){
+const err153 = {instancePath:instancePath+"/cluster/tls/ca",schemaPath:"#/properties/cluster/properties/tls/properties/ca/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err153];
 }
@@ -5542,192 +5586,32 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs437;
+errors = _errs439;
 if(vErrors !== null){
-if(_errs437){
-vErrors.length = _errs437;
+if(_errs439){
+vErrors.length = _errs439;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid68 = _errs436 === errors;
+var valid70 = _errs438 === errors;
 }
 else {
-var valid68 = true;
+var valid70 = true;
 }
-if(valid68){
-if(data145.window_ms !== undefined){
-let data148 = data145.window_ms;
-const _errs442 = errors;
-if(!(((typeof data148 == "number") && (!(data148 % 1) && !isNaN(data148))) && (isFinite(data148)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs442){
-if((typeof data148 == "number") && (isFinite(data148))){
-if(data148 < 1000 || isNaN(data148)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
-return false;
-}
-}
-}
-var valid68 = _errs442 === errors;
-}
-else {
-var valid68 = true;
-}
-if(valid68){
-if(data145.backoff_ms !== undefined){
-let data149 = data145.backoff_ms;
+if(valid70){
+if(data146.cert !== undefined){
+let data148 = data146.cert;
 const _errs444 = errors;
-if(!(((typeof data149 == "number") && (!(data149 % 1) && !isNaN(data149))) && (isFinite(data149)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs444){
-if((typeof data149 == "number") && (isFinite(data149))){
-if(data149 < 0 || isNaN(data149)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-var valid68 = _errs444 === errors;
-}
-else {
-var valid68 = true;
-}
-if(valid68){
-if(data145.backoff_cap_ms !== undefined){
-let data150 = data145.backoff_cap_ms;
-const _errs446 = errors;
-if(!(((typeof data150 == "number") && (!(data150 % 1) && !isNaN(data150))) && (isFinite(data150)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs446){
-if((typeof data150 == "number") && (isFinite(data150))){
-if(data150 < 0 || isNaN(data150)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-var valid68 = _errs446 === errors;
-}
-else {
-var valid68 = true;
-}
-if(valid68){
-if(data145.healthy_ms !== undefined){
-let data151 = data145.healthy_ms;
-const _errs448 = errors;
-if(!(((typeof data151 == "number") && (!(data151 % 1) && !isNaN(data151))) && (isFinite(data151)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs448){
-if((typeof data151 == "number") && (isFinite(data151))){
-if(data151 < 0 || isNaN(data151)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-var valid68 = _errs448 === errors;
-}
-else {
-var valid68 = true;
-}
-}
-}
-}
-}
-}
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart",schemaPath:"#/properties/bots/items/properties/restart/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid66 = _errs425 === errors;
-}
-else {
-var valid66 = true;
-}
-if(valid66){
-const _errs450 = errors;
-if(typeof data139.dedicated !== "boolean"){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
-return false;
-}
-var valid66 = _errs450 === errors;
-if(valid66){
-if(data139.isolation !== undefined){
-let data153 = data139.isolation;
-const _errs452 = errors;
-if(typeof data153 !== "string"){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-if(!((data153 === "thread") || (data153 === "process"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema0.properties.bots.items.properties.isolation.enum},message:"must be equal to one of the allowed values"}];
-return false;
-}
-var valid66 = _errs452 === errors;
-}
-else {
-var valid66 = true;
-}
-if(valid66){
-if(data139.host_group !== undefined){
-let data154 = data139.host_group;
-const _errs454 = errors;
-if(errors === _errs454){
-if(typeof data154 === "string"){
-if(!pattern5.test(data154)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/host_group",schemaPath:"#/properties/bots/items/properties/host_group/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
-return false;
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/host_group",schemaPath:"#/properties/bots/items/properties/host_group/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid66 = _errs454 === errors;
-}
-else {
-var valid66 = true;
-}
-if(valid66){
-if(data139.quota !== undefined){
-let data155 = data139.quota;
-const _errs456 = errors;
-if(errors === _errs456){
-if(data155 && typeof data155 == "object" && !Array.isArray(data155)){
-const _errs458 = errors;
-for(const key39 in data155){
-if(!(((((key39 === "cpu") || (key39 === "memory_mb")) || (key39 === "lines_per_second")) || (key39 === "bytes_per_second")) || (key39 === "connections"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/quota",schemaPath:"#/properties/bots/items/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key39},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs458 === errors){
-if(data155.cpu !== undefined){
-let data156 = data155.cpu;
-const _errs459 = errors;
-const _errs460 = errors;
+const _errs445 = errors;
 let valid72 = false;
-const _errs461 = errors;
-if(errors === _errs461){
-if((typeof data156 == "number") && (isFinite(data156))){
-if(data156 > 256 || isNaN(data156)){
-const err154 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+const _errs446 = errors;
+if(errors === _errs446){
+if(typeof data148 === "string"){
+if(func2(data148) < 1){
+const err154 = {instancePath:instancePath+"/cluster/tls/cert",schemaPath:"#/properties/cluster/properties/tls/properties/cert/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err154];
 }
@@ -5736,9 +5620,9 @@ vErrors.push(err154);
 }
 errors++;
 }
+}
 else {
-if(data156 <= 0 || isNaN(data156)){
-const err155 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+const err155 = {instancePath:instancePath+"/cluster/tls/cert",schemaPath:"#/properties/cluster/properties/tls/properties/cert/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err155];
 }
@@ -5748,9 +5632,12 @@ vErrors.push(err155);
 errors++;
 }
 }
-}
-else {
-const err156 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
+var _valid25 = _errs446 === errors;
+valid72 = valid72 || _valid25;
+if(!valid72){
+const _errs448 = errors;
+if(data148 !== null){
+const err156 = {instancePath:instancePath+"/cluster/tls/cert",schemaPath:"#/properties/cluster/properties/tls/properties/cert/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err156];
 }
@@ -5759,15 +5646,11 @@ vErrors.push(err156);
 }
 errors++;
 }
+var _valid25 = _errs448 === errors;
+valid72 = valid72 || _valid25;
 }
-var _valid24 = _errs461 === errors;
-valid72 = valid72 || _valid24;
 if(!valid72){
-const _errs463 = errors;
-if(errors === _errs463){
-if(data156 && typeof data156 == "object" && !Array.isArray(data156)){
-if(Object.keys(data156).length < 1){
-const err157 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+const err157 = {instancePath:instancePath+"/cluster/tls/cert",schemaPath:"#/properties/cluster/properties/tls/properties/cert/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err157];
 }
@@ -5775,12 +5658,36 @@ else {
 vErrors.push(err157);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
 }
 else {
-const _errs465 = errors;
-for(const key40 in data156){
-if(!((key40 === "soft") || (key40 === "hard"))){
-const err158 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key40},message:"must NOT have additional properties"};
+errors = _errs445;
+if(vErrors !== null){
+if(_errs445){
+vErrors.length = _errs445;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid70 = _errs444 === errors;
+}
+else {
+var valid70 = true;
+}
+if(valid70){
+if(data146.key !== undefined){
+let data149 = data146.key;
+const _errs450 = errors;
+const _errs451 = errors;
+let valid73 = false;
+const _errs452 = errors;
+if(errors === _errs452){
+if(typeof data149 === "string"){
+if(func2(data149) < 1){
+const err158 = {instancePath:instancePath+"/cluster/tls/key",schemaPath:"#/properties/cluster/properties/tls/properties/key/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err158];
 }
@@ -5788,17 +5695,10 @@ else {
 vErrors.push(err158);
 }
 errors++;
-break;
 }
 }
-if(_errs465 === errors){
-if(data156.soft !== undefined){
-let data157 = data156.soft;
-const _errs466 = errors;
-if(errors === _errs466){
-if((typeof data157 == "number") && (isFinite(data157))){
-if(data157 > 256 || isNaN(data157)){
-const err159 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+else {
+const err159 = {instancePath:instancePath+"/cluster/tls/key",schemaPath:"#/properties/cluster/properties/tls/properties/key/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err159];
 }
@@ -5807,9 +5707,13 @@ vErrors.push(err159);
 }
 errors++;
 }
-else {
-if(data157 <= 0 || isNaN(data157)){
-const err160 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+}
+var _valid26 = _errs452 === errors;
+valid73 = valid73 || _valid26;
+if(!valid73){
+const _errs454 = errors;
+if(data149 !== null){
+const err160 = {instancePath:instancePath+"/cluster/tls/key",schemaPath:"#/properties/cluster/properties/tls/properties/key/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err160];
 }
@@ -5818,10 +5722,11 @@ vErrors.push(err160);
 }
 errors++;
 }
+var _valid26 = _errs454 === errors;
+valid73 = valid73 || _valid26;
 }
-}
-else {
-const err161 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(!valid73){
+const err161 = {instancePath:instancePath+"/cluster/tls/key",schemaPath:"#/properties/cluster/properties/tls/properties/key/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err161];
 }
@@ -5829,21 +5734,76 @@ else {
 vErrors.push(err161);
 }
 errors++;
-}
-}
-var valid73 = _errs466 === errors;
+validate0.errors = vErrors;
+return false;
 }
 else {
-var valid73 = true;
+errors = _errs451;
+if(vErrors !== null){
+if(_errs451){
+vErrors.length = _errs451;
 }
-if(valid73){
-if(data156.hard !== undefined){
-let data158 = data156.hard;
-const _errs468 = errors;
-if(errors === _errs468){
-if((typeof data158 == "number") && (isFinite(data158))){
-if(data158 > 256 || isNaN(data158)){
-const err162 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+else {
+vErrors = null;
+}
+}
+}
+var valid70 = _errs450 === errors;
+}
+else {
+var valid70 = true;
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/cluster/tls",schemaPath:"#/properties/cluster/properties/tls/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid65 = _errs435 === errors;
+}
+else {
+var valid65 = true;
+}
+if(valid65){
+if(data138.lease_ms !== undefined){
+let data150 = data138.lease_ms;
+const _errs456 = errors;
+if(!(((typeof data150 == "number") && (!(data150 % 1) && !isNaN(data150))) && (isFinite(data150)))){
+validate0.errors = [{instancePath:instancePath+"/cluster/lease_ms",schemaPath:"#/properties/cluster/properties/lease_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs456){
+if((typeof data150 == "number") && (isFinite(data150))){
+if(data150 > 300000 || isNaN(data150)){
+validate0.errors = [{instancePath:instancePath+"/cluster/lease_ms",schemaPath:"#/properties/cluster/properties/lease_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 300000},message:"must be <= 300000"}];
+return false;
+}
+else {
+if(data150 < 2000 || isNaN(data150)){
+validate0.errors = [{instancePath:instancePath+"/cluster/lease_ms",schemaPath:"#/properties/cluster/properties/lease_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 2000},message:"must be >= 2000"}];
+return false;
+}
+}
+}
+}
+var valid65 = _errs456 === errors;
+}
+else {
+var valid65 = true;
+}
+if(valid65){
+if(data138.replicas !== undefined){
+let data151 = data138.replicas;
+const _errs458 = errors;
+const _errs459 = errors;
+let valid74 = false;
+const _errs460 = errors;
+if(!(((typeof data151 == "number") && (!(data151 % 1) && !isNaN(data151))) && (isFinite(data151)))){
+const err162 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err162];
 }
@@ -5852,9 +5812,10 @@ vErrors.push(err162);
 }
 errors++;
 }
-else {
-if(data158 <= 0 || isNaN(data158)){
-const err163 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(errors === _errs460){
+if((typeof data151 == "number") && (isFinite(data151))){
+if(data151 > 5 || isNaN(data151)){
+const err163 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 5},message:"must be <= 5"};
 if(vErrors === null){
 vErrors = [err163];
 }
@@ -5863,10 +5824,9 @@ vErrors.push(err163);
 }
 errors++;
 }
-}
-}
 else {
-const err164 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(data151 < 1 || isNaN(data151)){
+const err164 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err164];
 }
@@ -5876,17 +5836,14 @@ vErrors.push(err164);
 errors++;
 }
 }
-var valid73 = _errs468 === errors;
-}
-else {
-var valid73 = true;
 }
 }
-}
-}
-}
-else {
-const err165 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+var _valid27 = _errs460 === errors;
+valid74 = valid74 || _valid27;
+if(!valid74){
+const _errs462 = errors;
+if(data151 !== null){
+const err165 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err165];
 }
@@ -5895,13 +5852,11 @@ vErrors.push(err165);
 }
 errors++;
 }
+var _valid27 = _errs462 === errors;
+valid74 = valid74 || _valid27;
 }
-var _valid24 = _errs463 === errors;
-valid72 = valid72 || _valid24;
-if(!valid72){
-const _errs470 = errors;
-if(data156 !== null){
-const err166 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(!valid74){
+const err166 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err166];
 }
@@ -5909,13 +5864,90 @@ else {
 vErrors.push(err166);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
 }
-var _valid24 = _errs470 === errors;
-valid72 = valid72 || _valid24;
+else {
+errors = _errs459;
+if(vErrors !== null){
+if(_errs459){
+vErrors.length = _errs459;
+}
+else {
+vErrors = null;
 }
 }
-if(!valid72){
-const err167 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+}
+var valid65 = _errs458 === errors;
+}
+else {
+var valid65 = true;
+}
+if(valid65){
+if(data138.window_bytes !== undefined){
+let data152 = data138.window_bytes;
+const _errs464 = errors;
+if(!(((typeof data152 == "number") && (!(data152 % 1) && !isNaN(data152))) && (isFinite(data152)))){
+validate0.errors = [{instancePath:instancePath+"/cluster/window_bytes",schemaPath:"#/properties/cluster/properties/window_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs464){
+if((typeof data152 == "number") && (isFinite(data152))){
+if(data152 > 1099511627776 || isNaN(data152)){
+validate0.errors = [{instancePath:instancePath+"/cluster/window_bytes",schemaPath:"#/properties/cluster/properties/window_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"}];
+return false;
+}
+else {
+if(data152 < 16777216 || isNaN(data152)){
+validate0.errors = [{instancePath:instancePath+"/cluster/window_bytes",schemaPath:"#/properties/cluster/properties/window_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16777216},message:"must be >= 16777216"}];
+return false;
+}
+}
+}
+}
+var valid65 = _errs464 === errors;
+}
+else {
+var valid65 = true;
+}
+if(valid65){
+if(data138.window_ms !== undefined){
+let data153 = data138.window_ms;
+const _errs466 = errors;
+if(!(((typeof data153 == "number") && (!(data153 % 1) && !isNaN(data153))) && (isFinite(data153)))){
+validate0.errors = [{instancePath:instancePath+"/cluster/window_ms",schemaPath:"#/properties/cluster/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs466){
+if((typeof data153 == "number") && (isFinite(data153))){
+if(data153 > 604800000 || isNaN(data153)){
+validate0.errors = [{instancePath:instancePath+"/cluster/window_ms",schemaPath:"#/properties/cluster/properties/window_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 604800000},message:"must be <= 604800000"}];
+return false;
+}
+else {
+if(data153 < 60000 || isNaN(data153)){
+validate0.errors = [{instancePath:instancePath+"/cluster/window_ms",schemaPath:"#/properties/cluster/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 60000},message:"must be >= 60000"}];
+return false;
+}
+}
+}
+}
+var valid65 = _errs466 === errors;
+}
+else {
+var valid65 = true;
+}
+if(valid65){
+if(data138.secret_key_file !== undefined){
+let data154 = data138.secret_key_file;
+const _errs468 = errors;
+const _errs469 = errors;
+let valid75 = false;
+const _errs470 = errors;
+if(errors === _errs470){
+if(typeof data154 === "string"){
+if(func2(data154) < 1){
+const err167 = {instancePath:instancePath+"/cluster/secret_key_file",schemaPath:"#/properties/cluster/properties/secret_key_file/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err167];
 }
@@ -5923,34 +5955,10 @@ else {
 vErrors.push(err167);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
+}
 }
 else {
-errors = _errs460;
-if(vErrors !== null){
-if(_errs460){
-vErrors.length = _errs460;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid71 = _errs459 === errors;
-}
-else {
-var valid71 = true;
-}
-if(valid71){
-if(data155.memory_mb !== undefined){
-let data159 = data155.memory_mb;
-const _errs472 = errors;
-const _errs473 = errors;
-let valid74 = false;
-const _errs474 = errors;
-if(!(((typeof data159 == "number") && (!(data159 % 1) && !isNaN(data159))) && (isFinite(data159)))){
-const err168 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err168 = {instancePath:instancePath+"/cluster/secret_key_file",schemaPath:"#/properties/cluster/properties/secret_key_file/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err168];
 }
@@ -5959,10 +5967,13 @@ vErrors.push(err168);
 }
 errors++;
 }
-if(errors === _errs474){
-if((typeof data159 == "number") && (isFinite(data159))){
-if(data159 < 1 || isNaN(data159)){
-const err169 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+var _valid28 = _errs470 === errors;
+valid75 = valid75 || _valid28;
+if(!valid75){
+const _errs472 = errors;
+if(data154 !== null){
+const err169 = {instancePath:instancePath+"/cluster/secret_key_file",schemaPath:"#/properties/cluster/properties/secret_key_file/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err169];
 }
@@ -5971,16 +5982,11 @@ vErrors.push(err169);
 }
 errors++;
 }
+var _valid28 = _errs472 === errors;
+valid75 = valid75 || _valid28;
 }
-}
-var _valid25 = _errs474 === errors;
-valid74 = valid74 || _valid25;
-if(!valid74){
-const _errs476 = errors;
-if(errors === _errs476){
-if(data159 && typeof data159 == "object" && !Array.isArray(data159)){
-if(Object.keys(data159).length < 1){
-const err170 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(!valid75){
+const err170 = {instancePath:instancePath+"/cluster/secret_key_file",schemaPath:"#/properties/cluster/properties/secret_key_file/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err170];
 }
@@ -5988,12 +5994,210 @@ else {
 vErrors.push(err170);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs469;
+if(vErrors !== null){
+if(_errs469){
+vErrors.length = _errs469;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid65 = _errs468 === errors;
+}
+else {
+var valid65 = true;
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/cluster",schemaPath:"#/properties/cluster/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs409 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.bots !== undefined){
+let data155 = data.bots;
+const _errs474 = errors;
+if(errors === _errs474){
+if(Array.isArray(data155)){
+var valid76 = true;
+const len8 = data155.length;
+for(let i12=0; i12<len8; i12++){
+let data156 = data155[i12];
+const _errs476 = errors;
+if(errors === _errs476){
+if(data156 && typeof data156 == "object" && !Array.isArray(data156)){
+if(data156.config === undefined){
+data156.config = {};
+}
+if(data156.labels === undefined){
+data156.labels = {};
+}
+if(data156.dedicated === undefined){
+data156.dedicated = false;
+}
+if(data156.desired === undefined){
+data156.desired = "running";
+}
+let missing23;
+if(((((((data156.id === undefined) && (missing23 = "id")) || ((data156.kind === undefined) && (missing23 = "kind"))) || ((data156.config === undefined) && (missing23 = "config"))) || ((data156.labels === undefined) && (missing23 = "labels"))) || ((data156.dedicated === undefined) && (missing23 = "dedicated"))) || ((data156.desired === undefined) && (missing23 = "desired"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing23},message:"must have required property '"+missing23+"'"}];
+return false;
 }
 else {
 const _errs478 = errors;
-for(const key41 in data159){
-if(!((key41 === "soft") || (key41 === "hard"))){
-const err171 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key41},message:"must NOT have additional properties"};
+for(const key39 in data156){
+if(!(func0.call(schema0.properties.bots.items.properties, key39))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key39},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs478 === errors){
+if(data156.id !== undefined){
+let data157 = data156.id;
+const _errs479 = errors;
+if(errors === _errs479){
+if(typeof data157 === "string"){
+if(!pattern5.test(data157)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+return false;
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/id",schemaPath:"#/properties/bots/items/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid77 = _errs479 === errors;
+}
+else {
+var valid77 = true;
+}
+if(valid77){
+if(data156.kind !== undefined){
+const _errs481 = errors;
+if(typeof data156.kind !== "string"){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid77 = _errs481 === errors;
+}
+else {
+var valid77 = true;
+}
+if(valid77){
+let data159 = data156.config;
+const _errs483 = errors;
+if(errors === _errs483){
+if(!(data159 && typeof data159 == "object" && !Array.isArray(data159))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid77 = _errs483 === errors;
+if(valid77){
+let data160 = data156.labels;
+const _errs485 = errors;
+if(errors === _errs485){
+if(data160 && typeof data160 == "object" && !Array.isArray(data160)){
+if(Object.keys(data160).length > 32){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
+return false;
+}
+else {
+const _errs487 = errors;
+for(const key40 in data160){
+if(!(pattern13.test(key40))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key40},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs487 === errors){
+var valid78 = true;
+for(const key41 in data160){
+if(pattern13.test(key41)){
+let data161 = data160[key41];
+const _errs488 = errors;
+if(errors === _errs488){
+if(typeof data161 === "string"){
+if(func2(data161) > 128){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/labels/" + key41.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+else {
+if(!pattern15.test(data161)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/labels/" + key41.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+return false;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/labels/" + key41.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid78 = _errs488 === errors;
+if(!valid78){
+break;
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/labels",schemaPath:"#/properties/bots/items/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid77 = _errs485 === errors;
+if(valid77){
+if(data156.restart !== undefined){
+let data162 = data156.restart;
+const _errs490 = errors;
+if(errors === _errs490){
+if(data162 && typeof data162 == "object" && !Array.isArray(data162)){
+const _errs492 = errors;
+for(const key42 in data162){
+if(!((((((key42 === "policy") || (key42 === "max_restarts")) || (key42 === "window_ms")) || (key42 === "backoff_ms")) || (key42 === "backoff_cap_ms")) || (key42 === "healthy_ms"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key42},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs492 === errors){
+if(data162.policy !== undefined){
+let data163 = data162.policy;
+const _errs493 = errors;
+const _errs494 = errors;
+let valid80 = false;
+const _errs495 = errors;
+if(typeof data163 !== "string"){
+const err171 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err171];
 }
@@ -6001,15 +6205,9 @@ else {
 vErrors.push(err171);
 }
 errors++;
-break;
 }
-}
-if(_errs478 === errors){
-if(data159.soft !== undefined){
-let data160 = data159.soft;
-const _errs479 = errors;
-if(!(((typeof data160 == "number") && (!(data160 % 1) && !isNaN(data160))) && (isFinite(data160)))){
-const err172 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if("always" !== data163){
+const err172 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err172];
 }
@@ -6018,10 +6216,12 @@ vErrors.push(err172);
 }
 errors++;
 }
-if(errors === _errs479){
-if((typeof data160 == "number") && (isFinite(data160))){
-if(data160 < 1 || isNaN(data160)){
-const err173 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+var _valid29 = _errs495 === errors;
+valid80 = valid80 || _valid29;
+if(!valid80){
+const _errs497 = errors;
+if(typeof data163 !== "string"){
+const err173 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err173];
 }
@@ -6030,19 +6230,8 @@ vErrors.push(err173);
 }
 errors++;
 }
-}
-}
-var valid75 = _errs479 === errors;
-}
-else {
-var valid75 = true;
-}
-if(valid75){
-if(data159.hard !== undefined){
-let data161 = data159.hard;
-const _errs481 = errors;
-if(!(((typeof data161 == "number") && (!(data161 % 1) && !isNaN(data161))) && (isFinite(data161)))){
-const err174 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if("on-failure" !== data163){
+const err174 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err174];
 }
@@ -6051,10 +6240,12 @@ vErrors.push(err174);
 }
 errors++;
 }
-if(errors === _errs481){
-if((typeof data161 == "number") && (isFinite(data161))){
-if(data161 < 1 || isNaN(data161)){
-const err175 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+var _valid29 = _errs497 === errors;
+valid80 = valid80 || _valid29;
+if(!valid80){
+const _errs499 = errors;
+if(typeof data163 !== "string"){
+const err175 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err175];
 }
@@ -6063,19 +6254,8 @@ vErrors.push(err175);
 }
 errors++;
 }
-}
-}
-var valid75 = _errs481 === errors;
-}
-else {
-var valid75 = true;
-}
-}
-}
-}
-}
-else {
-const err176 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if("never" !== data163){
+const err176 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err176];
 }
@@ -6084,13 +6264,12 @@ vErrors.push(err176);
 }
 errors++;
 }
+var _valid29 = _errs499 === errors;
+valid80 = valid80 || _valid29;
 }
-var _valid25 = _errs476 === errors;
-valid74 = valid74 || _valid25;
-if(!valid74){
-const _errs483 = errors;
-if(data159 !== null){
-const err177 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+}
+if(!valid80){
+const err177 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err177];
 }
@@ -6098,13 +6277,34 @@ else {
 vErrors.push(err177);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
 }
-var _valid25 = _errs483 === errors;
-valid74 = valid74 || _valid25;
+else {
+errors = _errs494;
+if(vErrors !== null){
+if(_errs494){
+vErrors.length = _errs494;
+}
+else {
+vErrors = null;
 }
 }
-if(!valid74){
-const err178 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+}
+var valid79 = _errs493 === errors;
+}
+else {
+var valid79 = true;
+}
+if(valid79){
+if(data162.max_restarts !== undefined){
+let data164 = data162.max_restarts;
+const _errs501 = errors;
+const _errs502 = errors;
+let valid81 = false;
+const _errs503 = errors;
+if(!(((typeof data164 == "number") && (!(data164 % 1) && !isNaN(data164))) && (isFinite(data164)))){
+const err178 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err178];
 }
@@ -6112,34 +6312,11 @@ else {
 vErrors.push(err178);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
 }
-else {
-errors = _errs473;
-if(vErrors !== null){
-if(_errs473){
-vErrors.length = _errs473;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid71 = _errs472 === errors;
-}
-else {
-var valid71 = true;
-}
-if(valid71){
-if(data155.lines_per_second !== undefined){
-let data162 = data155.lines_per_second;
-const _errs485 = errors;
-const _errs486 = errors;
-let valid76 = false;
-const _errs487 = errors;
-if(!(((typeof data162 == "number") && (!(data162 % 1) && !isNaN(data162))) && (isFinite(data162)))){
-const err179 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(errors === _errs503){
+if((typeof data164 == "number") && (isFinite(data164))){
+if(data164 > 1000 || isNaN(data164)){
+const err179 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
 if(vErrors === null){
 vErrors = [err179];
 }
@@ -6148,10 +6325,9 @@ vErrors.push(err179);
 }
 errors++;
 }
-if(errors === _errs487){
-if((typeof data162 == "number") && (isFinite(data162))){
-if(data162 < 0 || isNaN(data162)){
-const err180 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+else {
+if(data164 < 0 || isNaN(data164)){
+const err180 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err180];
 }
@@ -6162,14 +6338,13 @@ errors++;
 }
 }
 }
-var _valid26 = _errs487 === errors;
-valid76 = valid76 || _valid26;
-if(!valid76){
-const _errs489 = errors;
-if(errors === _errs489){
-if(data162 && typeof data162 == "object" && !Array.isArray(data162)){
-if(Object.keys(data162).length < 1){
-const err181 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+}
+var _valid30 = _errs503 === errors;
+valid81 = valid81 || _valid30;
+if(!valid81){
+const _errs505 = errors;
+if(data164 !== null){
+const err181 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err181];
 }
@@ -6178,11 +6353,11 @@ vErrors.push(err181);
 }
 errors++;
 }
-else {
-const _errs491 = errors;
-for(const key42 in data162){
-if(!((key42 === "soft") || (key42 === "hard"))){
-const err182 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key42},message:"must NOT have additional properties"};
+var _valid30 = _errs505 === errors;
+valid81 = valid81 || _valid30;
+}
+if(!valid81){
+const err182 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err182];
 }
@@ -6190,15 +6365,196 @@ else {
 vErrors.push(err182);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs502;
+if(vErrors !== null){
+if(_errs502){
+vErrors.length = _errs502;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid79 = _errs501 === errors;
+}
+else {
+var valid79 = true;
+}
+if(valid79){
+if(data162.window_ms !== undefined){
+let data165 = data162.window_ms;
+const _errs507 = errors;
+if(!(((typeof data165 == "number") && (!(data165 % 1) && !isNaN(data165))) && (isFinite(data165)))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs507){
+if((typeof data165 == "number") && (isFinite(data165))){
+if(data165 < 1000 || isNaN(data165)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
+return false;
+}
+}
+}
+var valid79 = _errs507 === errors;
+}
+else {
+var valid79 = true;
+}
+if(valid79){
+if(data162.backoff_ms !== undefined){
+let data166 = data162.backoff_ms;
+const _errs509 = errors;
+if(!(((typeof data166 == "number") && (!(data166 % 1) && !isNaN(data166))) && (isFinite(data166)))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs509){
+if((typeof data166 == "number") && (isFinite(data166))){
+if(data166 < 0 || isNaN(data166)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid79 = _errs509 === errors;
+}
+else {
+var valid79 = true;
+}
+if(valid79){
+if(data162.backoff_cap_ms !== undefined){
+let data167 = data162.backoff_cap_ms;
+const _errs511 = errors;
+if(!(((typeof data167 == "number") && (!(data167 % 1) && !isNaN(data167))) && (isFinite(data167)))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs511){
+if((typeof data167 == "number") && (isFinite(data167))){
+if(data167 < 0 || isNaN(data167)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid79 = _errs511 === errors;
+}
+else {
+var valid79 = true;
+}
+if(valid79){
+if(data162.healthy_ms !== undefined){
+let data168 = data162.healthy_ms;
+const _errs513 = errors;
+if(!(((typeof data168 == "number") && (!(data168 % 1) && !isNaN(data168))) && (isFinite(data168)))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs513){
+if((typeof data168 == "number") && (isFinite(data168))){
+if(data168 < 0 || isNaN(data168)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid79 = _errs513 === errors;
+}
+else {
+var valid79 = true;
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart",schemaPath:"#/properties/bots/items/properties/restart/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid77 = _errs490 === errors;
+}
+else {
+var valid77 = true;
+}
+if(valid77){
+const _errs515 = errors;
+if(typeof data156.dedicated !== "boolean"){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
+return false;
+}
+var valid77 = _errs515 === errors;
+if(valid77){
+if(data156.isolation !== undefined){
+let data170 = data156.isolation;
+const _errs517 = errors;
+if(typeof data170 !== "string"){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+if(!((data170 === "thread") || (data170 === "process"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema0.properties.bots.items.properties.isolation.enum},message:"must be equal to one of the allowed values"}];
+return false;
+}
+var valid77 = _errs517 === errors;
+}
+else {
+var valid77 = true;
+}
+if(valid77){
+if(data156.host_group !== undefined){
+let data171 = data156.host_group;
+const _errs519 = errors;
+if(errors === _errs519){
+if(typeof data171 === "string"){
+if(!pattern5.test(data171)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/host_group",schemaPath:"#/properties/bots/items/properties/host_group/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+return false;
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/host_group",schemaPath:"#/properties/bots/items/properties/host_group/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid77 = _errs519 === errors;
+}
+else {
+var valid77 = true;
+}
+if(valid77){
+if(data156.quota !== undefined){
+let data172 = data156.quota;
+const _errs521 = errors;
+if(errors === _errs521){
+if(data172 && typeof data172 == "object" && !Array.isArray(data172)){
+const _errs523 = errors;
+for(const key43 in data172){
+if(!(((((key43 === "cpu") || (key43 === "memory_mb")) || (key43 === "lines_per_second")) || (key43 === "bytes_per_second")) || (key43 === "connections"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/quota",schemaPath:"#/properties/bots/items/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key43},message:"must NOT have additional properties"}];
+return false;
 break;
 }
 }
-if(_errs491 === errors){
-if(data162.soft !== undefined){
-let data163 = data162.soft;
-const _errs492 = errors;
-if(!(((typeof data163 == "number") && (!(data163 % 1) && !isNaN(data163))) && (isFinite(data163)))){
-const err183 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(_errs523 === errors){
+if(data172.cpu !== undefined){
+let data173 = data172.cpu;
+const _errs524 = errors;
+const _errs525 = errors;
+let valid83 = false;
+const _errs526 = errors;
+if(errors === _errs526){
+if((typeof data173 == "number") && (isFinite(data173))){
+if(data173 > 256 || isNaN(data173)){
+const err183 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err183];
 }
@@ -6207,10 +6563,9 @@ vErrors.push(err183);
 }
 errors++;
 }
-if(errors === _errs492){
-if((typeof data163 == "number") && (isFinite(data163))){
-if(data163 < 0 || isNaN(data163)){
-const err184 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+else {
+if(data173 <= 0 || isNaN(data173)){
+const err184 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err184];
 }
@@ -6221,17 +6576,8 @@ errors++;
 }
 }
 }
-var valid77 = _errs492 === errors;
-}
 else {
-var valid77 = true;
-}
-if(valid77){
-if(data162.hard !== undefined){
-let data164 = data162.hard;
-const _errs494 = errors;
-if(!(((typeof data164 == "number") && (!(data164 % 1) && !isNaN(data164))) && (isFinite(data164)))){
-const err185 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err185 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err185];
 }
@@ -6240,10 +6586,15 @@ vErrors.push(err185);
 }
 errors++;
 }
-if(errors === _errs494){
-if((typeof data164 == "number") && (isFinite(data164))){
-if(data164 < 0 || isNaN(data164)){
-const err186 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+var _valid31 = _errs526 === errors;
+valid83 = valid83 || _valid31;
+if(!valid83){
+const _errs528 = errors;
+if(errors === _errs528){
+if(data173 && typeof data173 == "object" && !Array.isArray(data173)){
+if(Object.keys(data173).length < 1){
+const err186 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err186];
 }
@@ -6252,19 +6603,11 @@ vErrors.push(err186);
 }
 errors++;
 }
-}
-}
-var valid77 = _errs494 === errors;
-}
 else {
-var valid77 = true;
-}
-}
-}
-}
-}
-else {
-const err187 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const _errs530 = errors;
+for(const key44 in data173){
+if(!((key44 === "soft") || (key44 === "hard"))){
+const err187 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key44},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err187];
 }
@@ -6272,14 +6615,17 @@ else {
 vErrors.push(err187);
 }
 errors++;
+break;
 }
 }
-var _valid26 = _errs489 === errors;
-valid76 = valid76 || _valid26;
-if(!valid76){
-const _errs496 = errors;
-if(data162 !== null){
-const err188 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(_errs530 === errors){
+if(data173.soft !== undefined){
+let data174 = data173.soft;
+const _errs531 = errors;
+if(errors === _errs531){
+if((typeof data174 == "number") && (isFinite(data174))){
+if(data174 > 256 || isNaN(data174)){
+const err188 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err188];
 }
@@ -6288,12 +6634,9 @@ vErrors.push(err188);
 }
 errors++;
 }
-var _valid26 = _errs496 === errors;
-valid76 = valid76 || _valid26;
-}
-}
-if(!valid76){
-const err189 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+else {
+if(data174 <= 0 || isNaN(data174)){
+const err189 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err189];
 }
@@ -6301,34 +6644,11 @@ else {
 vErrors.push(err189);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
+}
+}
 }
 else {
-errors = _errs486;
-if(vErrors !== null){
-if(_errs486){
-vErrors.length = _errs486;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid71 = _errs485 === errors;
-}
-else {
-var valid71 = true;
-}
-if(valid71){
-if(data155.bytes_per_second !== undefined){
-let data165 = data155.bytes_per_second;
-const _errs498 = errors;
-const _errs499 = errors;
-let valid78 = false;
-const _errs500 = errors;
-if(!(((typeof data165 == "number") && (!(data165 % 1) && !isNaN(data165))) && (isFinite(data165)))){
-const err190 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err190 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err190];
 }
@@ -6337,10 +6657,20 @@ vErrors.push(err190);
 }
 errors++;
 }
-if(errors === _errs500){
-if((typeof data165 == "number") && (isFinite(data165))){
-if(data165 < 0 || isNaN(data165)){
-const err191 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+var valid84 = _errs531 === errors;
+}
+else {
+var valid84 = true;
+}
+if(valid84){
+if(data173.hard !== undefined){
+let data175 = data173.hard;
+const _errs533 = errors;
+if(errors === _errs533){
+if((typeof data175 == "number") && (isFinite(data175))){
+if(data175 > 256 || isNaN(data175)){
+const err191 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err191];
 }
@@ -6349,16 +6679,9 @@ vErrors.push(err191);
 }
 errors++;
 }
-}
-}
-var _valid27 = _errs500 === errors;
-valid78 = valid78 || _valid27;
-if(!valid78){
-const _errs502 = errors;
-if(errors === _errs502){
-if(data165 && typeof data165 == "object" && !Array.isArray(data165)){
-if(Object.keys(data165).length < 1){
-const err192 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+else {
+if(data175 <= 0 || isNaN(data175)){
+const err192 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err192];
 }
@@ -6367,11 +6690,10 @@ vErrors.push(err192);
 }
 errors++;
 }
+}
+}
 else {
-const _errs504 = errors;
-for(const key43 in data165){
-if(!((key43 === "soft") || (key43 === "hard"))){
-const err193 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key43},message:"must NOT have additional properties"};
+const err193 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err193];
 }
@@ -6379,15 +6701,19 @@ else {
 vErrors.push(err193);
 }
 errors++;
-break;
 }
 }
-if(_errs504 === errors){
-if(data165.soft !== undefined){
-let data166 = data165.soft;
-const _errs505 = errors;
-if(!(((typeof data166 == "number") && (!(data166 % 1) && !isNaN(data166))) && (isFinite(data166)))){
-const err194 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+var valid84 = _errs533 === errors;
+}
+else {
+var valid84 = true;
+}
+}
+}
+}
+}
+else {
+const err194 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err194];
 }
@@ -6396,10 +6722,13 @@ vErrors.push(err194);
 }
 errors++;
 }
-if(errors === _errs505){
-if((typeof data166 == "number") && (isFinite(data166))){
-if(data166 < 0 || isNaN(data166)){
-const err195 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+var _valid31 = _errs528 === errors;
+valid83 = valid83 || _valid31;
+if(!valid83){
+const _errs535 = errors;
+if(data173 !== null){
+const err195 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err195];
 }
@@ -6408,372 +6737,17 @@ vErrors.push(err195);
 }
 errors++;
 }
+var _valid31 = _errs535 === errors;
+valid83 = valid83 || _valid31;
 }
 }
-var valid79 = _errs505 === errors;
-}
-else {
-var valid79 = true;
-}
-if(valid79){
-if(data165.hard !== undefined){
-let data167 = data165.hard;
-const _errs507 = errors;
-if(!(((typeof data167 == "number") && (!(data167 % 1) && !isNaN(data167))) && (isFinite(data167)))){
-const err196 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(!valid83){
+const err196 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err196];
 }
 else {
 vErrors.push(err196);
-}
-errors++;
-}
-if(errors === _errs507){
-if((typeof data167 == "number") && (isFinite(data167))){
-if(data167 < 0 || isNaN(data167)){
-const err197 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
-if(vErrors === null){
-vErrors = [err197];
-}
-else {
-vErrors.push(err197);
-}
-errors++;
-}
-}
-}
-var valid79 = _errs507 === errors;
-}
-else {
-var valid79 = true;
-}
-}
-}
-}
-}
-else {
-const err198 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err198];
-}
-else {
-vErrors.push(err198);
-}
-errors++;
-}
-}
-var _valid27 = _errs502 === errors;
-valid78 = valid78 || _valid27;
-if(!valid78){
-const _errs509 = errors;
-if(data165 !== null){
-const err199 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err199];
-}
-else {
-vErrors.push(err199);
-}
-errors++;
-}
-var _valid27 = _errs509 === errors;
-valid78 = valid78 || _valid27;
-}
-}
-if(!valid78){
-const err200 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err200];
-}
-else {
-vErrors.push(err200);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs499;
-if(vErrors !== null){
-if(_errs499){
-vErrors.length = _errs499;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid71 = _errs498 === errors;
-}
-else {
-var valid71 = true;
-}
-if(valid71){
-if(data155.connections !== undefined){
-let data168 = data155.connections;
-const _errs511 = errors;
-const _errs512 = errors;
-let valid80 = false;
-const _errs513 = errors;
-if(!(((typeof data168 == "number") && (!(data168 % 1) && !isNaN(data168))) && (isFinite(data168)))){
-const err201 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err201];
-}
-else {
-vErrors.push(err201);
-}
-errors++;
-}
-if(errors === _errs513){
-if((typeof data168 == "number") && (isFinite(data168))){
-if(data168 < 0 || isNaN(data168)){
-const err202 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
-if(vErrors === null){
-vErrors = [err202];
-}
-else {
-vErrors.push(err202);
-}
-errors++;
-}
-}
-}
-var _valid28 = _errs513 === errors;
-valid80 = valid80 || _valid28;
-if(!valid80){
-const _errs515 = errors;
-if(errors === _errs515){
-if(data168 && typeof data168 == "object" && !Array.isArray(data168)){
-if(Object.keys(data168).length < 1){
-const err203 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
-if(vErrors === null){
-vErrors = [err203];
-}
-else {
-vErrors.push(err203);
-}
-errors++;
-}
-else {
-const _errs517 = errors;
-for(const key44 in data168){
-if(!((key44 === "soft") || (key44 === "hard"))){
-const err204 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key44},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err204];
-}
-else {
-vErrors.push(err204);
-}
-errors++;
-break;
-}
-}
-if(_errs517 === errors){
-if(data168.soft !== undefined){
-let data169 = data168.soft;
-const _errs518 = errors;
-if(!(((typeof data169 == "number") && (!(data169 % 1) && !isNaN(data169))) && (isFinite(data169)))){
-const err205 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err205];
-}
-else {
-vErrors.push(err205);
-}
-errors++;
-}
-if(errors === _errs518){
-if((typeof data169 == "number") && (isFinite(data169))){
-if(data169 < 0 || isNaN(data169)){
-const err206 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
-if(vErrors === null){
-vErrors = [err206];
-}
-else {
-vErrors.push(err206);
-}
-errors++;
-}
-}
-}
-var valid81 = _errs518 === errors;
-}
-else {
-var valid81 = true;
-}
-if(valid81){
-if(data168.hard !== undefined){
-let data170 = data168.hard;
-const _errs520 = errors;
-if(!(((typeof data170 == "number") && (!(data170 % 1) && !isNaN(data170))) && (isFinite(data170)))){
-const err207 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err207];
-}
-else {
-vErrors.push(err207);
-}
-errors++;
-}
-if(errors === _errs520){
-if((typeof data170 == "number") && (isFinite(data170))){
-if(data170 < 0 || isNaN(data170)){
-const err208 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
-if(vErrors === null){
-vErrors = [err208];
-}
-else {
-vErrors.push(err208);
-}
-errors++;
-}
-}
-}
-var valid81 = _errs520 === errors;
-}
-else {
-var valid81 = true;
-}
-}
-}
-}
-}
-else {
-const err209 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err209];
-}
-else {
-vErrors.push(err209);
-}
-errors++;
-}
-}
-var _valid28 = _errs515 === errors;
-valid80 = valid80 || _valid28;
-if(!valid80){
-const _errs522 = errors;
-if(data168 !== null){
-const err210 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err210];
-}
-else {
-vErrors.push(err210);
-}
-errors++;
-}
-var _valid28 = _errs522 === errors;
-valid80 = valid80 || _valid28;
-}
-}
-if(!valid80){
-const err211 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err211];
-}
-else {
-vErrors.push(err211);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs512;
-if(vErrors !== null){
-if(_errs512){
-vErrors.length = _errs512;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid71 = _errs511 === errors;
-}
-else {
-var valid71 = true;
-}
-}
-}
-}
-}
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/quota",schemaPath:"#/properties/bots/items/properties/quota/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid66 = _errs456 === errors;
-}
-else {
-var valid66 = true;
-}
-if(valid66){
-let data171 = data139.desired;
-const _errs524 = errors;
-const _errs525 = errors;
-let valid82 = false;
-const _errs526 = errors;
-if(typeof data171 !== "string"){
-const err212 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err212];
-}
-else {
-vErrors.push(err212);
-}
-errors++;
-}
-if("running" !== data171){
-const err213 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err213];
-}
-else {
-vErrors.push(err213);
-}
-errors++;
-}
-var _valid29 = _errs526 === errors;
-valid82 = valid82 || _valid29;
-if(!valid82){
-const _errs528 = errors;
-if(typeof data171 !== "string"){
-const err214 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err214];
-}
-else {
-vErrors.push(err214);
-}
-errors++;
-}
-if("stopped" !== data171){
-const err215 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err215];
-}
-else {
-vErrors.push(err215);
-}
-errors++;
-}
-var _valid29 = _errs528 === errors;
-valid82 = valid82 || _valid29;
-}
-if(!valid82){
-const err216 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err216];
-}
-else {
-vErrors.push(err216);
 }
 errors++;
 validate0.errors = vErrors;
@@ -6790,7 +6764,963 @@ vErrors = null;
 }
 }
 }
-var valid66 = _errs524 === errors;
+var valid82 = _errs524 === errors;
+}
+else {
+var valid82 = true;
+}
+if(valid82){
+if(data172.memory_mb !== undefined){
+let data176 = data172.memory_mb;
+const _errs537 = errors;
+const _errs538 = errors;
+let valid85 = false;
+const _errs539 = errors;
+if(!(((typeof data176 == "number") && (!(data176 % 1) && !isNaN(data176))) && (isFinite(data176)))){
+const err197 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err197];
+}
+else {
+vErrors.push(err197);
+}
+errors++;
+}
+if(errors === _errs539){
+if((typeof data176 == "number") && (isFinite(data176))){
+if(data176 < 1 || isNaN(data176)){
+const err198 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err198];
+}
+else {
+vErrors.push(err198);
+}
+errors++;
+}
+}
+}
+var _valid32 = _errs539 === errors;
+valid85 = valid85 || _valid32;
+if(!valid85){
+const _errs541 = errors;
+if(errors === _errs541){
+if(data176 && typeof data176 == "object" && !Array.isArray(data176)){
+if(Object.keys(data176).length < 1){
+const err199 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err199];
+}
+else {
+vErrors.push(err199);
+}
+errors++;
+}
+else {
+const _errs543 = errors;
+for(const key45 in data176){
+if(!((key45 === "soft") || (key45 === "hard"))){
+const err200 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key45},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err200];
+}
+else {
+vErrors.push(err200);
+}
+errors++;
+break;
+}
+}
+if(_errs543 === errors){
+if(data176.soft !== undefined){
+let data177 = data176.soft;
+const _errs544 = errors;
+if(!(((typeof data177 == "number") && (!(data177 % 1) && !isNaN(data177))) && (isFinite(data177)))){
+const err201 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err201];
+}
+else {
+vErrors.push(err201);
+}
+errors++;
+}
+if(errors === _errs544){
+if((typeof data177 == "number") && (isFinite(data177))){
+if(data177 < 1 || isNaN(data177)){
+const err202 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err202];
+}
+else {
+vErrors.push(err202);
+}
+errors++;
+}
+}
+}
+var valid86 = _errs544 === errors;
+}
+else {
+var valid86 = true;
+}
+if(valid86){
+if(data176.hard !== undefined){
+let data178 = data176.hard;
+const _errs546 = errors;
+if(!(((typeof data178 == "number") && (!(data178 % 1) && !isNaN(data178))) && (isFinite(data178)))){
+const err203 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err203];
+}
+else {
+vErrors.push(err203);
+}
+errors++;
+}
+if(errors === _errs546){
+if((typeof data178 == "number") && (isFinite(data178))){
+if(data178 < 1 || isNaN(data178)){
+const err204 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err204];
+}
+else {
+vErrors.push(err204);
+}
+errors++;
+}
+}
+}
+var valid86 = _errs546 === errors;
+}
+else {
+var valid86 = true;
+}
+}
+}
+}
+}
+else {
+const err205 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err205];
+}
+else {
+vErrors.push(err205);
+}
+errors++;
+}
+}
+var _valid32 = _errs541 === errors;
+valid85 = valid85 || _valid32;
+if(!valid85){
+const _errs548 = errors;
+if(data176 !== null){
+const err206 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err206];
+}
+else {
+vErrors.push(err206);
+}
+errors++;
+}
+var _valid32 = _errs548 === errors;
+valid85 = valid85 || _valid32;
+}
+}
+if(!valid85){
+const err207 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err207];
+}
+else {
+vErrors.push(err207);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs538;
+if(vErrors !== null){
+if(_errs538){
+vErrors.length = _errs538;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid82 = _errs537 === errors;
+}
+else {
+var valid82 = true;
+}
+if(valid82){
+if(data172.lines_per_second !== undefined){
+let data179 = data172.lines_per_second;
+const _errs550 = errors;
+const _errs551 = errors;
+let valid87 = false;
+const _errs552 = errors;
+if(!(((typeof data179 == "number") && (!(data179 % 1) && !isNaN(data179))) && (isFinite(data179)))){
+const err208 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err208];
+}
+else {
+vErrors.push(err208);
+}
+errors++;
+}
+if(errors === _errs552){
+if((typeof data179 == "number") && (isFinite(data179))){
+if(data179 < 0 || isNaN(data179)){
+const err209 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err209];
+}
+else {
+vErrors.push(err209);
+}
+errors++;
+}
+}
+}
+var _valid33 = _errs552 === errors;
+valid87 = valid87 || _valid33;
+if(!valid87){
+const _errs554 = errors;
+if(errors === _errs554){
+if(data179 && typeof data179 == "object" && !Array.isArray(data179)){
+if(Object.keys(data179).length < 1){
+const err210 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err210];
+}
+else {
+vErrors.push(err210);
+}
+errors++;
+}
+else {
+const _errs556 = errors;
+for(const key46 in data179){
+if(!((key46 === "soft") || (key46 === "hard"))){
+const err211 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key46},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err211];
+}
+else {
+vErrors.push(err211);
+}
+errors++;
+break;
+}
+}
+if(_errs556 === errors){
+if(data179.soft !== undefined){
+let data180 = data179.soft;
+const _errs557 = errors;
+if(!(((typeof data180 == "number") && (!(data180 % 1) && !isNaN(data180))) && (isFinite(data180)))){
+const err212 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err212];
+}
+else {
+vErrors.push(err212);
+}
+errors++;
+}
+if(errors === _errs557){
+if((typeof data180 == "number") && (isFinite(data180))){
+if(data180 < 0 || isNaN(data180)){
+const err213 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err213];
+}
+else {
+vErrors.push(err213);
+}
+errors++;
+}
+}
+}
+var valid88 = _errs557 === errors;
+}
+else {
+var valid88 = true;
+}
+if(valid88){
+if(data179.hard !== undefined){
+let data181 = data179.hard;
+const _errs559 = errors;
+if(!(((typeof data181 == "number") && (!(data181 % 1) && !isNaN(data181))) && (isFinite(data181)))){
+const err214 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err214];
+}
+else {
+vErrors.push(err214);
+}
+errors++;
+}
+if(errors === _errs559){
+if((typeof data181 == "number") && (isFinite(data181))){
+if(data181 < 0 || isNaN(data181)){
+const err215 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err215];
+}
+else {
+vErrors.push(err215);
+}
+errors++;
+}
+}
+}
+var valid88 = _errs559 === errors;
+}
+else {
+var valid88 = true;
+}
+}
+}
+}
+}
+else {
+const err216 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err216];
+}
+else {
+vErrors.push(err216);
+}
+errors++;
+}
+}
+var _valid33 = _errs554 === errors;
+valid87 = valid87 || _valid33;
+if(!valid87){
+const _errs561 = errors;
+if(data179 !== null){
+const err217 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err217];
+}
+else {
+vErrors.push(err217);
+}
+errors++;
+}
+var _valid33 = _errs561 === errors;
+valid87 = valid87 || _valid33;
+}
+}
+if(!valid87){
+const err218 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err218];
+}
+else {
+vErrors.push(err218);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs551;
+if(vErrors !== null){
+if(_errs551){
+vErrors.length = _errs551;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid82 = _errs550 === errors;
+}
+else {
+var valid82 = true;
+}
+if(valid82){
+if(data172.bytes_per_second !== undefined){
+let data182 = data172.bytes_per_second;
+const _errs563 = errors;
+const _errs564 = errors;
+let valid89 = false;
+const _errs565 = errors;
+if(!(((typeof data182 == "number") && (!(data182 % 1) && !isNaN(data182))) && (isFinite(data182)))){
+const err219 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err219];
+}
+else {
+vErrors.push(err219);
+}
+errors++;
+}
+if(errors === _errs565){
+if((typeof data182 == "number") && (isFinite(data182))){
+if(data182 < 0 || isNaN(data182)){
+const err220 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err220];
+}
+else {
+vErrors.push(err220);
+}
+errors++;
+}
+}
+}
+var _valid34 = _errs565 === errors;
+valid89 = valid89 || _valid34;
+if(!valid89){
+const _errs567 = errors;
+if(errors === _errs567){
+if(data182 && typeof data182 == "object" && !Array.isArray(data182)){
+if(Object.keys(data182).length < 1){
+const err221 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err221];
+}
+else {
+vErrors.push(err221);
+}
+errors++;
+}
+else {
+const _errs569 = errors;
+for(const key47 in data182){
+if(!((key47 === "soft") || (key47 === "hard"))){
+const err222 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key47},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err222];
+}
+else {
+vErrors.push(err222);
+}
+errors++;
+break;
+}
+}
+if(_errs569 === errors){
+if(data182.soft !== undefined){
+let data183 = data182.soft;
+const _errs570 = errors;
+if(!(((typeof data183 == "number") && (!(data183 % 1) && !isNaN(data183))) && (isFinite(data183)))){
+const err223 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err223];
+}
+else {
+vErrors.push(err223);
+}
+errors++;
+}
+if(errors === _errs570){
+if((typeof data183 == "number") && (isFinite(data183))){
+if(data183 < 0 || isNaN(data183)){
+const err224 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err224];
+}
+else {
+vErrors.push(err224);
+}
+errors++;
+}
+}
+}
+var valid90 = _errs570 === errors;
+}
+else {
+var valid90 = true;
+}
+if(valid90){
+if(data182.hard !== undefined){
+let data184 = data182.hard;
+const _errs572 = errors;
+if(!(((typeof data184 == "number") && (!(data184 % 1) && !isNaN(data184))) && (isFinite(data184)))){
+const err225 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err225];
+}
+else {
+vErrors.push(err225);
+}
+errors++;
+}
+if(errors === _errs572){
+if((typeof data184 == "number") && (isFinite(data184))){
+if(data184 < 0 || isNaN(data184)){
+const err226 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err226];
+}
+else {
+vErrors.push(err226);
+}
+errors++;
+}
+}
+}
+var valid90 = _errs572 === errors;
+}
+else {
+var valid90 = true;
+}
+}
+}
+}
+}
+else {
+const err227 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err227];
+}
+else {
+vErrors.push(err227);
+}
+errors++;
+}
+}
+var _valid34 = _errs567 === errors;
+valid89 = valid89 || _valid34;
+if(!valid89){
+const _errs574 = errors;
+if(data182 !== null){
+const err228 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err228];
+}
+else {
+vErrors.push(err228);
+}
+errors++;
+}
+var _valid34 = _errs574 === errors;
+valid89 = valid89 || _valid34;
+}
+}
+if(!valid89){
+const err229 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err229];
+}
+else {
+vErrors.push(err229);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs564;
+if(vErrors !== null){
+if(_errs564){
+vErrors.length = _errs564;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid82 = _errs563 === errors;
+}
+else {
+var valid82 = true;
+}
+if(valid82){
+if(data172.connections !== undefined){
+let data185 = data172.connections;
+const _errs576 = errors;
+const _errs577 = errors;
+let valid91 = false;
+const _errs578 = errors;
+if(!(((typeof data185 == "number") && (!(data185 % 1) && !isNaN(data185))) && (isFinite(data185)))){
+const err230 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err230];
+}
+else {
+vErrors.push(err230);
+}
+errors++;
+}
+if(errors === _errs578){
+if((typeof data185 == "number") && (isFinite(data185))){
+if(data185 < 0 || isNaN(data185)){
+const err231 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err231];
+}
+else {
+vErrors.push(err231);
+}
+errors++;
+}
+}
+}
+var _valid35 = _errs578 === errors;
+valid91 = valid91 || _valid35;
+if(!valid91){
+const _errs580 = errors;
+if(errors === _errs580){
+if(data185 && typeof data185 == "object" && !Array.isArray(data185)){
+if(Object.keys(data185).length < 1){
+const err232 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err232];
+}
+else {
+vErrors.push(err232);
+}
+errors++;
+}
+else {
+const _errs582 = errors;
+for(const key48 in data185){
+if(!((key48 === "soft") || (key48 === "hard"))){
+const err233 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key48},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err233];
+}
+else {
+vErrors.push(err233);
+}
+errors++;
+break;
+}
+}
+if(_errs582 === errors){
+if(data185.soft !== undefined){
+let data186 = data185.soft;
+const _errs583 = errors;
+if(!(((typeof data186 == "number") && (!(data186 % 1) && !isNaN(data186))) && (isFinite(data186)))){
+const err234 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err234];
+}
+else {
+vErrors.push(err234);
+}
+errors++;
+}
+if(errors === _errs583){
+if((typeof data186 == "number") && (isFinite(data186))){
+if(data186 < 0 || isNaN(data186)){
+const err235 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err235];
+}
+else {
+vErrors.push(err235);
+}
+errors++;
+}
+}
+}
+var valid92 = _errs583 === errors;
+}
+else {
+var valid92 = true;
+}
+if(valid92){
+if(data185.hard !== undefined){
+let data187 = data185.hard;
+const _errs585 = errors;
+if(!(((typeof data187 == "number") && (!(data187 % 1) && !isNaN(data187))) && (isFinite(data187)))){
+const err236 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err236];
+}
+else {
+vErrors.push(err236);
+}
+errors++;
+}
+if(errors === _errs585){
+if((typeof data187 == "number") && (isFinite(data187))){
+if(data187 < 0 || isNaN(data187)){
+const err237 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err237];
+}
+else {
+vErrors.push(err237);
+}
+errors++;
+}
+}
+}
+var valid92 = _errs585 === errors;
+}
+else {
+var valid92 = true;
+}
+}
+}
+}
+}
+else {
+const err238 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err238];
+}
+else {
+vErrors.push(err238);
+}
+errors++;
+}
+}
+var _valid35 = _errs580 === errors;
+valid91 = valid91 || _valid35;
+if(!valid91){
+const _errs587 = errors;
+if(data185 !== null){
+const err239 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err239];
+}
+else {
+vErrors.push(err239);
+}
+errors++;
+}
+var _valid35 = _errs587 === errors;
+valid91 = valid91 || _valid35;
+}
+}
+if(!valid91){
+const err240 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err240];
+}
+else {
+vErrors.push(err240);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs577;
+if(vErrors !== null){
+if(_errs577){
+vErrors.length = _errs577;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid82 = _errs576 === errors;
+}
+else {
+var valid82 = true;
+}
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/quota",schemaPath:"#/properties/bots/items/properties/quota/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid77 = _errs521 === errors;
+}
+else {
+var valid77 = true;
+}
+if(valid77){
+if(data156.node !== undefined){
+let data188 = data156.node;
+const _errs589 = errors;
+if(errors === _errs589){
+if(typeof data188 === "string"){
+if(!pattern12.test(data188)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node",schemaPath:"#/properties/bots/items/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+return false;
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node",schemaPath:"#/properties/bots/items/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid77 = _errs589 === errors;
+}
+else {
+var valid77 = true;
+}
+if(valid77){
+if(data156.node_labels !== undefined){
+let data189 = data156.node_labels;
+const _errs591 = errors;
+if(errors === _errs591){
+if(data189 && typeof data189 == "object" && !Array.isArray(data189)){
+if(Object.keys(data189).length > 32){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node_labels",schemaPath:"#/properties/bots/items/properties/node_labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
+return false;
+}
+else {
+const _errs593 = errors;
+for(const key49 in data189){
+if(!(pattern13.test(key49))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node_labels",schemaPath:"#/properties/bots/items/properties/node_labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key49},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs593 === errors){
+var valid93 = true;
+for(const key50 in data189){
+if(pattern13.test(key50)){
+let data190 = data189[key50];
+const _errs594 = errors;
+if(errors === _errs594){
+if(typeof data190 === "string"){
+if(func2(data190) > 128){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node_labels/" + key50.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+else {
+if(!pattern15.test(data190)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node_labels/" + key50.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+return false;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node_labels/" + key50.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid93 = _errs594 === errors;
+if(!valid93){
+break;
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node_labels",schemaPath:"#/properties/bots/items/properties/node_labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid77 = _errs591 === errors;
+}
+else {
+var valid77 = true;
+}
+if(valid77){
+if(data156.failover !== undefined){
+let data191 = data156.failover;
+const _errs596 = errors;
+if(typeof data191 !== "string"){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/failover",schemaPath:"#/properties/bots/items/properties/failover/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+if(!((data191 === "restart") || (data191 === "stay"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/failover",schemaPath:"#/properties/bots/items/properties/failover/enum",keyword:"enum",params:{allowedValues: schema0.properties.bots.items.properties.failover.enum},message:"must be equal to one of the allowed values"}];
+return false;
+}
+var valid77 = _errs596 === errors;
+}
+else {
+var valid77 = true;
+}
+if(valid77){
+let data192 = data156.desired;
+const _errs598 = errors;
+const _errs599 = errors;
+let valid94 = false;
+const _errs600 = errors;
+if(typeof data192 !== "string"){
+const err241 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err241];
+}
+else {
+vErrors.push(err241);
+}
+errors++;
+}
+if("running" !== data192){
+const err242 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err242];
+}
+else {
+vErrors.push(err242);
+}
+errors++;
+}
+var _valid36 = _errs600 === errors;
+valid94 = valid94 || _valid36;
+if(!valid94){
+const _errs602 = errors;
+if(typeof data192 !== "string"){
+const err243 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err243];
+}
+else {
+vErrors.push(err243);
+}
+errors++;
+}
+if("stopped" !== data192){
+const err244 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err244];
+}
+else {
+vErrors.push(err244);
+}
+errors++;
+}
+var _valid36 = _errs602 === errors;
+valid94 = valid94 || _valid36;
+}
+if(!valid94){
+const err245 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err245];
+}
+else {
+vErrors.push(err245);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs599;
+if(vErrors !== null){
+if(_errs599){
+vErrors.length = _errs599;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid77 = _errs598 === errors;
+}
+}
+}
 }
 }
 }
@@ -6804,12 +7734,12 @@ var valid66 = _errs524 === errors;
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11,schemaPath:"#/properties/bots/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i12,schemaPath:"#/properties/bots/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid65 = _errs411 === errors;
-if(!valid65){
+var valid76 = _errs476 === errors;
+if(!valid76){
 break;
 }
 }
@@ -6819,10 +7749,11 @@ validate0.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs409 === errors;
+var valid0 = _errs474 === errors;
 }
 else {
 var valid0 = true;
+}
 }
 }
 }

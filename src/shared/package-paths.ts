@@ -18,12 +18,15 @@ export const WORKERS = {
   front: at('../../workers/front.js'),
   hostRelay: at('../../workers/host-relay.js'),
   journal: at('../../workers/journal.js'),
+  clusterBus: at('../../workers/cluster-bus.js'),
   processWatch: at('../../workers/process-watch.js'),
 };
 
 /** Programs that run as separate processes. */
 export const PROGRAMS = {
   benchService: fileURLToPath(at('../cli/commands/bench-service.js')),
+  natsKeeper: fileURLToPath(at('../cli/cluster/nats-keeper.js')),
+  tryNode: fileURLToPath(at('../cli/cluster/try-node.js')),
   verifyJournal: fileURLToPath(at('../journal/verify-journal.js')),
   verifyStore: fileURLToPath(at('../main/store/verify-store.js')),
 };

@@ -343,9 +343,10 @@ return errors === 0;
 }
 
 export const CreateBotBody = validate1;
-const schema1 = {"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false};
+const schema1 = {"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"node_labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"failover":{"type":"string","enum":["restart","stay"]},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false};
 const func1 = Object.prototype.hasOwnProperty;
 const pattern3 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
+const pattern8 = new RegExp("^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$", "u");
 
 function validate1(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1845,12 +1846,112 @@ else {
 var valid0 = true;
 }
 if(valid0){
-let data31 = data.desired;
+if(data.node !== undefined){
+let data31 = data.node;
 const _errs112 = errors;
-const _errs113 = errors;
-let valid16 = false;
+if(errors === _errs112){
+if(typeof data31 === "string"){
+if(!pattern8.test(data31)){
+validate1.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+return false;
+}
+}
+else {
+validate1.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid0 = _errs112 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.node_labels !== undefined){
+let data32 = data.node_labels;
 const _errs114 = errors;
-if(typeof data31 !== "string"){
+if(errors === _errs114){
+if(data32 && typeof data32 == "object" && !Array.isArray(data32)){
+if(Object.keys(data32).length > 32){
+validate1.errors = [{instancePath:instancePath+"/node_labels",schemaPath:"#/properties/node_labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
+return false;
+}
+else {
+const _errs116 = errors;
+for(const key10 in data32){
+if(!(pattern0.test(key10))){
+validate1.errors = [{instancePath:instancePath+"/node_labels",schemaPath:"#/properties/node_labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs116 === errors){
+var valid16 = true;
+for(const key11 in data32){
+if(pattern0.test(key11)){
+let data33 = data32[key11];
+const _errs117 = errors;
+if(errors === _errs117){
+if(typeof data33 === "string"){
+if(func0(data33) > 128){
+validate1.errors = [{instancePath:instancePath+"/node_labels/" + key11.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+else {
+if(!pattern2.test(data33)){
+validate1.errors = [{instancePath:instancePath+"/node_labels/" + key11.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+return false;
+}
+}
+}
+else {
+validate1.errors = [{instancePath:instancePath+"/node_labels/" + key11.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid16 = _errs117 === errors;
+if(!valid16){
+break;
+}
+}
+}
+}
+}
+}
+else {
+validate1.errors = [{instancePath:instancePath+"/node_labels",schemaPath:"#/properties/node_labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs114 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.failover !== undefined){
+let data34 = data.failover;
+const _errs119 = errors;
+if(typeof data34 !== "string"){
+validate1.errors = [{instancePath:instancePath+"/failover",schemaPath:"#/properties/failover/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+if(!((data34 === "restart") || (data34 === "stay"))){
+validate1.errors = [{instancePath:instancePath+"/failover",schemaPath:"#/properties/failover/enum",keyword:"enum",params:{allowedValues: schema1.properties.failover.enum},message:"must be equal to one of the allowed values"}];
+return false;
+}
+var valid0 = _errs119 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+let data35 = data.desired;
+const _errs121 = errors;
+const _errs122 = errors;
+let valid17 = false;
+const _errs123 = errors;
+if(typeof data35 !== "string"){
 const err70 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err70];
@@ -1860,7 +1961,7 @@ vErrors.push(err70);
 }
 errors++;
 }
-if("running" !== data31){
+if("running" !== data35){
 const err71 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err71];
@@ -1870,11 +1971,11 @@ vErrors.push(err71);
 }
 errors++;
 }
-var _valid7 = _errs114 === errors;
-valid16 = valid16 || _valid7;
-if(!valid16){
-const _errs116 = errors;
-if(typeof data31 !== "string"){
+var _valid7 = _errs123 === errors;
+valid17 = valid17 || _valid7;
+if(!valid17){
+const _errs125 = errors;
+if(typeof data35 !== "string"){
 const err72 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err72];
@@ -1884,7 +1985,7 @@ vErrors.push(err72);
 }
 errors++;
 }
-if("stopped" !== data31){
+if("stopped" !== data35){
 const err73 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err73];
@@ -1894,10 +1995,10 @@ vErrors.push(err73);
 }
 errors++;
 }
-var _valid7 = _errs116 === errors;
-valid16 = valid16 || _valid7;
+var _valid7 = _errs125 === errors;
+valid17 = valid17 || _valid7;
 }
-if(!valid16){
+if(!valid17){
 const err74 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err74];
@@ -1910,17 +2011,20 @@ validate1.errors = vErrors;
 return false;
 }
 else {
-errors = _errs113;
+errors = _errs122;
 if(vErrors !== null){
-if(_errs113){
-vErrors.length = _errs113;
+if(_errs122){
+vErrors.length = _errs122;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid0 = _errs112 === errors;
+var valid0 = _errs121 === errors;
+}
+}
+}
 }
 }
 }
@@ -1944,7 +2048,7 @@ return errors === 0;
 
 export const CreateTokenBody = validate2;
 const schema2 = {"type":"object","required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":64,"pattern":"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]},"minItems":1,"uniqueItems":true},"bots":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"minItems":1,"maxItems":1000,"uniqueItems":true},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"minProperties":1},"expires_at_ms":{"type":"integer","minimum":0,"maximum":8640000000000000}},"additionalProperties":false};
-const pattern8 = new RegExp("^[^\\p{C}\\p{Zl}\\p{Zp}]+$", "u");
+const pattern12 = new RegExp("^[^\\p{C}\\p{Zl}\\p{Zp}]+$", "u");
 
 function validate2(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1981,7 +2085,7 @@ validate2.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/
 return false;
 }
 else {
-if(!pattern8.test(data0)){
+if(!pattern12.test(data0)){
 validate2.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},message:"must match pattern \""+"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"+"\""}];
 return false;
 }
@@ -2503,7 +2607,7 @@ return errors === 0;
 
 export const ProgramDefinition = validate5;
 const schema5 = {"type":"object","required":["command","protocol"],"properties":{"command":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":256},"protocol":{"type":"string","enum":["raw","jsonl","mcp"]},"description":{"type":"string","maxLength":1000},"cwd":{"type":"string","minLength":1},"env":{"type":"object","patternProperties":{"^[A-Za-z_][A-Za-z0-9_]*$":{"anyOf":[{"type":"string"},{"type":"object","required":["config"],"properties":{"config":{"type":"string","minLength":1}},"additionalProperties":false}]}},"additionalProperties":false},"config":{"type":"object"},"commands":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"additionalProperties":false}},"additionalProperties":false},"start_timeout_ms":{"type":"integer","minimum":100,"maximum":600000}},"additionalProperties":false};
-const pattern13 = new RegExp("^[A-Za-z_][A-Za-z0-9_]*$", "u");
+const pattern17 = new RegExp("^[A-Za-z_][A-Za-z0-9_]*$", "u");
 
 function validate5(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2633,7 +2737,7 @@ if(errors === _errs12){
 if(data5 && typeof data5 == "object" && !Array.isArray(data5)){
 const _errs14 = errors;
 for(const key1 in data5){
-if(!(pattern13.test(key1))){
+if(!(pattern17.test(key1))){
 validate5.errors = [{instancePath:instancePath+"/env",schemaPath:"#/properties/env/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"}];
 return false;
 break;
@@ -2642,7 +2746,7 @@ break;
 if(_errs14 === errors){
 var valid2 = true;
 for(const key2 in data5){
-if(pattern13.test(key2)){
+if(pattern17.test(key2)){
 let data6 = data5[key2];
 const _errs15 = errors;
 const _errs16 = errors;
@@ -2919,8 +3023,8 @@ return errors === 0;
 
 export const TokenFile = validate6;
 const schema6 = {"type":"object","required":["id","digest","name","scopes"],"properties":{"id":{"type":"string","pattern":"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},"digest":{"type":"string","pattern":"^[A-Za-z0-9+/]{43}=$"},"name":{"type":"string","minLength":1,"maxLength":64,"pattern":"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]},"minItems":1,"uniqueItems":true},"bots":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"minItems":1,"maxItems":1000,"uniqueItems":true},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"minProperties":1},"expires_at_ms":{"type":"integer","minimum":0,"maximum":8640000000000000}},"additionalProperties":false};
-const pattern17 = new RegExp("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "u");
-const pattern18 = new RegExp("^[A-Za-z0-9+/]{43}=$", "u");
+const pattern21 = new RegExp("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "u");
+const pattern22 = new RegExp("^[A-Za-z0-9+/]{43}=$", "u");
 
 function validate6(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2947,7 +3051,7 @@ let data0 = data.id;
 const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data0 === "string"){
-if(!pattern17.test(data0)){
+if(!pattern21.test(data0)){
 validate6.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},message:"must match pattern \""+"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"+"\""}];
 return false;
 }
@@ -2968,7 +3072,7 @@ let data1 = data.digest;
 const _errs4 = errors;
 if(errors === _errs4){
 if(typeof data1 === "string"){
-if(!pattern18.test(data1)){
+if(!pattern22.test(data1)){
 validate6.errors = [{instancePath:instancePath+"/digest",schemaPath:"#/properties/digest/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9+/]{43}=$"},message:"must match pattern \""+"^[A-Za-z0-9+/]{43}=$"+"\""}];
 return false;
 }
@@ -2999,7 +3103,7 @@ validate6.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/
 return false;
 }
 else {
-if(!pattern8.test(data2)){
+if(!pattern12.test(data2)){
 validate6.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},message:"must match pattern \""+"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"+"\""}];
 return false;
 }
@@ -3262,7 +3366,7 @@ return errors === 0;
 }
 
 export const UpdateBotBody = validate7;
-const schema7 = {"type":"object","properties":{"config":{"type":"object","patternProperties":{"^.*$":{}}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"isolation":{"anyOf":[{"type":"string","enum":["thread","process"]},{"type":"null"}]},"host_group":{"anyOf":[{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},{"type":"null"}]},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false}},"additionalProperties":false,"minProperties":1};
+const schema7 = {"type":"object","properties":{"config":{"type":"object","patternProperties":{"^.*$":{}}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"isolation":{"anyOf":[{"type":"string","enum":["thread","process"]},{"type":"null"}]},"host_group":{"anyOf":[{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},{"type":"null"}]},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"node":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]},"node_labels":{"anyOf":[{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},{"type":"null"}]},"failover":{"type":"string","enum":["restart","stay"]}},"additionalProperties":false,"minProperties":1};
 
 function validate7(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3276,7 +3380,7 @@ return false;
 else {
 const _errs1 = errors;
 for(const key0 in data){
-if(!((((((key0 === "config") || (key0 === "labels")) || (key0 === "restart")) || (key0 === "isolation")) || (key0 === "host_group")) || (key0 === "quota"))){
+if(!(func1.call(schema7.properties, key0))){
 validate7.errors = [{instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
 return false;
 break;
@@ -4827,6 +4931,243 @@ var valid0 = _errs46 === errors;
 }
 else {
 var valid0 = true;
+}
+if(valid0){
+if(data.node !== undefined){
+let data28 = data.node;
+const _errs114 = errors;
+const _errs115 = errors;
+let valid18 = false;
+const _errs116 = errors;
+if(errors === _errs116){
+if(typeof data28 === "string"){
+if(!pattern8.test(data28)){
+const err78 = {instancePath:instancePath+"/node",schemaPath:"#/properties/node/anyOf/0/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""};
+if(vErrors === null){
+vErrors = [err78];
+}
+else {
+vErrors.push(err78);
+}
+errors++;
+}
+}
+else {
+const err79 = {instancePath:instancePath+"/node",schemaPath:"#/properties/node/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err79];
+}
+else {
+vErrors.push(err79);
+}
+errors++;
+}
+}
+var _valid9 = _errs116 === errors;
+valid18 = valid18 || _valid9;
+if(!valid18){
+const _errs118 = errors;
+if(data28 !== null){
+const err80 = {instancePath:instancePath+"/node",schemaPath:"#/properties/node/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err80];
+}
+else {
+vErrors.push(err80);
+}
+errors++;
+}
+var _valid9 = _errs118 === errors;
+valid18 = valid18 || _valid9;
+}
+if(!valid18){
+const err81 = {instancePath:instancePath+"/node",schemaPath:"#/properties/node/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err81];
+}
+else {
+vErrors.push(err81);
+}
+errors++;
+validate7.errors = vErrors;
+return false;
+}
+else {
+errors = _errs115;
+if(vErrors !== null){
+if(_errs115){
+vErrors.length = _errs115;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid0 = _errs114 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.node_labels !== undefined){
+let data29 = data.node_labels;
+const _errs120 = errors;
+const _errs121 = errors;
+let valid19 = false;
+const _errs122 = errors;
+if(errors === _errs122){
+if(data29 && typeof data29 == "object" && !Array.isArray(data29)){
+if(Object.keys(data29).length > 32){
+const err82 = {instancePath:instancePath+"/node_labels",schemaPath:"#/properties/node_labels/anyOf/0/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"};
+if(vErrors === null){
+vErrors = [err82];
+}
+else {
+vErrors.push(err82);
+}
+errors++;
+}
+else {
+const _errs124 = errors;
+for(const key10 in data29){
+if(!(pattern0.test(key10))){
+const err83 = {instancePath:instancePath+"/node_labels",schemaPath:"#/properties/node_labels/anyOf/0/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err83];
+}
+else {
+vErrors.push(err83);
+}
+errors++;
+break;
+}
+}
+if(_errs124 === errors){
+var valid20 = true;
+for(const key11 in data29){
+if(pattern0.test(key11)){
+let data30 = data29[key11];
+const _errs125 = errors;
+if(errors === _errs125){
+if(typeof data30 === "string"){
+if(func0(data30) > 128){
+const err84 = {instancePath:instancePath+"/node_labels/" + key11.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/node_labels/anyOf/0/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"};
+if(vErrors === null){
+vErrors = [err84];
+}
+else {
+vErrors.push(err84);
+}
+errors++;
+}
+else {
+if(!pattern2.test(data30)){
+const err85 = {instancePath:instancePath+"/node_labels/" + key11.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/node_labels/anyOf/0/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""};
+if(vErrors === null){
+vErrors = [err85];
+}
+else {
+vErrors.push(err85);
+}
+errors++;
+}
+}
+}
+else {
+const err86 = {instancePath:instancePath+"/node_labels/" + key11.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/node_labels/anyOf/0/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err86];
+}
+else {
+vErrors.push(err86);
+}
+errors++;
+}
+}
+var valid20 = _errs125 === errors;
+if(!valid20){
+break;
+}
+}
+}
+}
+}
+}
+else {
+const err87 = {instancePath:instancePath+"/node_labels",schemaPath:"#/properties/node_labels/anyOf/0/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err87];
+}
+else {
+vErrors.push(err87);
+}
+errors++;
+}
+}
+var _valid10 = _errs122 === errors;
+valid19 = valid19 || _valid10;
+if(!valid19){
+const _errs127 = errors;
+if(data29 !== null){
+const err88 = {instancePath:instancePath+"/node_labels",schemaPath:"#/properties/node_labels/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err88];
+}
+else {
+vErrors.push(err88);
+}
+errors++;
+}
+var _valid10 = _errs127 === errors;
+valid19 = valid19 || _valid10;
+}
+if(!valid19){
+const err89 = {instancePath:instancePath+"/node_labels",schemaPath:"#/properties/node_labels/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err89];
+}
+else {
+vErrors.push(err89);
+}
+errors++;
+validate7.errors = vErrors;
+return false;
+}
+else {
+errors = _errs121;
+if(vErrors !== null){
+if(_errs121){
+vErrors.length = _errs121;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid0 = _errs120 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.failover !== undefined){
+let data31 = data.failover;
+const _errs129 = errors;
+if(typeof data31 !== "string"){
+validate7.errors = [{instancePath:instancePath+"/failover",schemaPath:"#/properties/failover/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+if(!((data31 === "restart") || (data31 === "stay"))){
+validate7.errors = [{instancePath:instancePath+"/failover",schemaPath:"#/properties/failover/enum",keyword:"enum",params:{allowedValues: schema7.properties.failover.enum},message:"must be equal to one of the allowed values"}];
+return false;
+}
+var valid0 = _errs129 === errors;
+}
+else {
+var valid0 = true;
+}
+}
+}
 }
 }
 }

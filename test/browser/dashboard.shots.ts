@@ -8,6 +8,7 @@ import { afterAll, beforeAll, it } from 'vitest';
 import { call } from '../harness/api.js';
 import type { Service } from '../harness/service.js';
 import { launchChromium } from './chromium.js';
+import { mockCluster, threeNodes } from './dashboard-cluster.js';
 import { openPage, show, signIn, startForDashboard } from './dashboard-page.js';
 
 const OUT = process.env['SHOTS_OUT'] ?? 'dist/shots';
@@ -121,6 +122,12 @@ async function populate(): Promise<void> {
   });
 }
 
+async function inCluster(page: Page): Promise<void> {
+  await mockCluster(page, threeNodes());
+  await page.reload();
+  await page.getByRole('link', { name: 'Nodes', exact: true }).waitFor();
+}
+
 type Shot = [name: string, href: string, prepare?: (page: Page) => Promise<void>];
 
 const SHOTS: Shot[] = [
@@ -177,6 +184,16 @@ const SHOTS: Shot[] = [
     '#/tokens',
     async (page) => void (await page.getByRole('button', { name: 'New token' }).click()),
   ],
+  ['nodes', '#/nodes', inCluster],
+  [
+    'drain',
+    '#/nodes',
+    async (page) => {
+      await inCluster(page);
+      await page.getByRole('button', { name: 'Drain h1' }).click();
+    },
+  ],
+  ['bots-of-nodes', '#/bots', inCluster],
   ['settings', '#/settings'],
   ['help', '#/log', async (page) => void (await page.keyboard.press('?'))],
 ];
@@ -198,6 +215,7 @@ it.each(LOOKS)('$name', async ({ name, ...look }) => {
     await prepare?.(page);
     await page.waitForTimeout(300);
     await shoot(view);
+    await page.unrouteAll();
     await page.keyboard.press('Escape');
     await page.reload();
     await page.locator('[data-connection=open]').waitFor();

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished, TestRunner } from 'vitest';
 import { Broadcaster } from '../../src/broadcaster/broadcaster.js';
+import type { Views } from '../../src/front/views.js';
 import { Access } from '../../src/main/access/access.js';
 import type { PressureSources } from '../../src/main/access/pressure-gauge.js';
 import { Dispatcher } from '../../src/main/bots/dispatcher.js';
@@ -18,6 +19,7 @@ import { KindQuarantine } from '../../src/main/bots/kind-quarantine.js';
 import { KindSchemas } from '../../src/main/bots/kind-schemas.js';
 import { BotRegistry } from '../../src/main/bots/registry.js';
 import { StartPace } from '../../src/main/bots/start-pace.js';
+import { type ClusterControl, NO_CLUSTER } from '../../src/main/cluster-control.js';
 import { createController } from '../../src/main/controller.js';
 import { firstBots } from '../../src/main/first-bots.js';
 import { type ServiceParts, serviceCommands } from '../../src/main/service-commands.js';
@@ -50,6 +52,7 @@ import { type Clock, createPinBucket } from '../../src/shared/memory/pin-bucket.
 import { createQuota, Quota } from '../../src/shared/memory/quota.js';
 import { PROGRAMS } from '../../src/shared/package-paths.js';
 import { exchangePin, type Received, type ServiceApi } from './api.js';
+import type { ClusterStream } from './cluster-stream.js';
 import type { InjectedRequest, InjectedResponse } from './injected-exchange.js';
 import { InjectedFront } from './injected-front.js';
 import { InjectedHost } from './injected-host.js';
@@ -88,6 +91,8 @@ export interface InjectOptions {
   dir?: string;
   /** Replaces main's measurements of the threads. */
   sources?: Partial<PressureSources>;
+  /** In place of a single service. */
+  cluster?: ClusterControl;
 }
 
 /** The parts that a service is built from, and that it closes. */
@@ -101,6 +106,7 @@ interface Parts {
   broadcaster: Broadcaster;
   clock: Clock | undefined;
   sources: Partial<PressureSources>;
+  cluster: ClusterControl;
 }
 
 /** A whole service in this thread, created by {@link inject}. */
@@ -117,6 +123,7 @@ export class InjectedService implements ServiceApi {
   readonly #registry: BotRegistry;
   readonly #events: ServiceEvents;
   readonly #access: Access;
+  readonly #streams: Quota<'perToken' | 'perAddress'>;
   readonly #host: InjectedHost;
   #createFront: (front: number) => InjectedFront = () => {
     throw new Error('the fronts come last');
@@ -168,7 +175,8 @@ export class InjectedService implements ServiceApi {
       },
       config.http.fronts,
     );
-    this.#access = this.#createAccess(new Quota(quota, 0));
+    this.#streams = new Quota(quota, 0);
+    this.#access = this.#createAccess(this.#streams);
     this.#createFronts(quota);
   }
 
@@ -224,6 +232,23 @@ export class InjectedService implements ServiceApi {
     }
   }
 
+  /** The streams that its fronts show. */
+  get views(): Views[] {
+    return this.#fronts.map(({ views }) => views);
+  }
+
+  /** Open streams, as the quota has them. */
+  get openStreams(): number {
+    return this.#streams.total();
+  }
+
+  /** Shows the stream of a cluster in all fronts. */
+  async attachCluster(cluster: ClusterStream): Promise<void> {
+    await Promise.all(
+      this.views.map((views, front) => views.attachCluster(cluster.connect(front))),
+    );
+  }
+
   /** The directory of its store. */
   get dir(): string {
     return this.#parts.dir;
@@ -261,6 +286,7 @@ export class InjectedService implements ServiceApi {
         streams: () => streams.total(),
         store: () => store.state,
         journal: () => JOURNAL,
+        cluster: () => null,
         ...this.#parts.sources,
       },
       fronts: () => ({
@@ -296,6 +322,7 @@ export class InjectedService implements ServiceApi {
         quarantine: this.#kindQuarantine,
         hasChanged: () => false,
         metrics: () => this.#metrics(),
+        cluster: () => this.#parts.cluster,
       }),
       logAccess: ({ text }) => {
         this.log += text;
@@ -334,12 +361,13 @@ export class InjectedService implements ServiceApi {
       hosts: HOSTS,
       tokens: this.#access.tokens.all().length,
       journal: JOURNAL,
+      cluster: this.#parts.cluster.metrics(),
     };
   }
 
   /** For {@link inject}: the broadcaster's doorbell. */
   wake(front: number): void {
-    this.#fronts[front]?.fanout.wake();
+    this.#fronts[front]?.views.self.fanout.wake();
   }
 }
 
@@ -366,6 +394,7 @@ export async function inject(options: InjectOptions = {}): Promise<InjectedServi
     broadcaster,
     clock: options.clock,
     sources: options.sources ?? {},
+    cluster: options.cluster ?? NO_CLUSTER,
   });
   const made = service;
   await made.start().catch(async (thrown: unknown) => {

@@ -9,20 +9,17 @@ import { Clients } from '../../src/front/clients.js';
 import { controlBounds } from '../../src/front/control.js';
 import { Cors } from '../../src/front/cors.js';
 import { DashboardFiles } from '../../src/front/dashboard-files.js';
-import { Fanout } from '../../src/front/fanout.js';
-import { JournalClient } from '../../src/front/history/journal-client.js';
 import { HostCommands } from '../../src/front/host-commands.js';
-import { SnapshotFrames } from '../../src/front/initial-state.js';
 import { PinExchange } from '../../src/front/pin-exchange.js';
 import { PinPages } from '../../src/front/pin-pages.js';
 import { createFront } from '../../src/front/routes.js';
-import { SnapshotMirror } from '../../src/front/snapshot-mirror.js';
 import { StreamLeases } from '../../src/front/stream-lease.js';
 import type { StreamAdmission } from '../../src/front/stream-route.js';
 import { TokenStreams } from '../../src/front/token-streams.js';
 import { TokenUses } from '../../src/front/token-uses.js';
+import { View } from '../../src/front/view.js';
+import { Views } from '../../src/front/views.js';
 import { FRONT_CELLS, responseCell } from '../../src/shared/contract/metric-layout.js';
-import { NameHasher } from '../../src/shared/contract/name-hash.js';
 import { Networks } from '../../src/shared/contract/networks.js';
 import type { Shortage } from '../../src/shared/contract/pressure.js';
 import { Rpc, type Serves } from '../../src/shared/contract/rpc.js';
@@ -35,7 +32,6 @@ import type { TokenRecord } from '../../src/shared/contract/tokens.js';
 import { Counters } from '../../src/shared/memory/counters.js';
 import { type Clock, PinBucket } from '../../src/shared/memory/pin-bucket.js';
 import { Quota } from '../../src/shared/memory/quota.js';
-import { RingReader } from '../../src/shared/memory/ring-reader.js';
 import {
   InjectedExchange,
   type InjectedRequest,
@@ -56,7 +52,7 @@ export interface InjectedFrontOptions {
 }
 
 export class InjectedFront {
-  readonly fanout: Fanout;
+  readonly views: Views;
   readonly #auth: Authenticator;
   readonly #streams = new TokenStreams();
   readonly #admission: StreamAdmission;
@@ -79,31 +75,34 @@ export class InjectedFront {
       controlBounds(config.http.max_requests_in_flight),
     );
     this.#main = main;
-    const reader = new RingReader(stream.ring, number);
-    const names = new NameHasher(stream.hashKey);
-    const rebase = async (): Promise<void> => {
-      const { next, sessions } = broadcaster.baseline();
-      mirror.reset(next, sessions);
-    };
-    const mirror = new SnapshotMirror(reader, names, rebase);
-    void rebase();
     const counters = new Counters(start.counts.counters, start.counts.block);
     const auth = new Authenticator(start.tokens);
-    const journal = new JournalClient(config.journal);
-    const fanout = new Fanout({
-      reader,
-      epoch: stream.epoch,
+    const common = {
+      front: number,
       writes: {
         sizes: [MAX_WRITE_BYTES],
         maxHeldBytes: config.stream.max_held_bytes,
         shared: false,
       },
-      snapshots: new SnapshotFrames(mirror, MAX_WRITE_BYTES),
-      journal,
       heartbeatMs: config.stream.heartbeat_ms,
       stallMs: config.stream.stall_ms,
       counters,
+      noteWake: () => {},
+    };
+    const self = new View({
+      ...common,
+      stream,
+      journal: config.journal,
+      rebase: async (mirror) => {
+        const { next, sessions } = broadcaster.baseline();
+        mirror.reset(next, sessions);
+      },
     });
+    self.mirror.sync();
+    this.views = new Views(
+      self,
+      (cluster) => new View({ ...common, stream: cluster.stream, journal: { enabled: true } }),
+    );
     const bucket = new PinBucket(start.bucket, clock);
     this.#uses = new TokenUses(auth, this.#streams, (uses) => main.tell('tokensUsed', { uses }));
     this.#log = new AccessLog(config.log.access, start.pin, (text) =>
@@ -152,12 +151,8 @@ export class InjectedFront {
       ),
       log: this.#log,
       dashboard: new DashboardFiles(DASHBOARD),
-      mirror,
-      fanout,
-      journal,
-      leases: new StreamLeases(quota, names, this.#streams),
-      names,
-      epoch: stream.epoch,
+      views: this.views,
+      leases: new StreamLeases(quota, self.names, this.#streams),
       maxWriteBytes: MAX_WRITE_BYTES,
       control: main,
       metrics: {
@@ -167,12 +162,10 @@ export class InjectedFront {
         lags: start.lags,
         bucket,
         connections: new Quota(start.connections, number),
-        reader,
       },
       uses: this.#uses,
       port: () => port,
     });
-    this.fanout = fanout;
     this.#auth = auth;
     this.#counters = counters;
   }
@@ -211,7 +204,7 @@ export class InjectedFront {
   }
 
   close(): void {
-    this.fanout.stop();
+    this.views.stop();
     this.#uses.stop();
     this.#hosts.detach();
     for (const port of this.#ports) port.close();

@@ -17,6 +17,7 @@ export interface LedgerOptions {
 }
 
 const ID = /^(?:id|: position):? ([0-9a-f]+)-(\d+)$/;
+const CLUSTER = 'event: cluster\ndata: ';
 const MAX_FAULTS = 3;
 
 /**
@@ -30,6 +31,8 @@ export class Ledger {
   /** Session frames that are no event: the snapshots at the start and after a gap. */
   snapshots = 0;
   comments = 0;
+  /** States of the node in its cluster, from `cluster` frames, which have no id. */
+  readonly cluster: string[] = [];
   retries = 0;
   epoch = '';
   /** The last number received or declared lost. Undefined until the stream has sent its position. */
@@ -62,6 +65,8 @@ export class Ledger {
 
   #unnumbered(block: string, first: string): void {
     if (block.startsWith('event: session\ndata: {')) this.snapshots += 1;
+    else if (block.startsWith(CLUSTER))
+      this.cluster.push((JSON.parse(block.slice(CLUSTER.length)) as { state: string }).state);
     else if (block === ':') this.comments += 1;
     else if (/^retry: \d+$/.test(first) && first === block) this.retries += 1;
     else this.#fault(`a block that is none of ours: ${block.slice(0, 200)}`);

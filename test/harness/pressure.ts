@@ -73,6 +73,7 @@ export async function expectNothingShort(
     bots: { present: 1, limit: 50 },
     store: { state: 'on', reason: null },
     journal: { state: journal, reason: null },
+    cluster: null,
   });
   expect(report.memory.used_bytes).toBeGreaterThan(20 * 2 ** 20);
   expect(report.memory.limit_bytes).toBeGreaterThan(report.memory.used_bytes);

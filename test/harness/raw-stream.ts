@@ -12,6 +12,8 @@ export interface RawStreamOptions {
   /** Sent as `Authorization: Bearer`. */
   token?: string;
   headers?: Record<string, string>;
+  /** Address of the service. Default 127.0.0.1. */
+  host?: string;
   /** Source address of the connection, to act as another client. */
   localAddress?: string;
   /** Over TLS, with this certificate as the only trusted one (PEM). */
@@ -59,8 +61,8 @@ export class RawStream {
   private constructor(port: number, options: RawStreamOptions) {
     this.#options = options;
     this.#decoder = new ChunkedDecoder((bytes) => this.#takeBody(bytes));
-    const { localAddress, readBytes, ca } = options;
-    const where = { port, host: '127.0.0.1', ...(localAddress ? { localAddress } : {}) };
+    const { host = '127.0.0.1', localAddress, readBytes, ca } = options;
+    const where = { port, host, ...(localAddress ? { localAddress } : {}) };
     if (readBytes === undefined) {
       this.#socket = ca === undefined ? net.connect(where) : tls.connect({ ...where, ca });
       this.#socket.on('data', (bytes: Buffer) => this.#take(bytes));

@@ -52,6 +52,10 @@ export interface ServiceOptions {
   cwd?: string;
   /** How many files it may have open. Default: as many as the tests. */
   openFiles?: number;
+  /** A command in front of it, which ends in the service: `nsenter …` (namespaces.ts). */
+  within?: readonly string[];
+  /** Where clients reach it. Default 127.0.0.1. */
+  address?: string;
   /** A descriptor for its standard error. Default: a pipe, for {@link Service.stderr}. */
   stderr?: number;
 }
@@ -120,10 +124,11 @@ export function launch(
   cwd?: string,
   stderr: number | 'pipe' = 'pipe',
   openFiles?: number,
+  within: readonly string[] = [],
 ): ChildProcess {
   const limited =
     openFiles === undefined ? [] : ['sh', '-c', 'ulimit -n "$0" && exec "$@"', `${openFiles}`];
-  const [command = '', ...more] = [...limited, process.execPath, CLI, ...args];
+  const [command = '', ...more] = [...within, ...limited, process.execPath, CLI, ...args];
   const child = spawn(command, more, {
     env: environment(env),
     cwd,
@@ -225,8 +230,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     ...(hasConnections(options.config) ? { DROVER_HTTP_MAX_CONNECTIONS: null } : {}),
     ...options.env,
   };
-  const { cwd, stderr, openFiles } = options;
-  const child = launch([...args, ...(options.args ?? [])], env, cwd, stderr, openFiles);
+  const { cwd, stderr, openFiles, within, address = '127.0.0.1' } = options;
+  const all = [...args, ...(options.args ?? [])];
+  const child = launch(all, env, cwd, stderr, openFiles, within);
   const output = collect(child);
   const closed = once(child, 'close');
   let ending = false;
@@ -250,7 +256,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     await end('SIGKILL');
     throw error;
   });
-  const url = `http://127.0.0.1:${greeting.port}`;
+  const url = `http://${address}:${greeting.port}`;
   let token: Promise<string> | undefined;
   return {
     url,

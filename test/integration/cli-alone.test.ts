@@ -131,6 +131,28 @@ describe('doctor', () => {
     });
   });
 
+  it('reports NATS servers of a cluster that do not answer, and settings of it that are wrong', async () => {
+    const port = String(await freePort());
+    const cluster = async (env: Record<string, string>) => {
+      const end = await drover(['doctor', '--json', '--port', port], env);
+      const found = findings(end);
+      expect([...found.keys()]).toEqual(CHECKS.toSpliced(-1, 0, 'cluster'));
+      return found.get('cluster');
+    };
+    const server = `nats://127.0.0.1:${await freePort()}`;
+    const servers = { DROVER_CLUSTER_SERVERS: JSON.stringify([server]) };
+    expect(await cluster(servers)).toMatchObject({
+      result: 'fail',
+      message: expect.stringMatching(/the NATS servers cannot be reached/),
+    });
+    expect(
+      await cluster({ ...servers, DROVER_CLUSTER_CREDENTIALS: path.join(home, 'none') }),
+    ).toMatchObject({
+      result: 'fail',
+      message: expect.stringContaining('cluster.credentials'),
+    });
+  });
+
   it('reports problems with the data directory, the configuration and the profile', async () => {
     const file = path.join(home, 'file');
     writeFileSync(file, '');

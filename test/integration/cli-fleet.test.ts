@@ -47,7 +47,11 @@ describe('selectors', () => {
       EXIT.not_found,
       /no bot has the status lost and the kind faulty; list all bots/,
     );
-    expectFailure(await drover(bots('rm')), EXIT.usage, /give ids or --label, --kind or --status/);
+    expectFailure(
+      await drover(bots('rm')),
+      EXIT.usage,
+      /give ids or --label, --kind, --status or --node/,
+    );
   });
 
   it('of invoke replace the list of bots', async () => {

@@ -366,7 +366,7 @@ it('a journal that starts late records a gap for what it missed, and keeps what 
 
 it('labels of a bot from the previous run do not apply until the bot exists in this run', async () => {
   const dir = journalDir();
-  const filter = JSON.stringify([null, null, null, null, [['team', 'a']]]);
+  const filter = JSON.stringify([null, null, null, null, null, [['team', 'a']]]);
   const lines = async (of: Life): Promise<string[]> =>
     (await of.past({ filter })).flatMap(({ data }) => data.message ?? []);
   const first = await Life.begin(dir);

@@ -67,6 +67,7 @@ class Pipe {
       opening: 'retry: 1\n',
       lastEventId: `${EPOCH}-0`,
       snapshots: false,
+      isOwn: false,
       removed: () => {},
     });
     this.#channel.port2.on('message', (batch: Batch) => {

@@ -5,6 +5,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
+import { envNames } from '../../src/main/load-config.js';
 import { makeCertificate } from '../harness/certificate.js';
 import { NPM, Reader, ROOT } from '../harness/docs.js';
 import { freePort } from '../harness/ports.js';
@@ -105,4 +107,35 @@ it('the Dockerfile copies existing files, and does not run as root', () => {
   expect(last.findIndex((line) => line.startsWith('ENTRYPOINT'))).toBeGreaterThan(user);
   expect(last.some((line) => line.startsWith('HEALTHCHECK'))).toBe(true);
   expect(last.slice(user).some((line) => line.startsWith('RUN'))).toBe(false);
+});
+
+it('the Compose file of a cluster sets each variable of it that exists, and no other', () => {
+  const text = readFileSync(path.join(ROOT, 'docker/cluster.compose.yml'), 'utf8');
+  interface Service {
+    environment: Record<string, string>;
+    ports?: string[];
+    volumes: string[];
+    configs?: { source: string }[];
+  }
+  const { services, volumes, configs } = parse(text, { merge: true }) as {
+    services: Record<string, Service>;
+    volumes: object;
+    configs: Record<string, { content: string }>;
+  };
+  const { nats, ...nodes } = services;
+  expect(Object.keys(nodes)).toEqual(['h1', 'h2', 'h3']);
+  expect(Object.keys(volumes)).toEqual(['nats', 'h1', 'h2', 'h3']);
+  const known = envNames();
+  for (const [name, { environment, volumes: mounted }] of Object.entries(nodes)) {
+    expect(environment['DROVER_CLUSTER_NODE']).toBe(name);
+    expect(mounted).toEqual([`${name}:/data`]);
+    for (const variable of Object.keys(environment))
+      expect(known.has(variable), variable).toBe(true);
+  }
+  // Those that need a file are in comments.
+  const named = [...text.matchAll(/\b(DROVER_\w+):/g)].map(([, variable]) => variable);
+  const wanted = [...known.keys()].filter((variable) => variable.startsWith('DROVER_CLUSTER_'));
+  expect([...new Set(named)].sort()).toEqual(wanted.sort());
+  expect(nats?.configs?.map(({ source }) => source)).toEqual(Object.keys(configs));
+  expect(configs['nats']?.content).toMatch(/jetstream \{[^}]*sync_interval: always/s);
 });

@@ -21,6 +21,7 @@ import {
   POST,
   watch,
 } from '../harness/bots.js';
+import { randomFrom } from '../harness/random.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 import type { SseStream } from '../harness/sse.js';
 
@@ -38,17 +39,6 @@ const HANG_MS = 700;
 /** Progress of a long run. */
 function progress(line: string): void {
   if (process.env['CHAOS_PROGRESS']) process.stderr.write(`${line}\n`);
-}
-
-/** mulberry32: a seed repeats a run as far as thread scheduling allows. */
-function randomFrom(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 interface Wanted {

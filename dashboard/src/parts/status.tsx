@@ -11,6 +11,11 @@ const TONES: Readonly<Record<string, Tone>> = {
   stopping: 'busy',
   backoff: 'wait',
   failed: 'bad',
+  // In a cluster, of bots and of nodes.
+  moved: 'off',
+  lost: 'bad',
+  cordoned: 'wait',
+  draining: 'busy',
   // Statuses that bots themselves report before they are ready.
   authenticating: 'busy',
   connecting: 'busy',

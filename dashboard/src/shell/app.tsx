@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { route } from '../model/route.js';
+import { cluster } from '../model/cluster.js';
+import { go, route } from '../model/route.js';
 import { handedToken, session, signOut, takeHanded } from '../model/session.js';
 import { Confirm } from '../parts/dialog.js';
 import { focusContent } from '../parts/focus.js';
@@ -9,18 +10,20 @@ import { sayError, Toasts } from '../parts/toasts.js';
 import { BotView } from '../views/bot.js';
 import { BotsView } from '../views/bots.js';
 import { LogView } from '../views/log.js';
+import { NodesView } from '../views/nodes.js';
 import { OverviewView } from '../views/overview.js';
 import { SettingsView } from '../views/settings.js';
 import { SignIn } from '../views/sign-in.js';
 import { TokensView } from '../views/tokens.js';
 import { Banner, ConnectionState } from './banner.js';
 import { HelpSheet } from './help.js';
-import { isHelpOpen } from './keys.js';
+import { isHelpOpen, useKeys } from './keys.js';
 
 const VIEWS: { name: string; title: string; icon: IconName }[] = [
   { name: 'overview', title: 'Overview', icon: 'overview' },
   { name: 'bots', title: 'Bots', icon: 'bots' },
   { name: 'log', title: 'Log', icon: 'log' },
+  { name: 'nodes', title: 'Nodes', icon: 'nodes' },
   { name: 'tokens', title: 'Tokens', icon: 'tokens' },
   { name: 'settings', title: 'Settings', icon: 'settings' },
 ];
@@ -39,6 +42,8 @@ export function App() {
 
 function Frame() {
   const { view, part } = route.value;
+  // A single service has no nodes to show.
+  const shown = VIEWS.filter(({ name }) => name !== 'nodes' || cluster.value !== null);
   const current = VIEWS.find(({ name }) => name === view);
   useEffect(() => {
     document.title = part === '' ? `${current?.title ?? 'Not found'} · Drover` : `${part} · Drover`;
@@ -61,7 +66,7 @@ function Frame() {
           <span>Drover</span>
         </a>
         <div class="nav-links">
-          {VIEWS.map(({ name, title, icon }) => (
+          {shown.map(({ name, title, icon }) => (
             <a key={name} href={`#/${name}`} aria-current={name === view ? 'page' : undefined}>
               <Icon name={icon} />
               <span>{title}</span>
@@ -86,8 +91,14 @@ function Frame() {
       </main>
       <HelpSheet />
       <HandedToken />
+      {cluster.value === null ? null : <NodesKey />}
     </div>
   );
+}
+
+function NodesKey() {
+  useKeys('Cluster', [{ keys: 'g n', does: 'Nodes', run: () => go('#/nodes') }]);
+  return null;
 }
 
 function HandedToken() {
@@ -118,6 +129,8 @@ function View() {
       return part === '' ? <BotsView /> : <BotView key={part} id={part} />;
     case 'log':
       return <LogView />;
+    case 'nodes':
+      return <NodesView />;
     case 'tokens':
       return <TokensView />;
     case 'settings':

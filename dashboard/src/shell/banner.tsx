@@ -1,3 +1,4 @@
+import { cluster } from '../model/cluster.js';
 import { clockAheadMs, connection } from '../model/live.js';
 import { retryNow } from '../model/session.js';
 import { second, span } from '../model/time.js';
@@ -11,6 +12,7 @@ export function Banner() {
   return (
     <div role="status" aria-atomic={false}>
       <ConnectionBanner />
+      <ClusterBanner />
       <ClockBanner />
     </div>
   );
@@ -41,6 +43,26 @@ function ConnectionBanner() {
       <button type="button" onClick={retryNow}>
         Reconnect now
       </button>
+    </div>
+  );
+}
+
+/** Not while the connection is lost, which says the same of everything. */
+function ClusterBanner() {
+  const { value: list } = cluster;
+  if (list === null || list.state === 'on' || connection.value.state !== 'open') return null;
+  return (
+    <div class="banner bad" data-cluster={list.state}>
+      <Icon name="warn" />
+      <span>
+        <strong>
+          {list.state === 'joining'
+            ? 'This node has not joined the cluster yet.'
+            : 'This node is cut off from the cluster.'}
+        </strong>{' '}
+        What this page shows of other nodes may be out of date
+        {list.reason === null ? '.' : `: ${list.reason}`}
+      </span>
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
+import { nodeNames } from '../model/cluster.js';
 import { bots } from '../model/live.js';
 import { Icon } from '../parts/icons.js';
 import { change, natural, type Query } from './bots-query.js';
@@ -37,6 +38,15 @@ export function Filters({ query, version }: { query: Query; version: number }) {
         chosen={query.kind}
         onChoose={(kind) => change(query, { kind })}
       />
+      {nodeNames.value.length > 0 || query.node !== '' ? (
+        <Choice
+          name="Node"
+          all="All nodes"
+          names={nodeNames.value}
+          chosen={query.node}
+          onChoose={(node) => change(query, { node })}
+        />
+      ) : null}
     </div>
   );
 }

@@ -1,23 +1,33 @@
+import { computed } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
 import type { BotSnapshot } from '../../../src/client/index.js';
+import { cluster } from '../model/cluster.js';
 import { bots } from '../model/live.js';
 import { replaceQuery } from '../model/route.js';
 
 export const natural = new Intl.Collator('en', { numeric: true });
 
-export type Column = 'id' | 'kind' | 'status' | 'since' | 'restarts';
-export const COLUMNS: { name: Column; title: string }[] = [
+export type Column = 'id' | 'kind' | 'status' | 'since' | 'restarts' | 'node';
+interface ColumnHead {
+  name: Column;
+  title: string;
+}
+const COLUMNS: ColumnHead[] = [
   { name: 'id', title: 'Bot' },
   { name: 'kind', title: 'Kind' },
   { name: 'status', title: 'Status' },
   { name: 'since', title: 'Duration' },
   { name: 'restarts', title: 'Restarts' },
 ];
+const NODE: ColumnHead = { name: 'node', title: 'Node' };
+/** Those that are shown. */
+export const columns = computed(() => (cluster.value === null ? COLUMNS : [...COLUMNS, NODE]));
 const COMPARE: Record<Column, (a: BotSnapshot, b: BotSnapshot) => number> = {
   id: (a, b) => natural.compare(a.id, b.id),
   kind: (a, b) => natural.compare(a.kind, b.kind) || natural.compare(a.id, b.id),
   status: (a, b) => natural.compare(a.status, b.status) || natural.compare(a.id, b.id),
   since: (a, b) => b.since_ms - a.since_ms || natural.compare(a.id, b.id),
+  node: (a, b) => natural.compare(a.node ?? '', b.node ?? '') || natural.compare(a.id, b.id),
   restarts: (a, b) => a.restarts - b.restarts || natural.compare(a.id, b.id),
 };
 
@@ -25,6 +35,8 @@ export interface Query {
   text: string;
   status: string;
   kind: string;
+  /** Of a cluster. */
+  node: string;
   sort: Column;
   isDown: boolean;
 }
@@ -35,18 +47,20 @@ export function queryOf(parameters: URLSearchParams): Query {
     text: parameters.get('q') ?? '',
     status: parameters.get('status') ?? '',
     kind: parameters.get('kind') ?? '',
+    node: parameters.get('node') ?? '',
     sort: Object.hasOwn(COMPARE, sort ?? '') ? sort : 'id',
     isDown: parameters.get('down') === '1',
   };
 }
 
 export function change(query: Query, part: Partial<Query>): void {
-  const { text, status, kind, sort, isDown } = { ...query, ...part };
-  replaceQuery({ q: text, status, kind, sort: sort === 'id' ? '' : sort, down: isDown ? '1' : '' });
+  const { text, sort, isDown, ...rest } = { ...query, ...part };
+  const shown = sort === 'id' ? '' : sort;
+  replaceQuery({ q: text, ...rest, sort: shown, down: isDown ? '1' : '' });
 }
 
 export function useShown(query: Query, version: number): readonly BotSnapshot[] {
-  const { text, status, kind, sort, isDown } = query;
+  const { text, status, kind, node, sort, isDown } = query;
   /** The last order: nearly sorted, so that sorting again is cheap. */
   const before = useRef<string[]>([]);
   return useMemo(() => {
@@ -54,6 +68,7 @@ export function useShown(query: Query, version: number): readonly BotSnapshot[] 
     const passes = (bot: BotSnapshot): boolean =>
       (status === '' || bot.status === status) &&
       (kind === '' || bot.kind === kind) &&
+      (node === '' || bot.node === node) &&
       (wanted === '' || matches(bot, wanted));
     const known = new Set(before.current);
     const found: BotSnapshot[] = [];
@@ -66,7 +81,7 @@ export function useShown(query: Query, version: number): readonly BotSnapshot[] 
     found.sort(isDown ? (a, b) => compare(b, a) : compare);
     before.current = found.map(({ id }) => id);
     return found;
-  }, [text, status, kind, sort, isDown, version]);
+  }, [text, status, kind, node, sort, isDown, version]);
 }
 
 function matches({ id, kind, status, labels, last_error }: BotSnapshot, wanted: string): boolean {

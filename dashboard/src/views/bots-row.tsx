@@ -1,4 +1,5 @@
 import type { BotSnapshot } from '../../../src/client/index.js';
+import { cluster } from '../model/cluster.js';
 import { lastLines } from '../model/live.js';
 import { hrefTo } from '../model/route.js';
 import { age, fullTime, second } from '../model/time.js';
@@ -6,7 +7,7 @@ import { Icon } from '../parts/icons.js';
 import { Labels, labelsText } from '../parts/labels.js';
 import { Status, toneOf } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
-import { COLUMNS, change, type Query } from './bots-query.js';
+import { change, columns, type Query } from './bots-query.js';
 
 export function Head({
   query,
@@ -27,7 +28,7 @@ export function Head({
           onChange={onAll}
         />
       </span>
-      {COLUMNS.map(({ name, title }) => {
+      {columns.value.map(({ name, title }) => {
         const isSorted = query.sort === name;
         return (
           <span
@@ -112,6 +113,11 @@ export function Row({ bot, index, isSelected, isActive, onToggle, onActive }: Ro
       <span class={restarts > 0 ? 'cell-restarts some' : 'cell-restarts'} role="gridcell">
         {restarts}
       </span>
+      {cluster.value === null ? null : (
+        <span class="cell-node" role="gridcell">
+          {bot.node ?? '–'}
+        </span>
+      )}
       <span class="cell-line" role="gridcell">
         {(tone === 'bad' || tone === 'wait') && last_error !== null ? (
           <span class="line-error">

@@ -1,6 +1,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { BotAction } from '../../../src/client/index.js';
 import { ACTION_NAMES } from '../model/actions.js';
+import { cluster } from '../model/cluster.js';
 import { bots, botsVersion, isLoaded } from '../model/live.js';
 import { may } from '../model/own-token.js';
 import { go, hrefTo, replaceQuery, route } from '../model/route.js';
@@ -121,7 +122,7 @@ export function BotsView() {
         <NothingShown isFiltered={bots.size > 0} onCreate={() => setCreating(true)} />
       ) : (
         <VirtualList
-          class={isNarrow ? 'bots-list is-narrow' : 'bots-list'}
+          class={`bots-list${isNarrow ? ' is-narrow' : ''}${cluster.value === null ? '' : ' has-nodes'}`}
           count={shown.length}
           base={0}
           rowHeight={rowHeight}

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { JsonObject, NewBot } from '../../../src/client/index.js';
+import { cluster } from '../model/cluster.js';
 import { kinds } from '../model/kinds.js';
 import { go, hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
@@ -10,6 +11,7 @@ import { faultsOf, filled, initialOf, type Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
 import { say } from '../parts/toasts.js';
 import { faultFrom } from './faults.js';
+import { ANYWHERE, fieldsOf, type Placement, PlacementFields } from './placement.js';
 import { RESTART, RestartFields } from './restart-policy.js';
 
 type Isolation = NonNullable<NewBot['isolation']>;
@@ -24,6 +26,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
   const [isDedicated, setDedicated] = useState(false);
   const [isolation, setIsolation] = useState<Isolation | ''>('');
   const [group, setGroup] = useState('');
+  const [placement, setPlacement] = useState<Placement>(ANYWHERE);
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
   const form = useFirstFault(faults);
   const [isBusy, setBusy] = useState(false);
@@ -51,6 +54,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
         dedicated: isDedicated,
         ...(isolation !== '' && { isolation }),
         ...(group !== '' && { host_group: group }),
+        ...fieldsOf(placement),
         desired,
       });
       say(`${id} created`);
@@ -167,6 +171,9 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
               </p>
             </div>
           </div>
+          {cluster.value === null ? null : (
+            <PlacementFields value={placement} faults={faults} onChange={setPlacement} />
+          )}
           <label class="check">
             <input
               type="checkbox"

@@ -9,6 +9,13 @@ import { type BotSelectors, selectBots, withBotSelectors } from '../flags/bot-se
 import { objectOf } from '../flags/config-flag.js';
 import { showDuration } from '../flags/duration.js';
 import { labels, list } from '../flags/flag-values.js';
+import {
+  type PlacementFlags,
+  placementChange,
+  placementOf,
+  withNewPlacement,
+  withPlacement,
+} from '../flags/placement-flags.js';
 import { type RestartFlags, restartOf, withRestartFlags } from '../flags/restart-flags.js';
 import { action } from '../terminal/action.js';
 import { print, printJson, printLine, table } from '../terminal/output.js';
@@ -16,6 +23,8 @@ import { type ActionOptions, actOnBots } from './bot-actions.js';
 import { addGroup, addHelp } from './help.js';
 
 const HEAD = ['ID', 'KIND', 'STATUS', 'FOR', 'RESTARTS', 'LABELS', 'LAST ERROR'];
+/** Of the column of nodes, which only bots of a cluster have. */
+const NODE_COLUMN = 3;
 
 const QUOTA_TEXT = 'what the bot may use, as JSON or @file, such as {"cpu":0.5}';
 
@@ -23,7 +32,7 @@ interface ListOptions extends ConnectionOptions, BotSelectors {
   json?: true;
 }
 
-interface CreateOptions extends ConnectionOptions, RestartFlags {
+interface CreateOptions extends ConnectionOptions, RestartFlags, PlacementFlags {
   kind: string;
   config?: string;
   label?: Record<string, string>;
@@ -35,7 +44,7 @@ interface CreateOptions extends ConnectionOptions, RestartFlags {
   json?: true;
 }
 
-interface UpdateOptions extends ConnectionOptions, RestartFlags {
+interface UpdateOptions extends ConnectionOptions, RestartFlags, PlacementFlags {
   config?: string;
   label?: Record<string, string>;
   removeLabel?: string[];
@@ -55,11 +64,18 @@ export function addBots(program: Command): void {
   withConnection(
     bots.command('show').description("print a bot's snapshot as JSON").argument('<id>'),
   ).action(action(showBot));
-  withRestartFlags(
-    withConnection(bots.command('create').description('create a bot and start it').argument('<id>'))
-      .requiredOption('--kind <kind>', 'kind of the bot')
-      .option('--config <json>', "the bot's configuration as JSON, or @file to read it from a file")
-      .option('--label <name=value>', 'label (comma-separated or repeated)', labels),
+  withPlacement(
+    withRestartFlags(
+      withConnection(
+        bots.command('create').description('create a bot and start it').argument('<id>'),
+      )
+        .requiredOption('--kind <kind>', 'kind of the bot')
+        .option(
+          '--config <json>',
+          "the bot's configuration as JSON, or @file to read it from a file",
+        )
+        .option('--label <name=value>', 'label (comma-separated or repeated)', labels),
+    ),
   )
     .option('--quota <json>', QUOTA_TEXT)
     .option('--dedicated', 'run the bot on a dedicated host')
@@ -70,24 +86,26 @@ export function addBots(program: Command): void {
     .option('--stopped', 'create the bot without starting it')
     .option('--json', 'print the snapshot as JSON')
     .action(action(createBot));
-  withRestartFlags(
-    withConnection(
-      bots
-        .command('update')
-        .description('change a bot; it restarts if its configuration changes')
-        .argument('<id>'),
-    )
-      .option(
-        '--config <json>',
-        'keys of the configuration to change, as JSON or @file; null removes a key',
+  withNewPlacement(
+    withRestartFlags(
+      withConnection(
+        bots
+          .command('update')
+          .description('change a bot; it restarts if its configuration changes')
+          .argument('<id>'),
       )
-      .option('--label <name=value>', 'label to set (comma-separated or repeated)', labels)
-      .addOption(
-        new Option(
-          '--remove-label <name>',
-          'label to remove (comma-separated or repeated)',
-        ).argParser(list),
-      ),
+        .option(
+          '--config <json>',
+          'keys of the configuration to change, as JSON or @file; null removes a key',
+        )
+        .option('--label <name=value>', 'label to set (comma-separated or repeated)', labels)
+        .addOption(
+          new Option(
+            '--remove-label <name>',
+            'label to remove (comma-separated or repeated)',
+          ).argParser(list),
+        ),
+    ),
   )
     .option('--quota <json>', `${QUOTA_TEXT}; {} removes it`)
     .option('--json', 'print the snapshot as JSON')
@@ -109,7 +127,16 @@ export function addBots(program: Command): void {
 async function listBots(options: ListOptions): Promise<undefined> {
   const shown = await selectBots(connect(options), options);
   if (options.json) await printJson(shown);
-  else await print(table(HEAD, shown.map(row)));
+  else await print(botTable(shown));
+}
+
+function botTable(shown: readonly BotSnapshot[]): string {
+  const rows = shown.map(row);
+  if (shown.every(({ node }) => node === undefined)) return table(HEAD, rows);
+  return table(
+    HEAD.toSpliced(NODE_COLUMN, 0, 'NODE'),
+    rows.map((cells, at) => cells.toSpliced(NODE_COLUMN, 0, shown[at]?.node ?? '-')),
+  );
 }
 
 function row(bot: BotSnapshot): string[] {
@@ -134,6 +161,7 @@ async function createBot(id: string, options: CreateOptions): Promise<undefined>
   if (options.dedicated) bot.dedicated = true;
   if (options.isolation) bot.isolation = options.isolation;
   if (options.hostGroup !== undefined) bot.host_group = options.hostGroup;
+  Object.assign(bot, placementOf(options));
   if (options.stopped) bot.desired = 'stopped';
   const created = await client.bots.create(bot, call());
   if (options.json) await printJson(created);
@@ -147,6 +175,7 @@ async function updateBot(id: string, options: UpdateOptions): Promise<undefined>
   const restart = restartOf(options);
   if (restart) change.restart = restart;
   if (options.quota !== undefined) change.quota = objectOf('--quota', options.quota);
+  Object.assign(change, placementChange(options));
   if (options.label || options.removeLabel) {
     // The service replaces all labels.
     const { labels } = await client.bots.get(id, call());
@@ -156,7 +185,7 @@ async function updateBot(id: string, options: UpdateOptions): Promise<undefined>
   if (Object.keys(change).length === 0) {
     throw new CliError(
       EXIT.usage,
-      'nothing to change; give --config, --label, --remove-label, --quota, --restart or another flag of the restart policy',
+      'nothing to change; give --config, --label, --remove-label, --quota, --node, --node-label, --failover, --restart or another flag of the restart policy',
     );
   }
   const updated = await client.bots.update(id, change, call());

@@ -12,6 +12,7 @@ const DEFAULT_COMMANDS: Readonly<Record<string, string>> = {
   '': 'start',
   incidents: 'list',
   kinds: 'list',
+  nodes: 'list',
 };
 
 /** What can follow a command path. */

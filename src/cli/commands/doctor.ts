@@ -75,6 +75,7 @@ async function doctor(options: DoctorOptions): Promise<number> {
     add('kinds', await kinds(config));
     add('cores', cores(availableParallelism(), config));
     add('clock', clock(dataDir));
+    if (config.cluster.servers.length > 0) add('cluster', await cluster(config));
   }
   add('profile', profile(options));
   if (options.json) await printJson(findings);
@@ -206,6 +207,12 @@ async function kinds(config: Config): Promise<Found> {
   if (failed.length === 0) return ok(names);
   const reasons = failed.map(({ module, error }) => `${module} does not load: ${error}`);
   return warn(`${reasons.join('; ')}; these load: ${names}`);
+}
+
+/** Not imported above: it loads the clients of NATS. */
+async function cluster(config: Config): Promise<Found> {
+  const { checkCluster } = await import('../cluster/check-cluster.js');
+  return await checkCluster(config.cluster);
 }
 
 /** Each connection is an open file. */

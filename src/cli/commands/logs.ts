@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { ApiError, type StreamEvent } from '../../client/index.js';
+import { ClusterWatch } from '../connection/cluster-watch.js';
 import {
   type Connection,
   type ConnectionOptions,
@@ -13,7 +14,7 @@ import { CliError } from '../failure.js';
 import { noBots } from '../flags/bot-selectors.js';
 import { parseDuration } from '../flags/duration.js';
 import { type FilterFlags, selectorsOf, withFilter } from '../flags/filter-flags.js';
-import { wholeNumber } from '../flags/flag-values.js';
+import { list, wholeNumber } from '../flags/flag-values.js';
 import { stopSignal } from '../stop-signals.js';
 import { action } from '../terminal/action.js';
 import { eventLine } from '../terminal/event-line.js';
@@ -35,6 +36,11 @@ interface LogsOptions extends ConnectionOptions, FilterFlags {
 export function addLogs(program: Command): void {
   withFilter(withConnection(program.command('logs')), 'log')
     .description('print the log of bots and of the service')
+    .option(
+      '--node <node>',
+      'only of this node of the cluster; self: of the node that answers (comma-separated or repeated)',
+      list,
+    )
     .option('-f, --follow', 'print new lines as they arrive; reconnects when the service restarts')
     .option(
       '-n, --lines <number>',
@@ -75,7 +81,9 @@ async function logs(options: LogsOptions): Promise<undefined> {
     signal: stopSignal,
     onState: new StreamWatch().onState,
   });
+  const cluster = new ClusterWatch();
   for await (const batch of stream.batches()) {
+    for (const event of batch) cluster.see(event);
     // Snapshots without an id are no events; they were asked for to select bots only.
     const isNews = ({ event, id }: StreamEvent): boolean =>
       !selection.selectsBots || event !== 'session' || id !== null;

@@ -21,11 +21,12 @@ async function pressure(options: ConnectionOptions & { json?: true }): Promise<u
   const report = await client.pressure(call());
   if (options.json) await printJson(report);
   else await print(table(HEAD, rowsOf(report)));
-  for (const [what, { state, reason }] of [
+  for (const [what, part] of [
     ['the store', report.store],
     ['the journal', report.journal],
+    ['the connection to the cluster', report.cluster],
   ] as const) {
-    if (reason !== null) complain(`${what} is ${state}: ${reason}`);
+    if (part && part.reason !== null) complain(`${what} is ${part.state}: ${part.reason}`);
   }
 }
 
@@ -49,6 +50,8 @@ function rowsOf(report: PressureReport): string[][] {
     ['bots', String(bots.present), String(bots.limit)],
     ['disk', store.state, ''],
     ['journal', journal.state, ''],
+    // Services of earlier versions do not say.
+    ...clusterRow(report.cluster),
     ...hosts.map(({ host, bots, delay_ms }): [string, string, string] => [
       `host ${host}`,
       `${bots} bots, ${showDuration(delay_ms)} late`,
@@ -60,4 +63,12 @@ function rowsOf(report: PressureReport): string[][] {
     const short = missing.includes(resource) ? 'short' : '';
     return [resource, used, limit, [short, note].filter((text) => text !== '').join(', ')];
   });
+}
+
+function clusterRow(
+  cluster: PressureReport['cluster'] | undefined,
+): [string, string, string, string][] {
+  if (!cluster) return [];
+  const { state, unpublished, behind } = cluster;
+  return [['cluster', state, '', `${unpublished} events to publish, ${behind} blocks to read`]];
 }

@@ -38,7 +38,10 @@ export function addTop(program: Command): void {
     )
     .option('-n, --limit <number>', 'only the first bots', count)
     .option('--once', 'print the table once (default when the output is not a terminal)')
-    .option('--json', 'print a JSON list once: id, kind, status, host, usage, over_quota')
+    .option(
+      '--json',
+      'print a JSON list once: id, kind, status, host, usage, over_quota, and in a cluster node',
+    )
     .option('--no-color', 'disable colours (default when the output is not a terminal)')
     .action(action(top));
 }
@@ -52,8 +55,8 @@ async function top(options: TopOptions): Promise<undefined> {
   if (options.json) {
     const shown = sorted(bots, options.sort).slice(0, options.limit);
     await printJson(
-      shown.map(({ id, kind, status, host, usage, over_quota }) => {
-        return { id, kind, status, host, usage, over_quota };
+      shown.map(({ id, kind, status, node, host, usage, over_quota }) => {
+        return { id, kind, status, node, host, usage, over_quota };
       }),
     );
   } else if (options.once || !isLive) {

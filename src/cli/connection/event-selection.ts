@@ -39,9 +39,9 @@ export class EventSelection {
     return isSelecting(this.#selectors);
   }
 
-  /** What the service is asked for. */
+  /** What the service is asked for. Which node an event is from, only the service knows. */
   get request(): EventFilter {
-    return this.selectsBots ? {} : this.#filter;
+    return this.selectsBots ? { node: this.#filter.node } : this.#filter;
   }
 
   /** The service sends everything. */

@@ -1,4 +1,4 @@
-// The flags that select bots by what they are: --status, --kind and --label. A bot must match all of them.
+// The flags that select bots by what they are: --status, --kind, --label and --node. A bot must match all of them.
 
 import type { Command } from 'commander';
 import type { BotSnapshot } from '../../client/index.js';
@@ -11,6 +11,8 @@ export interface BotSelectors {
   status?: string[] | undefined;
   kind?: string[] | undefined;
   label?: Record<string, string> | undefined;
+  /** Nodes of a cluster. */
+  node?: string[] | undefined;
 }
 
 type Selector = keyof BotSelectors;
@@ -19,17 +21,19 @@ const FLAGS: Readonly<Record<Selector, string>> = {
   status: '--status <status>',
   kind: '--kind <kind>',
   label: '--label <name=value>',
+  node: '--node <node>',
 };
 const WHAT: Readonly<Record<Selector, string>> = {
   status: 'only bots with the status',
   kind: 'only bots of the kind',
   label: 'only bots with all of these labels',
+  node: 'only bots on this node of the cluster',
 };
 
 /** @param selectors those that mean something else in this command are left out. */
 export function withBotSelectors(
   command: Command,
-  selectors: readonly Selector[] = ['status', 'kind', 'label'],
+  selectors: readonly Selector[] = ['status', 'kind', 'label', 'node'],
 ): Command {
   for (const name of selectors) {
     const description = `${WHAT[name]} (comma-separated or repeated)`;
@@ -40,18 +44,20 @@ export function withBotSelectors(
 }
 
 /** Whether any selector is given. */
-export function isSelecting({ status, kind, label }: BotSelectors): boolean {
-  return status !== undefined || kind !== undefined || label !== undefined;
+export function isSelecting(selectors: BotSelectors): boolean {
+  const { status, kind, label, node } = selectors;
+  return [status, kind, label, node].some((given) => given !== undefined);
 }
 
 /** Whether a bot matches all selectors; without any, each bot does. */
 export function isSelected(
-  bot: Pick<BotSnapshot, 'status' | 'kind' | 'labels'>,
-  { status, kind, label = {} }: BotSelectors,
+  bot: Pick<BotSnapshot, 'status' | 'kind' | 'labels' | 'node'>,
+  { status, kind, label = {}, node }: BotSelectors,
 ): boolean {
   return (
     (status?.includes(bot.status) ?? true) &&
     (kind?.includes(bot.kind) ?? true) &&
+    (node?.includes(bot.node ?? '') ?? true) &&
     Object.entries(label).every(([name, value]) => bot.labels[name] === value)
   );
 }
@@ -81,7 +87,10 @@ export async function selectedIds(
 ): Promise<string[]> {
   if (!isSelecting(selectors)) {
     if (given.length > 0) return [...new Set(given)];
-    throw new CliError(EXIT.usage, 'no bots selected; give ids or --label, --kind or --status');
+    throw new CliError(
+      EXIT.usage,
+      'no bots selected; give ids or --label, --kind, --status or --node',
+    );
   }
   const found = (await selectBots(connection, selectors)).map(({ id }) => id);
   if (found.length === 0) throw noBots(selectors);
@@ -96,12 +105,13 @@ export function noBots(selectors: BotSelectors): CliError {
 }
 
 /** Selectors, also those that a file holds, in words: `status failed, the kind demo and these labels team=a`. */
-export function wordsOf({ status, kind, label }: BotSelectors): string {
+export function wordsOf({ status, kind, label, node }: BotSelectors): string {
   const pairs = label && Object.entries(label).map((pair) => pair.join('='));
   const parts: [what: string, values: readonly string[] | undefined][] = [
     ['the status', status],
     ['the kind', kind],
     ['these labels', pairs],
+    ['the node', node],
   ];
   return parts
     .flatMap(([what, values]) =>

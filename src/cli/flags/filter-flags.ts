@@ -13,6 +13,8 @@ export interface FilterFlags {
   scope?: string[];
   status?: string[];
   label?: Record<string, string>;
+  /** Nodes of a cluster. */
+  node?: string[];
 }
 
 /** What a recording was filtered by. */
@@ -68,7 +70,7 @@ export function withFilter(command: Command, kinds: string): Command {
 
 /** The service's filter. @param kinds the default. */
 export function filterOf(
-  { kind = [], level, bot, scope }: FilterFlags,
+  { kind = [], level, bot, scope, node }: FilterFlags,
   kinds?: readonly EventKind[],
 ): EventFilter {
   const given = kind.filter((name) => EVENT_KINDS.includes(name)) as EventKind[];
@@ -77,6 +79,7 @@ export function filterOf(
     level: level as Level[] | undefined,
     session: bot,
     scope,
+    node,
   };
 }
 

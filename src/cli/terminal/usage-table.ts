@@ -23,6 +23,8 @@ const FIGURES: Readonly<Record<Exclude<Sort, 'name'>, keyof BotUsage>> = {
   connections: 'connections',
 };
 const HEAD = ['CPU', 'MEMORY', 'LINES/S', 'BYTES/S', 'CONN', 'BOT', 'KIND', 'STATUS', 'HOST', ''];
+/** Of the column of nodes, which only bots of a cluster have. */
+const NODE_COLUMN = 8;
 /** Columns of numbers, which are aligned on the right. */
 const NUMBERS = 5;
 /** A bot with more of a core than this is marked. */
@@ -46,8 +48,16 @@ export function usageLines(
   isColored: boolean,
   width = Number.POSITIVE_INFINITY,
 ): Printed[] {
-  const rows = [HEAD, ...bots.map(cells)];
-  const widths = HEAD.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  const withNode = bots.some(({ node }) => node !== undefined);
+  const shownHead = withNode ? HEAD.toSpliced(NODE_COLUMN, 0, 'NODE') : HEAD;
+  const rows = [
+    shownHead,
+    ...bots.map((bot) => {
+      const own = cells(bot);
+      return withNode ? own.toSpliced(NODE_COLUMN, 0, safeText(bot.node ?? '-')) : own;
+    }),
+  ];
+  const widths = shownHead.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
   return rows.map((row, number) => {
     const text = row
       .map((cell, at) =>

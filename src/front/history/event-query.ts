@@ -1,10 +1,11 @@
+import { SELF } from '../../shared/cluster/names.js';
 import type { PageRequest, StatsRequest } from '../../shared/contract/journal-messages.js';
-import type { NameHasher } from '../../shared/contract/name-hash.js';
 import type { EVENTS_QUERY, STATS_QUERY } from '../../shared/contract/queries.js';
 import { FORMATS, LIMIT, MAX_TEXT, ORDERS, STEP_S } from '../../shared/contract/query-bounds.js';
 import { DroverError } from '../../shared/errors.js';
 import { FILTER_NAMES, parseFilter, type StreamReach } from '../../shared/stream/filter.js';
 import { readLimit } from '../query-string.js';
+import type { View } from '../view.js';
 
 type Pairs = readonly (readonly [name: string, value: string])[];
 
@@ -15,6 +16,7 @@ const EVENTS_NAMES: Names<typeof EVENTS_QUERY> = {
   level: true,
   session: true,
   scope: true,
+  node: true,
   order: true,
   after: true,
   before: true,
@@ -23,7 +25,12 @@ const EVENTS_NAMES: Names<typeof EVENTS_QUERY> = {
   cursor: true,
   format: true,
 };
-const STATS_NAMES: Names<typeof STATS_QUERY> = { after: true, before: true, step: true };
+const STATS_NAMES: Names<typeof STATS_QUERY> = {
+  after: true,
+  before: true,
+  step: true,
+  node: true,
+};
 const SECRETS = new Set(['token', 'ticket']);
 /** Approximate bytes of a page (a frame can have 64 KiB). A page is in memory until the client has read it. */
 const PAGE_BYTES = 1024 * 1024;
@@ -41,8 +48,7 @@ export interface EventQuery {
 /** @throws DroverError `bad_request`. */
 export function parseEventQuery(
   pairs: Pairs,
-  epoch: string,
-  names: NameHasher,
+  { epoch, names, nodes }: Pick<View, 'epoch' | 'names' | 'nodes'>,
   reach: StreamReach,
 ): EventQuery {
   const filtering = pairs.filter(([name]) => (FILTER_NAMES as readonly string[]).includes(name));
@@ -50,7 +56,7 @@ export function parseEventQuery(
   const whole = oneOf('format', values.get('format') ?? 'json', FORMATS) === 'ndjson';
   const order = oneOf('order', values.get('order') ?? (whole ? 'oldest' : 'newest'), ORDERS);
   const request: PageRequest = {
-    filter: parseFilter(filtering, names, reach)?.key ?? null,
+    filter: parseFilter(filtering, names, reach, nodes)?.key ?? null,
     order,
     afterSeq: null,
     beforeSeq: null,
@@ -86,6 +92,13 @@ export function parseStatsQuery(pairs: Pairs): StatsRequest {
     const value = values.get(name);
     return value === undefined ? null : timeOf(name, value);
   };
+  const node = values.get('node');
+  if (node !== undefined && node !== SELF) {
+    throw new DroverError(
+      'bad_request',
+      `node must be ${SELF}: statistics are of it or of all nodes`,
+    );
+  }
   const step = values.get('step');
   if (step !== undefined && (!/^[1-9][0-9]{0,7}$/.test(step) || Number(step) % STEP_S !== 0)) {
     throw new DroverError(

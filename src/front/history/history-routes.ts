@@ -1,15 +1,14 @@
-import type { NameHasher } from '../../shared/contract/name-hash.js';
 import { DroverError } from '../../shared/errors.js';
 import type { Authenticator, Caller } from '../auth.js';
 import type { Exchange, StreamSink } from '../engine/engine.js';
 import type { Handlers } from '../handlers.js';
 import { queryPairs } from '../query-string.js';
 import { jsonResponse, SAFE_HEADERS } from '../responses.js';
-import type { SnapshotMirror } from '../snapshot-mirror.js';
 import type { StreamLease, StreamLeases } from '../stream-lease.js';
 import { streamReach } from '../stream-route.js';
+import type { View } from '../view.js';
+import type { Views } from '../views.js';
 import { type EventQuery, parseEventQuery, parseStatsQuery } from './event-query.js';
-import type { JournalClient } from './journal-client.js';
 import { SearchShares } from './search-shares.js';
 
 /** Events and bytes of one page of a download. */
@@ -30,11 +29,8 @@ const DOWNLOAD_HEADERS = [
 
 export interface HistoryRoutesParts {
   auth: Pick<Authenticator, 'recheck'>;
-  journal: Pick<JournalClient, 'page' | 'stats'>;
   leases: Pick<StreamLeases, 'acquire'>;
-  mirror: Pick<SnapshotMirror, 'labels'>;
-  names: NameHasher;
-  epoch: string;
+  views: Pick<Views, 'of' | 'self'>;
   /** The most bytes that one write to a stream sends in one piece. */
   maxWriteBytes: number;
 }
@@ -43,18 +39,21 @@ export interface HistoryRoutesParts {
 export function historyRoutes(
   parts: HistoryRoutesParts,
 ): Pick<Handlers, 'GET /api/events' | 'GET /api/stats'> {
-  const { auth, epoch, journal, names, mirror } = parts;
+  const { auth, views } = parts;
   const shares = new SearchShares();
   return {
     'GET /api/events': async (exchange, caller) => {
       const { id: token, reach } = caller.record;
+      const pairs = queryPairs(exchange.query);
+      views.of(pairs);
+      // The journal is the node's, with the ids of its stream, also in a cluster: docs/decisions/0085.
+      const view = views.self;
       let query: EventQuery;
       const leave = shares.enter(token);
       try {
-        const limited = streamReach(reach, mirror);
-        query = parseEventQuery(queryPairs(exchange.query), epoch, names, limited);
+        query = parseEventQuery(pairs, view, streamReach(reach, view.mirror));
         if (!query.whole) {
-          const { body } = await journal.page({ ...query.request, token }, exchange.gone());
+          const { body } = await view.journal.page({ ...query.request, token }, exchange.gone());
           auth.recheck(caller);
           exchange.respond(jsonResponse(body));
           return;
@@ -62,7 +61,7 @@ export function historyRoutes(
       } finally {
         leave();
       }
-      if (exchange.method === 'GET') return download(parts, exchange, caller, query);
+      if (exchange.method === 'GET') return download(parts, view, exchange, caller, query);
       exchange.respond({ status: 200, headers: DOWNLOAD_HEADERS, body: '' });
     },
     'GET /api/stats': async (exchange, caller) => {
@@ -70,7 +69,10 @@ export function historyRoutes(
       if (reach !== null) throw new DroverError('forbidden', 'this token is limited to some bots');
       const leave = shares.enter(token);
       try {
-        const request = parseStatsQuery(queryPairs(exchange.query));
+        const pairs = queryPairs(exchange.query);
+        const request = parseStatsQuery(pairs);
+        views.of(pairs);
+        const { journal } = views.self;
         const { body } = await journal.stats({ ...request, token }, exchange.gone());
         auth.recheck(caller);
         exchange.respond(jsonResponse(body));
@@ -87,6 +89,7 @@ export function historyRoutes(
  */
 async function download(
   parts: HistoryRoutesParts,
+  view: View,
   exchange: Exchange,
   caller: Caller,
   query: EventQuery,
@@ -94,14 +97,15 @@ async function download(
   // Before the first await: the engine may have dropped the address after that.
   const lease = parts.leases.acquire(caller.record.id, exchange.address);
   try {
-    await sendPages(parts, exchange, caller, query, lease);
+    await sendPages(parts, view, exchange, caller, query, lease);
   } finally {
     lease.release();
   }
 }
 
 async function sendPages(
-  { auth, journal, maxWriteBytes }: HistoryRoutesParts,
+  { auth, maxWriteBytes }: HistoryRoutesParts,
+  { journal }: View,
   exchange: Exchange,
   caller: Caller,
   { request }: EventQuery,

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Metric, Registry } from 'prom-client';
-import type { KindUsage } from '../../shared/contract/metric-layout.js';
+import type { ClusterMetrics, KindUsage } from '../../shared/contract/metric-layout.js';
 import { VERSION } from '../../shared/version.js';
 import type { Buckets, Sample } from './sample.js';
 
@@ -110,6 +110,7 @@ export function exposition(sample: Sample): Promise<string> {
     journal.lost,
   );
   counter('drover_journal_holes_total', 'Pieces that are missing in the journal.', journal.holes);
+  if (main.cluster) clusterMetrics(gauge, main.cluster, sample.clusterRing);
   gauge('drover_streams', 'Event streams that are open.', streams.open);
   gauge(
     'drover_streams_blocked',
@@ -169,6 +170,39 @@ export function exposition(sample: Sample): Promise<string> {
   if (own.openFiles !== null) gauge('process_open_fds', 'Open files.', own.openFiles);
   if (own.maxFiles !== null) gauge('process_max_fds', 'Open files, at most.', own.maxFiles);
   return registry.metrics();
+}
+
+/** Only in a cluster. */
+function clusterMetrics(
+  gauge: (name: string, help: string, values: Values, labelNames?: string[]) => void,
+  { nodes, isLeader, isOn, unpublished, behind }: ClusterMetrics,
+  ring: Sample['clusterRing'],
+): void {
+  gauge(
+    'drover_cluster_nodes',
+    'Nodes of the cluster, by state.',
+    Object.entries(nodes).map(([state, count]) => [{ state }, count]),
+    ['state'],
+  );
+  gauge('drover_cluster_is_leader', 'Whether this node places bots: 1 or 0.', isLeader ? 1 : 0);
+  gauge(
+    'drover_cluster_up',
+    'Whether this node reaches the cluster: 1, or 0 while it joins or is cut off.',
+    isOn ? 1 : 0,
+  );
+  gauge(
+    'drover_cluster_unpublished_events',
+    'Events of this node that are not on the stream of the cluster yet.',
+    unpublished,
+  );
+  gauge(
+    'drover_cluster_behind_blocks',
+    'Blocks of the stream of the cluster that this node has not read yet.',
+    behind,
+  );
+  if (!ring) return;
+  gauge('drover_cluster_ring_bytes', 'Bytes of the frames on the ring of the cluster.', ring.bytes);
+  gauge('drover_cluster_ring_capacity_bytes', 'Size of that ring.', ring.capacity);
 }
 
 function listed(values: Values): Exclude<Values, number> {

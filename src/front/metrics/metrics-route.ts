@@ -12,12 +12,11 @@ import { type SharedCounters, sumOf } from '../../shared/memory/counters.js';
 import { LAG_BOUNDS, LoopLag } from '../../shared/memory/loop-lag.js';
 import type { PinBucket } from '../../shared/memory/pin-bucket.js';
 import type { Quota } from '../../shared/memory/quota.js';
-import type { RingReader } from '../../shared/memory/ring-reader.js';
 import type { Control } from '../control.js';
 import type { CallerHandler } from '../handlers.js';
 import { SAFE_HEADERS } from '../responses.js';
 import { ROUTE_NAMES } from '../route-table.js';
-import type { SnapshotMirror } from '../snapshot-mirror.js';
+import type { Views } from '../views.js';
 import { processMetrics } from './process-metrics.js';
 import type { Sample } from './sample.js';
 
@@ -31,17 +30,16 @@ export interface MetricsSources {
   bucket: PinBucket;
   connections: Quota<'perAddress'>;
   streams: Quota<'perToken' | 'perAddress'>;
-  reader: RingReader;
 }
 
 export interface MetricsRouteParts {
   control: Control;
-  mirror: Pick<SnapshotMirror, 'counts' | 'whenCurrent'>;
+  views: Pick<Views, 'self' | 'cluster'>;
   metrics: MetricsSources;
 }
 
 /** `GET /metrics`: what all threads have counted. The cost depends on the number of bots only where main adds up what they use. */
-export function metricsRoute({ control, mirror, metrics }: MetricsRouteParts): CallerHandler {
+export function metricsRoute({ control, views, metrics }: MetricsRouteParts): CallerHandler {
   return async (exchange, { record }) => {
     if (record.reach !== null) {
       throw new DroverError(
@@ -54,8 +52,8 @@ export function metricsRoute({ control, mirror, metrics }: MetricsRouteParts): C
       // Loaded on the first request: most fronts never need it.
       import('./exposition.js'),
     ]);
-    await mirror.whenCurrent(() => {});
-    const body = await exposition(sample(metrics, mirror.counts, main));
+    await views.self.mirror.whenCurrent(() => {});
+    const body = await exposition(sample(metrics, views, main));
     exchange.respond({
       status: 200,
       headers: ['Content-Type', CONTENT_TYPE, ...SAFE_HEADERS],
@@ -65,8 +63,8 @@ export function metricsRoute({ control, mirror, metrics }: MetricsRouteParts): C
 }
 
 function sample(
-  { counters, fronts, lags, bucket, connections, streams, reader }: MetricsSources,
-  bots: SnapshotMirror['counts'],
+  { counters, fronts, lags, bucket, connections, streams }: MetricsSources,
+  { self: { mirror, reader }, cluster }: MetricsRouteParts['views'],
   main: MainMetrics,
 ): Sample {
   const ofFronts = (cell: number): number => sumOf(counters, fronts, cell);
@@ -75,7 +73,7 @@ function sample(
   return {
     main,
     process: processMetrics(),
-    bots: bots.list(),
+    bots: mirror.counts.list(),
     events: named(KINDS, (at) => ofBroadcaster(BROADCASTER_CELLS.kinds + at)),
     lines: named(LEVELS, (at) => ofBroadcaster(BROADCASTER_CELLS.levels + at)),
     ring: {
@@ -83,6 +81,7 @@ function sample(
       capacity: reader.capacity,
       waits: ofBroadcaster(BROADCASTER_CELLS.waits),
     },
+    clusterRing: cluster ? { ...cluster.reader.used(), capacity: cluster.reader.capacity } : null,
     streams: {
       open: streams.total(),
       blocked: ofFronts(FRONT_CELLS.blocked),

@@ -17,6 +17,8 @@ export interface Sample {
   events: readonly { name: string; count: number }[];
   lines: readonly { name: string; count: number }[];
   ring: { frames: number; bytes: number; capacity: number; waits: number };
+  /** Null in a single service. */
+  clusterRing: { frames: number; bytes: number; capacity: number } | null;
   streams: {
     open: number;
     blocked: number;

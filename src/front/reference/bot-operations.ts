@@ -10,7 +10,8 @@ import {
   UpdateBotBody,
 } from '../../shared/contract/bots.js';
 import { BotSnapshot } from '../../shared/contract/event-schemas.js';
-import { BOTS_QUERY, INCIDENTS_QUERY } from '../../shared/contract/queries.js';
+import { nullable } from '../../shared/contract/json-schema.js';
+import { BOT_QUERY, BOTS_QUERY, INCIDENTS_QUERY } from '../../shared/contract/queries.js';
 import Type from '../../shared/contract/typebox.js';
 import { BOT } from './examples.js';
 import type { Operation, Operations } from './operation.js';
@@ -60,11 +61,21 @@ export const BOT_OPERATIONS = {
     id: 'listBots',
     tag: 'Bots',
     summary: 'List bots',
+    description:
+      'All bots, or with `limit` a page of them, in the order of their ids. Bots that come or go between two pages are listed or not; all others are listed once.',
     query: BOTS_QUERY,
     responses: {
       200: {
-        description: 'In the order in which they were created.',
-        schema: Type.Object({ bots: Type.Array(BotSnapshot) }),
+        description: 'Without `limit`: in the order in which they were created.',
+        schema: Type.Object({
+          bots: Type.Array(BotSnapshot),
+          next: Type.Optional(
+            nullable(
+              Type.String(),
+              'With `limit`: `cursor` of the next page; null after the last one.',
+            ),
+          ),
+        }),
         example: { bots: [BOT] },
       },
     },
@@ -109,6 +120,7 @@ export const BOT_OPERATIONS = {
     id: 'getBot',
     tag: 'Bots',
     summary: 'Get a bot',
+    query: BOT_QUERY,
     responses: { 200: { description: 'The bot.', schema: BotSnapshot, example: BOT } },
     errors: { 404: NO_BOT },
   },

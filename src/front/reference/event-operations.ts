@@ -1,5 +1,6 @@
 import { GapEvent, LogEvent, SessionEvent } from '../../shared/contract/event-schemas.js';
 import { EventPage, Stats } from '../../shared/contract/journal-schemas.js';
+import { ClusterStreamState } from '../../shared/contract/nodes.js';
 import { EVENTS_QUERY, STATS_QUERY, STREAM_QUERY } from '../../shared/contract/queries.js';
 import Type from '../../shared/contract/typebox.js';
 import { exampleOf } from './examples.js';
@@ -14,6 +15,7 @@ export const EVENT_OPERATIONS = {
       'Server-Sent Events. The stream sends `retry:`, the current snapshot of each bot as `session` events without `id:` (the last one with the position of the stream as its `id:`), and then live events. A comment is the heartbeat. Clients should handle frames without `event:` too.',
       'An id is `<epoch>-<number>`. To resume, send the last id that you received, with the same filter: the stream continues with the next event. A `gap` event declares events that are lost; the current snapshots follow it.',
       'An event passes if it matches one value of each given parameter; `gap` always passes. An unknown parameter is 400. The stream ends when its token does.',
+      'In a cluster this is the stream of all nodes, the same on each of them: an id can be resumed on any node. A `cluster` event, without an id, says that the node is cut off and the stream has nothing new until it is `on` again. The stream ends, and continues when it is resumed, when the node joins the cluster or leaves it.',
     ].join('\n\n'),
     query: STREAM_QUERY,
     headers: [
@@ -31,7 +33,12 @@ export const EVENT_OPERATIONS = {
         schema: Type.String(),
         example:
           'id: 5019c95956-171\nevent: log\ndata: {"timestamp_ms":1795257586197,"level":"info","scope":"tcp","session_id":"demo-3","transport":"tcp","direction":"outgoing","message":"Move{x=\\"41\\", y=\\"11\\"}"}\n\n',
-        events: { log: LogEvent, session: SessionEvent, gap: GapEvent },
+        events: {
+          log: LogEvent,
+          session: SessionEvent,
+          gap: GapEvent,
+          cluster: ClusterStreamState,
+        },
       },
     },
     errors: {

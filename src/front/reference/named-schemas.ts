@@ -15,6 +15,7 @@ import {
   SessionEvent,
 } from '../../shared/contract/event-schemas.js';
 import { JournalStatus, PastEvent } from '../../shared/contract/journal-schemas.js';
+import { ClusterNode, ClusterStreamState, NodeList } from '../../shared/contract/nodes.js';
 import { PressureReport } from '../../shared/contract/pressure.js';
 import { CreateTokenBody, NewToken, TokenInfo } from '../../shared/contract/tokens.js';
 import type { TSchema } from '../../shared/contract/typebox.js';
@@ -26,6 +27,7 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   LogEvent,
   SessionEvent,
   GapEvent,
+  ClusterEvent: ClusterStreamState,
   CreateBot: CreateBotBody,
   UpdateBot: UpdateBotBody,
   BotConfig,
@@ -37,6 +39,8 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   Token: TokenInfo,
   NewToken,
   CreateToken: CreateTokenBody,
+  Node: ClusterNode,
+  Nodes: NodeList,
   Pressure: PressureReport,
   PastEvent,
   JournalStatus,

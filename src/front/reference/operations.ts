@@ -2,6 +2,7 @@ import type { RouteName } from '../route-table.js';
 import { AUTH_OPERATIONS } from './auth-operations.js';
 import { BOT_OPERATIONS } from './bot-operations.js';
 import { EVENT_OPERATIONS } from './event-operations.js';
+import { NODE_OPERATIONS } from './node-operations.js';
 import type { Operation } from './operation.js';
 import { SERVICE_OPERATIONS } from './service-operations.js';
 
@@ -11,4 +12,5 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
   ...AUTH_OPERATIONS,
   ...EVENT_OPERATIONS,
   ...BOT_OPERATIONS,
+  ...NODE_OPERATIONS,
 };

@@ -22,6 +22,7 @@ const PATH_PARAMETERS: readonly (readonly [string, { description: string; exampl
     '/api/tokens/',
     { description: 'Id of the token.', example: (exampleOf(TokenInfo) as TokenInfo).id },
   ],
+  ['/api/nodes/', { description: 'Name of the node.', example: 'h1' }],
   ['/api/kinds/', { description: 'Name of the kind.', example: 'demo' }],
   ['/assets/', { description: 'Name of the file, from the dashboard page.', example: 'main.js' }],
 ];

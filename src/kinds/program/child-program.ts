@@ -4,6 +4,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { BotError } from '../../bot-sdk/bot-error.js';
+import { messageOf } from '../../shared/errors.js';
 import { signalGroup } from '../../shared/process-group.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { keep, release } from './keeper.js';
@@ -56,6 +57,7 @@ export class ChildProgram {
   readonly #group: number;
   readonly #stdout: LineReader;
   readonly #quote: ProgramOutput['quote'];
+  readonly #checkLease: () => void;
   readonly #lastErrors: string[] = [];
   readonly #timers = new Set<NodeJS.Timeout>();
   #fault: BotError | undefined;
@@ -64,8 +66,17 @@ export class ChildProgram {
   /** It had to be killed because it did not end in time. */
   wasKilled = false;
 
-  /** Resolves when the program runs. @throws BotError when it cannot be started. */
-  static async start(what: ProgramCommand, output: ProgramOutput): Promise<ChildProgram> {
+  /**
+   * Resolves when the program runs.
+   * @param checkLease is called before anything is sent to it: throws when this node has lost its lease.
+   * @throws BotError when it cannot be started.
+   */
+  static async start(
+    what: ProgramCommand,
+    output: ProgramOutput,
+    checkLease: () => void = () => {},
+  ): Promise<ChildProgram> {
+    checkLease();
     const [file = '', ...args] = what.command;
     checkStart(file, what.cwd);
     let child: ChildProcessWithoutNullStreams;
@@ -83,11 +94,17 @@ export class ChildProgram {
       throw startError(file, error);
     }
     keep(child.pid);
-    return new ChildProgram(child, child.pid, output);
+    return new ChildProgram(child, child.pid, output, checkLease);
   }
 
-  private constructor(child: ChildProcessWithoutNullStreams, group: number, output: ProgramOutput) {
+  private constructor(
+    child: ChildProcessWithoutNullStreams,
+    group: number,
+    output: ProgramOutput,
+    checkLease: () => void,
+  ) {
     this.#child = child;
+    this.#checkLease = checkLease;
     this.#group = group;
     this.#quote = (text, units) => output.quote(text, units);
     this.#stdout = new LineReader(output.stdout);
@@ -141,6 +158,13 @@ export class ChildProgram {
       throw new BotError(
         `the program does not read its standard input: ${stdin.writableLength} bytes wait`,
       );
+    }
+    try {
+      this.#checkLease();
+    } catch (thrown) {
+      // Another node may have started the bot, and this program may act without being told to.
+      this.fail(messageOf(thrown));
+      throw thrown;
     }
     stdin.write(text);
   }

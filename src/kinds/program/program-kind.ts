@@ -40,7 +40,8 @@ async function runProgram(
   const { definition, cwd, graceMs } = program;
   const session = protocol.open(ctx, program);
   const env = programEnvironment(ctx.id, program, ctx.config as JsonObject);
-  const child = await ChildProgram.start({ command: definition.command, cwd, env }, session);
+  const what = { command: definition.command, cwd, env };
+  const child = await ChildProgram.start(what, session, () => ctx.checkLease());
   (ctx.state as RunState).session = session;
   const stop = (): void => session.stop(child, graceMs);
   if (ctx.signal.aborted) stop();

@@ -8,6 +8,7 @@
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import type { Config } from '../../shared/contract/config.js';
 import type { JournalStatus } from '../../shared/contract/journal-messages.js';
+import type { ClusterPressure } from '../../shared/contract/nodes.js';
 import type {
   PressureReport,
   Resource,
@@ -45,6 +46,8 @@ export interface PressureSources {
   streams(): number;
   store(): StoreState;
   journal(): JournalStatus;
+  /** Null in a single service. */
+  cluster(): ClusterPressure | null;
 }
 
 export class PressureGauge {
@@ -125,6 +128,7 @@ export class PressureGauge {
       bots: { present, limit: max_bots },
       store,
       journal: { state, reason },
+      cluster: this.#sources.cluster(),
     };
   }
 

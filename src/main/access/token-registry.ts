@@ -36,6 +36,16 @@ export interface TokenHolders {
   removeToken(id: string): Promise<void>;
 }
 
+/** What the other nodes of a cluster are told (src/main/cluster/token-sync.ts). */
+export interface TokenSharing {
+  /** Every front of this node accepts it. */
+  added(record: TokenRecord): void;
+  /** This node has removed it. */
+  removed(id: string): void;
+  /** Times of last use that this node did not know. */
+  used(id: string, atMs: number): void;
+}
+
 export class TokenRegistry {
   readonly #store: TokenStore;
   readonly #holders: () => TokenHolders;
@@ -46,6 +56,9 @@ export class TokenRegistry {
    * cannot be revoked: a front could add such a token after its removal.
    */
   readonly #pending = new Map<string, TokenRecord>();
+  /** Ids of tokens that other nodes have made. They are not on this node's disk, and their nodes know whether they are idle. */
+  readonly #foreign = new Set<string>();
+  #sharing: TokenSharing | undefined;
   /** PIN tokens that a new one is about to replace. */
   readonly #replaced = new Set<string>();
   /** Tokens that are no longer valid but still on disk, with their name in lines and the reason. */
@@ -151,10 +164,51 @@ export class TokenRegistry {
 
   used(uses: Readonly<Record<string, number>>): void {
     for (const [id, at] of Object.entries(uses)) {
-      if (!this.#tokens.has(id) || at <= (this.#uses.get(id) ?? 0)) continue;
-      this.#uses.set(id, at);
-      this.#unsaved.set(id, at);
+      if (this.#use(id, at)) this.#sharing?.used(id, at);
     }
+  }
+
+  /** The same, as another node has seen it. */
+  usedElsewhere(uses: Readonly<Record<string, number>>): void {
+    for (const [id, at] of Object.entries(uses)) this.#use(id, at);
+  }
+
+  /** The tokens are those of a cluster from now on. */
+  share(sharing: TokenSharing): void {
+    this.#sharing = sharing;
+  }
+
+  has(id: string): boolean {
+    return this.#tokens.has(id) || this.#pending.has(id);
+  }
+
+  /** The tokens that this node has made. */
+  own(): TokenRecord[] {
+    return [...this.#tokens.values()].filter(({ id }) => !this.#foreign.has(id));
+  }
+
+  /** Accepts a token that another node has made; every front does when this resolves. It is not stored. */
+  async learn(record: TokenRecord): Promise<void> {
+    const { id } = record;
+    if (this.has(id) || this.#removing.has(id)) return;
+    this.#pending.set(id, record);
+    try {
+      await this.#holders().addToken(record);
+      this.#tokens.set(id, record);
+      this.#foreign.add(id);
+    } finally {
+      this.#pending.delete(id);
+    }
+    this.#awaitExpiry();
+  }
+
+  /**
+   * Another node has removed the token: no front accepts it when this resolves. Not to be called while {@link learn} runs for it.
+   * @throws DroverError `not_stored` when only the disk has it still; that is retried.
+   */
+  async forget(id: string): Promise<void> {
+    if (this.#removing.has(id)) await this.#erase(id);
+    else await this.#remove(id, 'was removed on another node', false);
   }
 
   async stop(): Promise<void> {
@@ -163,6 +217,14 @@ export class TokenRegistry {
     await this.#retryRemovals();
     clearTimeout(this.#retry);
     await this.#saveUses();
+  }
+
+  /** @returns whether it is news. */
+  #use(id: string, at: number): boolean {
+    if (!this.#tokens.has(id) || at <= (this.#uses.get(id) ?? 0)) return false;
+    this.#uses.set(id, at);
+    if (!this.#foreign.has(id)) this.#unsaved.set(id, at);
+    return true;
   }
 
   /** @param replaces id of a token that is removed by the same commit: without room for the new one it stays. */
@@ -194,6 +256,7 @@ export class TokenRegistry {
     }
     // Already removed from the disk. What fails after all is retried.
     if (replaces) await this.#remove(replaces, 'was replaced by a new one').catch(() => {});
+    this.#sharing?.added(record);
     this.#events.tokenCreated(`${this.#nameOf(record.id)}, ${record.scopes.join(', ')},`, by);
     this.#awaitExpiry();
   }
@@ -209,9 +272,12 @@ export class TokenRegistry {
     return this.#tokens.size + this.#pending.size + this.#removing.size >= MAX_TOKENS;
   }
 
-  async #remove(id: string, why: string): Promise<void> {
+  /** @param isTold whether the other nodes are told. */
+  async #remove(id: string, why: string, isTold = true): Promise<void> {
     const name = this.#nameOf(id);
     if (!this.#tokens.delete(id)) return;
+    this.#foreign.delete(id);
+    if (isTold) this.#sharing?.removed(id);
     this.#uses.delete(id);
     this.#unsaved.delete(id);
     this.#removing.set(id, { name, why });
@@ -250,7 +316,9 @@ export class TokenRegistry {
     for (const token of this.#tokens.values()) {
       const end = this.#endOf(token);
       // Errors of the disk are retried.
-      if (end <= now) this.#remove(token.id, 'has expired').catch(() => {});
+      // One that another node has made expires there as well.
+      if (end <= now)
+        this.#remove(token.id, 'has expired', !this.#foreign.has(token.id)).catch(() => {});
       else next = Math.min(next, end);
     }
     if (next === Number.POSITIVE_INFINITY) return;
@@ -260,7 +328,9 @@ export class TokenRegistry {
   /** When it expires, infinite for never. */
   #endOf(token: TokenRecord): number {
     const end = token.expires_at_ms ?? Number.POSITIVE_INFINITY;
-    return token.by_pin ? Math.min(end, this.#lastUse(token) + this.#pinIdleMs) : end;
+    return token.by_pin && !this.#foreign.has(token.id)
+      ? Math.min(end, this.#lastUse(token) + this.#pinIdleMs)
+      : end;
   }
 
   #lastUse({ id, created_at_ms }: TokenRecord): number {
@@ -270,7 +340,7 @@ export class TokenRegistry {
   #idlePinToken(): string | undefined {
     let idle: TokenRecord | undefined;
     for (const token of this.#tokens.values()) {
-      if (!token.by_pin || this.#replaced.has(token.id)) continue;
+      if (!token.by_pin || this.#replaced.has(token.id) || this.#foreign.has(token.id)) continue;
       if (!idle || this.#lastUse(token) < this.#lastUse(idle)) idle = token;
     }
     return idle?.id;

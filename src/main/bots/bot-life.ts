@@ -20,7 +20,9 @@ export type BotState =
   /** The wait for its restart is over, but an operation is under way. */
   | 'due'
   | 'failed'
-  | 'deleted';
+  | 'deleted'
+  /** Another node of the cluster has it. */
+  | 'moved';
 
 export type BotEvent =
   /** Show a new bot for the first time, without starting it. */
@@ -43,7 +45,9 @@ export type BotEvent =
   | 'halt'
   /** The host has stopped the run, or no longer answers. */
   | 'halted'
-  | 'delete';
+  | 'delete'
+  /** This node lets it go. */
+  | 'leave';
 
 export type BotEffect =
   /** Find a host, then announce and run the bot. Reports `placed`, `announced` or `launchFailed`. */
@@ -84,6 +88,7 @@ const LIFE: Readonly<Record<BotState, Row>> = {
     // It was stopped because of what it did, and is not to be started again.
     giveUp: to('failed', 'announce'),
     delete: to('deleted', 'announce'),
+    leave: to('moved', 'announce'),
   },
   queued: {
     waitOver: to('placing', 'launch'),
@@ -136,6 +141,7 @@ const LIFE: Readonly<Record<BotState, Row>> = {
     halt: to('stopped', 'announce'),
   },
   deleted: {},
+  moved: {},
 };
 
 /** When the service shuts down nothing is started any more. An operation that is under way may still ask for it. */

@@ -8,6 +8,7 @@ import { DroverError, messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { logItem, type ServiceEvents } from '../service-events.js';
 import type { HostThread } from '../threads/host-thread.js';
+import type { BotCluster } from './bot-cluster.js';
 import { type BotEffect, type BotEvent, type BotState, nextStep } from './bot-life.js';
 import type { HostPool } from './host-pool.js';
 import { KindHeld } from './kind-quarantine.js';
@@ -33,6 +34,7 @@ export interface BotDependencies {
   /** Called for each restart by the service, with the bot's kind. */
   restarted(kind: string): void;
   graceMs: number;
+  cluster?: BotCluster;
 }
 
 /** An event of the bot's life with what its effects need. */
@@ -45,7 +47,7 @@ type Input =
   | { type: 'rest' | 'giveUp' | 'delete'; patch: Partial<BotSnapshot> }
   | { type: 'retry'; patch: Partial<BotSnapshot>; waitMs: number }
   | { type: 'queue'; lane: Lane }
-  | { type: Extract<BotEvent, 'show' | 'launch' | 'halted' | 'waitOver' | 'idle'> };
+  | { type: Extract<BotEvent, 'show' | 'launch' | 'halted' | 'waitOver' | 'idle' | 'leave'> };
 
 interface LifeEnd extends RunEnd {
   /** There is an incident report about it. */
@@ -84,6 +86,10 @@ export class Bot {
   #isIsolated = false;
   /** Its last start was refused because its kind is quarantined. */
   #isHeld = false;
+  /** Why this node may not run it, null when it may. */
+  #keptBecause: string | null = null;
+  /** It would run, if it were not kept from it. */
+  #isToResume = false;
   #timer: NodeJS.Timeout | undefined;
   /** Its last place among the bots that wait for their turn. */
   #place: { lane: Lane; leave(): void } | undefined;
@@ -91,7 +97,7 @@ export class Bot {
   constructor(spec: BotSpec, dependencies: BotDependencies) {
     this.#spec = spec;
     this.#dependencies = dependencies;
-    this.#snapshot = new PublishedSnapshot(spec, dependencies.events);
+    this.#snapshot = new PublishedSnapshot(spec, dependencies.events, dependencies.cluster);
     this.#operations = new OperationSlot(spec.id);
   }
 
@@ -122,7 +128,7 @@ export class Bot {
   }
 
   /** Stores a new bot and starts it if wanted. @param failed is called when it cannot be stored. */
-  create(failed: () => void): Promise<void> {
+  create(failed: () => void, lane: Lane): Promise<void> {
     return this.#operate('create', async () => {
       try {
         await this.#dependencies.save(this.#spec);
@@ -130,7 +136,10 @@ export class Bot {
         failed();
         throw thrown;
       }
-      await (this.#spec.desired === 'running' ? this.#enter('one') : this.#send({ type: 'show' }));
+      const isToRun = this.#spec.desired === 'running';
+      if (isToRun && this.#keptBecause === null) return this.#enter(lane);
+      this.#isToResume = isToRun;
+      await this.#send({ type: 'show' });
     });
   }
 
@@ -186,7 +195,7 @@ export class Bot {
     return this.#operate('update', async () => {
       await this.#dependencies.save(spec);
       this.#spec = spec;
-      await this.#snapshot.change({ labels: spec.labels });
+      await this.#showSpec();
       if (!restart || this.#state === 'stopped' || this.#state === 'failed') return;
       await this.#halt();
       await this.#enter('one');
@@ -200,6 +209,53 @@ export class Bot {
       await this.#halt();
       await this.#send({ type: 'delete', patch: { desired: 'stopped' } });
     });
+  }
+
+  /** Stops it at once and does not start it until {@link letGo}; what is desired of it stays. */
+  async keepStopped(reason: string): Promise<void> {
+    if (this.#keptBecause === null && !this.#isAtRest) this.#isToResume = true;
+    this.#keptBecause = reason;
+    await this.#end();
+    if (this.#isToResume) await this.#snapshot.change({ last_error: reason });
+  }
+
+  /** Starts it again if it was kept from running. */
+  async letGo(): Promise<void> {
+    const reason = this.#keptBecause;
+    if (reason === null) return;
+    this.#keptBecause = null;
+    this.#isToResume &&= this.#spec.desired === 'running';
+    if (this.#snapshot.value.last_error === reason)
+      await this.#snapshot.change({ last_error: null });
+    // It may be kept again, and an operation that comes first may end it without having started it.
+    while (this.#isToResume && this.#keptBecause === null && !this.#closing) {
+      await this.#operations.settled();
+      await this.#operate('start', async () => {
+        const resumes = this.#isToResume && this.#spec.desired === 'running';
+        this.#isToResume = false;
+        if (resumes && this.#isAtRest) await this.#enter('many');
+      }).catch(() => {});
+    }
+  }
+
+  /** Another node has it. @param forget removes it from the store; when that fails the bot stays, and does not run. */
+  async leave(forget: () => Promise<void>): Promise<void> {
+    this.#keptBecause = 'it is on another node';
+    this.#isToResume = false;
+    await this.#end();
+    await this.#operate('move', async () => {
+      await forget();
+      await this.#halt();
+      await this.#send({ type: 'leave' });
+    });
+  }
+
+  /** This node has it for this term from now on. */
+  async giveTerm(term: number): Promise<void> {
+    const spec = { ...this.#spec, term };
+    await this.#dependencies.save(spec);
+    this.#spec = spec;
+    await this.#showSpec();
   }
 
   /**
@@ -319,6 +375,30 @@ export class Bot {
     return dedicated || group !== undefined || this.#isIsolated || host.onlyBot === this.id;
   }
 
+  get #isAtRest(): boolean {
+    return this.#state === 'stopped' || this.#state === 'failed';
+  }
+
+  /** Ends the run, also one that an operation which is under way begins. */
+  async #end(): Promise<void> {
+    if (this.#state !== 'failed') await this.#halt();
+    await this.#operations.settled();
+    if (this.#state !== 'failed') await this.#halt();
+  }
+
+  async #showSpec(): Promise<void> {
+    const spec = this.#spec;
+    const { cluster } = this.#dependencies;
+    await this.#snapshot.change({ labels: spec.labels, ...cluster?.shown(spec) });
+    if (cluster) this.#host?.setStays(this.id, this.#stays);
+  }
+
+  /** It keeps its connections when the node loses its lease. */
+  get #stays(): boolean {
+    const { failover = 'restart' } = this.#snapshot.value;
+    return failover !== 'restart';
+  }
+
   async #hold(reason: string): Promise<void> {
     this.#log('warn', reason);
     await this.#snapshot.change({ last_error: reason.slice(0, MAX_ERROR_UNITS) });
@@ -404,6 +484,10 @@ export class Bot {
 
   /** Launches it, or lets it wait for its turn. */
   async #enter(lane: Lane): Promise<void> {
+    if (this.#keptBecause !== null) {
+      this.#isToResume = true;
+      return;
+    }
     // Asked for again, it keeps its place, unless it gets a better one.
     if (this.#state === 'queued' && (lane === 'many' || this.#place?.lane === 'one')) return;
     const isNow = this.#dependencies.pace.tryTake(this.#spec.kind, lane);
@@ -448,8 +532,12 @@ export class Bot {
   }
 
   async #startRun(config: JsonObject): Promise<void> {
-    const { id, kind } = this.#spec;
-    await this.#host?.startBot({ id, run: this.#run, kind, config });
+    const { id, kind, term } = this.#spec;
+    const cluster = {
+      ...(this.#stays && { stays: true }),
+      ...(term !== undefined && { term }),
+    };
+    await this.#host?.startBot({ id, run: this.#run, kind, config, ...cluster });
   }
 
   async #stopRun(graceMs: number): Promise<void> {

@@ -1,6 +1,6 @@
 import { DroverError } from '../../shared/errors.js';
 
-export type Operation = 'create' | 'start' | 'stop' | 'restart' | 'update' | 'delete';
+export type Operation = 'create' | 'start' | 'stop' | 'restart' | 'update' | 'delete' | 'move';
 
 /** Runs one operation of a bot at a time. */
 export class OperationSlot {

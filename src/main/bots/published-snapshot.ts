@@ -3,6 +3,7 @@
 import type { BotSpec } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import { logItem, type ServiceEvents, sessionItem } from '../service-events.js';
+import type { BotCluster } from './bot-cluster.js';
 
 export class PublishedSnapshot {
   readonly #events: ServiceEvents;
@@ -10,7 +11,8 @@ export class PublishedSnapshot {
   readonly #snapshot: BotSnapshot;
   #isPublished = false;
 
-  constructor({ id, kind, desired, labels }: BotSpec, events: ServiceEvents) {
+  constructor(spec: BotSpec, events: ServiceEvents, cluster: BotCluster | undefined) {
+    const { id, kind, desired, labels } = spec;
     this.#events = events;
     this.#snapshot = {
       id,
@@ -26,6 +28,7 @@ export class PublishedSnapshot {
       data: {},
       usage: null,
       over_quota: [],
+      ...cluster?.shown(spec),
     };
   }
 
@@ -40,7 +43,7 @@ export class PublishedSnapshot {
   /** One state transition: one line and one `session` event (interface-seed §3). */
   async transition(status: string, patch: Partial<BotSnapshot>): Promise<void> {
     // The broadcaster needs the whole snapshot first.
-    const known = this.#isPublished ? {} : this.#snapshot;
+    const known = this.#isPublished ? this.#term : this.#snapshot;
     this.#isPublished = true;
     const change = { ...known, ...patch, status, since_ms: Date.now() };
     Object.assign(this.#snapshot, change);
@@ -50,6 +53,12 @@ export class PublishedSnapshot {
 
   async change(patch: Partial<BotSnapshot>): Promise<void> {
     Object.assign(this.#snapshot, patch);
-    await this.#events.publish(sessionItem(this.#snapshot.id, patch));
+    await this.#events.publish(sessionItem(this.#snapshot.id, { ...this.#term, ...patch }));
+  }
+
+  /** In a cluster each event says of which term it is: another node may have the bot by now. */
+  get #term(): Partial<BotSnapshot> {
+    const { term } = this.#snapshot;
+    return term === undefined ? {} : { term };
   }
 }

@@ -1,6 +1,5 @@
 // Runs in main. Owns all bots, by id.
 
-import { randomBytes } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
   ActionOutcome,
@@ -17,7 +16,6 @@ import type {
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { hasLabels } from '../../shared/contract/labels.js';
-import { type Quota, quotaFault } from '../../shared/contract/quota.js';
 import { answerable } from '../../shared/contract/rpc.js';
 import { keepSecretsInLists } from '../../shared/contract/secrets.js';
 import type { BotExit, BotFlood, HostedState, LateError } from '../../shared/contract/threads.js';
@@ -29,6 +27,7 @@ import type { BotStore } from '../store/bot-store.js';
 import type { ShowIncident } from '../store/incident-store.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { Bot, type BotDependencies } from './bot.js';
+import { changedSpec, newSpec } from './bot-spec.js';
 import type { Incidents } from './incidents.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import type { KindSchemas } from './kind-schemas.js';
@@ -42,6 +41,9 @@ const SLICE_BOTS = 128;
 /** A slice does not wait longer for the one before, in ms: in that, a dedicated bot may wait for its host. */
 const SLICE_MS = 100;
 
+/** Where bots are stored: on this node, or in its cluster too. */
+export type SpecStore = Pick<BotStore, 'all' | 'put' | 'remove'>;
+
 /** What decides on which host a bot runs. */
 export type HostWish = Pick<BotSpec, 'id' | 'kind' | 'dedicated' | 'isolation' | 'host_group'>;
 
@@ -50,7 +52,7 @@ export class BotRegistry {
   readonly #dependencies: BotDependencies;
   readonly #schemas: KindSchemas;
   readonly #kinds: KindQuarantine;
-  readonly #store: BotStore;
+  readonly #store: SpecStore;
   readonly #incidents: Incidents;
   /** Bots that were shown and are not stored yet. */
   readonly #fresh = new Set<string>();
@@ -63,7 +65,7 @@ export class BotRegistry {
     dependencies: Omit<BotDependencies, 'save' | 'configFor' | 'failed'>,
     schemas: KindSchemas,
     kinds: KindQuarantine,
-    store: BotStore,
+    store: SpecStore,
     incidents: Incidents,
     defaults: RestartPolicy,
     noteStart: (id: string) => void,
@@ -123,28 +125,10 @@ export class BotRegistry {
 
   /** The spec that a new bot would have. @throws DroverError `bad_request` or `conflict`. */
   check(input: CreateBotBody): BotSpec {
-    const { id, kind, labels, dedicated, desired, isolation, host_group, quota } = input;
-    if (dedicated) checkGroup(host_group);
-    // Stored as given: defaults are filled in at each start, because some are only known then.
-    const config = input.config as JsonObject;
-    this.#schemas.checkConfig(kind, config);
-    if (this.#bots.has(id)) throw new DroverError('conflict', `bot ${id} exists already`);
-    if (quota) checkQuota(quota);
-    const restart = { ...this.#defaults, ...input.restart };
-    const incarnation = randomBytes(8).toString('hex');
-    return {
-      id,
-      kind,
-      config,
-      labels,
-      desired,
-      restart,
-      dedicated,
-      ...(isolation && { isolation }),
-      ...(host_group !== undefined && { host_group }),
-      ...(quota && { quota }),
-      incarnation,
-    };
+    const spec = newSpec(input, this.#defaults, this.#dependencies.cluster);
+    this.#schemas.checkConfig(spec.kind, spec.config);
+    if (this.#bots.has(spec.id)) throw new DroverError('conflict', `bot ${spec.id} exists already`);
+    return spec;
   }
 
   /**
@@ -179,7 +163,7 @@ export class BotRegistry {
     const bot = new Bot(spec, this.#dependencies);
     // Before the first wait, so that a second request for the same id finds it.
     this.#bots.set(spec.id, bot);
-    await bot.create(() => this.#bots.delete(spec.id));
+    await bot.create(() => this.#bots.delete(spec.id), 'one');
   }
 
   /**
@@ -221,7 +205,7 @@ export class BotRegistry {
       const turn = new Deferred();
       const begun = bots
         .slice(from, from + SLICE_BOTS)
-        .map((bot) => bot.begin(this.#fresh.has(bot.id), holdOf(bot.spec), turn.promise));
+        .map((bot) => this.#begin(bot, holdOf(bot.spec), turn.promise));
       slices.push({ turn, begun: Promise.all(begun) });
     }
     this.#fresh.clear();
@@ -238,34 +222,32 @@ export class BotRegistry {
     await all;
   }
 
+  async #begin(bot: Bot, hold: string | null, turn: Promise<void>): Promise<void> {
+    const isNew = this.#fresh.has(bot.id);
+    try {
+      await bot.begin(isNew, hold, turn);
+    } catch (thrown) {
+      const isConflict = thrown instanceof DroverError && thrown.code === 'conflict';
+      if (!isNew || !isConflict || !this.#dependencies.cluster) throw thrown;
+      // Another node, with the same configuration, has made it at the same time.
+      await this.release(bot.id, async () => {});
+    }
+  }
+
   /**
    * @param mayRedirect whether the change may alter where secrets go that it does not give.
    * @throws DroverError `not_found`, `bad_request`, `forbidden`, or `conflict`.
    */
-  async update(
-    id: string,
-    { config, labels, restart, isolation, host_group, quota }: UpdateBotBody,
-    mayRedirect: boolean,
-  ): Promise<void> {
+  async update(id: string, body: UpdateBotBody, mayRedirect: boolean): Promise<void> {
     const bot = this.#get(id);
     const { spec } = bot;
-    if (spec.dedicated) checkGroup(host_group ?? undefined);
-    const change = config as JsonObject | undefined;
+    const change = body.config as JsonObject | undefined;
     const merged = change === undefined ? spec.config : this.#merge(spec, change);
+    const changed = changedSpec(spec, body, merged, this.#dependencies.cluster !== undefined);
     this.#schemas.checkConfig(spec.kind, merged);
     if (change !== undefined && !mayRedirect) {
       this.#schemas.checkRedirects(spec.kind, spec.config, merged, change);
     }
-    if (quota) checkQuota(quota);
-    const changed: BotSpec = {
-      ...spec,
-      ...(quota && { quota }),
-      config: merged,
-      labels: labels ?? spec.labels,
-      restart: { ...spec.restart, ...restart },
-    };
-    set(changed, 'isolation', isolation);
-    set(changed, 'host_group', host_group);
     const hasMoved = changed.isolation !== spec.isolation || changed.host_group !== spec.host_group;
     if (hasMoved && spec.desired === 'running') this.admitHost(changed);
     const restartNow = hasMoved || JSON.stringify(changed.config) !== JSON.stringify(spec.config);
@@ -301,6 +283,47 @@ export class BotRegistry {
     }
   }
 
+  /** The bots of a node as its cluster changes them (src/main/cluster/owner.ts). */
+  specs(): Readonly<BotSpec>[] {
+    return [...this.#bots.values()].map(({ spec }) => spec);
+  }
+
+  /** Undefined for an unknown bot. */
+  specOf(id: string): Readonly<BotSpec> | undefined {
+    return this.#bots.get(id)?.spec;
+  }
+
+  /** Takes a bot that another node had, or has given to this one. Resolves when it runs, if it is to, or waits for its turn. */
+  async adopt(spec: BotSpec): Promise<void> {
+    if (this.#bots.has(spec.id))
+      throw new DroverError('conflict', `bot ${spec.id} is here already`);
+    const bot = new Bot(spec, this.#dependencies);
+    this.#bots.set(spec.id, bot);
+    if (spec.desired === 'running') this.#noteStart(spec.id);
+    await bot.create(() => this.#bots.delete(spec.id), 'many');
+  }
+
+  /** Stops a bot that another node has from now on. @param forget removes it from this node's disk. */
+  async release(id: string, forget: () => Promise<void>): Promise<void> {
+    const bot = this.#get(id);
+    await bot.leave(forget);
+    this.#bots.delete(id);
+    this.#forgetCommands(id);
+  }
+
+  async keepStopped(id: string, reason: string): Promise<void> {
+    await this.#bots.get(id)?.keepStopped(reason);
+  }
+
+  /** Ends {@link keepStopped}: it is started if it was to run. */
+  async letGo(id: string): Promise<void> {
+    await this.#bots.get(id)?.letGo();
+  }
+
+  async giveTerm(id: string, term: number): Promise<void> {
+    await this.#bots.get(id)?.giveTerm(term);
+  }
+
   /**
    * Runs an action on many bots, and returns the outcome of each by id.
    * @param admit is called before each; what it throws is the outcome of that bot.
@@ -328,6 +351,7 @@ export class BotRegistry {
   config(id: string): Omit<BotConfig, 'config'> & { config: JsonObject } {
     const { spec } = this.#get(id);
     const { kind, config, restart, dedicated, host_group = null, quota = {} } = spec;
+    const { node, node_labels, failover } = spec;
     const filled = this.#schemas.checkConfig(kind, config);
     return {
       config: this.#schemas.withoutSecrets(kind, filled),
@@ -336,6 +360,9 @@ export class BotRegistry {
       isolation: this.#dependencies.isolationOf(spec),
       host_group,
       quota,
+      ...(node !== undefined && { node }),
+      ...(node_labels && { node_labels }),
+      ...(failover && { failover }),
     };
   }
 
@@ -533,29 +560,4 @@ export class BotRegistry {
     const labels = this.labelsOf(id);
     return labels !== undefined && hasLabels(labels, wanted);
   }
-}
-
-/** @throws DroverError `bad_request` for a dedicated bot with a group. */
-function checkGroup(group: string | undefined): void {
-  if (group === undefined) return;
-  throw new DroverError(
-    'bad_request',
-    'dedicated and host_group exclude each other: a dedicated bot shares its host with no other bot',
-  );
-}
-
-/** @param value null removes it; undefined leaves it as it is. */
-function set<K extends 'isolation' | 'host_group'>(
-  spec: BotSpec,
-  key: K,
-  value: BotSpec[K] | null,
-): void {
-  if (value === null) delete spec[key];
-  else if (value !== undefined) spec[key] = value;
-}
-
-/** @throws DroverError `bad_request` */
-function checkQuota(quota: Quota): void {
-  const fault = quotaFault(quota);
-  if (fault !== null) throw new DroverError('bad_request', fault);
 }

@@ -20,6 +20,10 @@ export class BotStore {
     );
   }
 
+  has(id: string): boolean {
+    return this.#bots.get(id) !== undefined;
+  }
+
   /** On disk when this resolves. @throws DroverError `not_stored`. */
   put(spec: BotSpec): Promise<void> {
     const old = this.#bots.get(spec.id)?.config;

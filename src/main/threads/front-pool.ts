@@ -2,6 +2,7 @@
 
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { Networks } from '../../shared/contract/networks.js';
+import type { ClusterStreamState } from '../../shared/contract/nodes.js';
 import type { Shortage } from '../../shared/contract/pressure.js';
 import type { Serves } from '../../shared/contract/rpc.js';
 import type { Bound, ControlMethods, FrontStart } from '../../shared/contract/threads.js';
@@ -14,7 +15,7 @@ import type { BroadcasterPeer, EventSink } from '../service-events.js';
 import type { ThreadCounts } from '../thread-counts.js';
 import { changeTls, type TlsUser } from '../tls-change.js';
 import { TlsSnapshot } from '../tls-snapshot.js';
-import { type FrontPeer, FrontThread } from './front-thread.js';
+import { type FrontCluster, type FrontPeer, FrontThread } from './front-thread.js';
 import type { JournalThread } from './journal-thread.js';
 
 /** What every front starts with, except its number. */
@@ -38,6 +39,8 @@ export class FrontPool {
   #closing = false;
   #shortage: Shortage | null = null;
   #census: ConnectionCensus | undefined;
+  #cluster: FrontCluster | undefined;
+  #clusterState: ClusterStreamState | undefined;
   /** What every front is to use. */
   #tls: TlsSnapshot;
 
@@ -152,6 +155,27 @@ export class FrontPool {
     for (const { peer } of this.#fronts) peer?.tell('pressure', { shortage });
   }
 
+  /**
+   * Shows the stream of the cluster, in place of one that was shown before: to the fronts that there are, and to each later one.
+   * Resolves when it is what clients get.
+   */
+  async attachCluster(cluster: FrontCluster): Promise<void> {
+    this.#cluster = cluster;
+    await Promise.all(this.#fronts.map((front) => front.reattachCluster()));
+  }
+
+  /** There is no stream of the cluster any more. */
+  detachCluster(): void {
+    this.#cluster = undefined;
+    for (const { peer } of this.#fronts) peer?.tell('detachCluster', null);
+  }
+
+  /** Tells clients whether the stream of the cluster is kept current. */
+  tellClusterState(state: ClusterStreamState): void {
+    this.#clusterState = state;
+    for (const { peer } of this.#fronts) peer?.tell('clusterState', state);
+  }
+
   /** A bot host ends or is lost: the fronts have no channel to it any more. Another may get its number. */
   detachHost(host: number): void {
     for (const { peer } of this.#fronts) peer?.tell('detachHost', { host });
@@ -226,12 +250,15 @@ export class FrontPool {
       }),
       broadcaster: this.#broadcaster,
       journal: this.#journal,
+      cluster: () => this.#cluster,
+      clusterState: () => this.#clusterState,
       control: {
         ...this.#control,
         failed: ({ message }) => this.#report(`front ${number} failed: ${message}`),
       },
       exited: () => {
         releaseReader(stream.ring, number);
+        if (this.#cluster) releaseReader(this.#cluster.stream.ring, number);
         clearQuota(quota, number);
         clearQuota(connections, number);
         counts.frontGone(number);

@@ -2,17 +2,20 @@
 // terminated: that would abort the process while sockets are open.
 
 import type { EventLoopUtilization } from 'node:perf_hooks';
-import { MessageChannel } from 'node:worker_threads';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import type { ClusterStreamState } from '../../shared/contract/nodes.js';
 import type { Rpc, Serves } from '../../shared/contract/rpc.js';
 import type {
   Bound,
   ControlMethods,
   FrontMethods,
   FrontStart,
+  StreamIdentity,
 } from '../../shared/contract/threads.js';
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError, messageOf, StartupError } from '../../shared/errors.js';
 import { WORKERS } from '../../shared/package-paths.js';
+import { withTimeout } from '../../shared/with-timeout.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
 import type { TlsSnapshot } from '../tls-snapshot.js';
 import type { JournalThread } from './journal-thread.js';
@@ -21,8 +24,19 @@ import { startWorker } from './thread-source.js';
 
 /** Pause between two attempts to replace a front, in ms. The first attempt is made at once. */
 const RESTART_MS = 1000;
+/** How long a new front waits for the stream of the cluster before it listens, in ms. It may come later too. */
+const CLUSTER_MS = 5000;
 
 export type FrontPeer = Rpc<ControlMethods, FrontMethods>;
+
+/** The stream of the cluster, and how a front gets its channels to the thread that has it. */
+export interface FrontCluster {
+  stream: StreamIdentity;
+  /** Opens the channels of a front; those that it had are closed. */
+  connect: (front: number) => { broadcaster: MessagePort; history: MessagePort };
+  /** The front has ended. */
+  detach: (front: number) => void;
+}
 
 export interface FrontThreadOptions {
   front: number;
@@ -34,6 +48,10 @@ export interface FrontThreadOptions {
   address: () => { host: string; port: number; isShared: boolean };
   broadcaster: EventSink;
   journal: JournalThread;
+  /** The stream of the cluster, if there is one now. */
+  cluster: () => FrontCluster | undefined;
+  /** How it stands, if that is known. */
+  clusterState: () => ClusterStreamState | undefined;
   control: Serves<ControlMethods>;
   /** Frees what a front that has exited held in shared memory. */
   exited: () => void;
@@ -71,6 +89,7 @@ export class FrontThread {
         options.exited();
         options.broadcaster.peer.tell('detachFront', { front });
         options.journal.detachFront(front);
+        options.cluster()?.detach(front);
         this.#started.resolve();
       },
       notReady: (peer, { reason, isRepeated }) => {
@@ -125,11 +144,19 @@ export class FrontThread {
     if (this.peer) this.#attachJournal(this.peer);
   }
 
+  /** Gives it the present stream of the cluster. */
+  async reattachCluster(): Promise<void> {
+    // One that exits meanwhile needs none; its replacement attaches itself.
+    if (this.peer) await this.#attachCluster(this.peer).catch(() => {});
+  }
+
   async #listen(peer: FrontPeer, isReplacement: boolean): Promise<void> {
     const { front, broadcaster, address, report } = this.#options;
     this.#attachJournal(peer);
     // One that is not restored yet knows no bots. The restore attaches all fronts that exist by then.
     await this.#attach(peer, await broadcaster.ready);
+    // Otherwise its first clients would get the node's own stream, and soon have to reconnect.
+    await withTimeout(this.#attachCluster(peer), CLUSTER_MS, () => {});
     if (this.#isClosing) throw new DroverError('unavailable');
     const { host, port, isShared } = address();
     // The first front checks that nobody else has the port: a shared port would hide another process that shares it too.
@@ -153,6 +180,17 @@ export class FrontThread {
     const { front } = this.#options;
     broadcaster.tell('attachFront', { front, port: port1 }, [port1]);
     await peer.call('attachBroadcaster', { port: port2 }, [port2]);
+  }
+
+  async #attachCluster(peer: FrontPeer): Promise<void> {
+    const state = this.#options.clusterState();
+    if (state) peer.tell('clusterState', state);
+    const cluster = this.#options.cluster();
+    if (!cluster) return;
+    const { stream } = cluster;
+    const { broadcaster, history } = cluster.connect(this.#options.front);
+    const input = { stream, broadcaster, history };
+    await peer.call('attachCluster', input, [broadcaster, history]);
   }
 
   #attachJournal(peer: FrontPeer): void {

@@ -54,6 +54,8 @@ export interface HostOptions {
   /** What the modules of programs stand for. */
   programs?: HostStart['programs'];
   notesResources?: HostStart['notesResources'];
+  /** Of the node in its cluster; absent for a single service. */
+  lease?: HostStart['lease'];
   /** Gets the files of the kinds from the first host, for the others. */
   files?: Pick<KindFiles, 'sources' | 'keep'>;
 }
@@ -294,6 +296,11 @@ export class HostThread {
     return withTimeout(this.peer.call('open', null), ANSWER_MS, () => null).catch(() => null);
   }
 
+  /** Whether the bot keeps its connections when the node loses its lease. */
+  setStays(id: string, stays: boolean): void {
+    this.peer.tell('setStays', { id, stays });
+  }
+
   /** Stops a bot. Resolves when it has stopped, or when the host hangs, which is for the watchdog to find. */
   async stopBot(id: string, graceMs: number): Promise<void> {
     const stopped = this.peer.call('stop', { id, graceMs });
@@ -355,6 +362,7 @@ export class HostThread {
       commandTimeoutMs,
       programs = {},
       notesResources = false,
+      lease = null,
       files,
     } = this.#options;
     const events = new MessageChannel();
@@ -377,6 +385,7 @@ export class HostThread {
       notesResources,
       programs,
       sources: files?.sources ?? [],
+      lease,
     };
     const link = this.#startLink({
       task,

@@ -85,6 +85,11 @@ export class ProcessLinks {
     };
   };
 
+  /** The node's lease was renewed, or has ended. Its cells are in shared memory, which processes do not have. */
+  leaseChanged(): void {
+    if (this.#relay?.isAlive) this.#relay.peer.tell('leaseChanged', null);
+  }
+
   /** Ends the relay thread. All hosts are to have ended before; those that have not end with it. */
   async close(): Promise<void> {
     const relay = this.#relay;

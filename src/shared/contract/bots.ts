@@ -1,5 +1,6 @@
 // JSON Schemas of bots, their kinds, actions and incidents.
 
+import { NODE_NAME } from '../cluster/names.js';
 import { BOT_ID } from './bot-id.js';
 import { ONLY_VISIBLE } from './escapes.js';
 import type { JsonObject } from './json.js';
@@ -76,6 +77,24 @@ export const HostGroup = Type.String({
     'Bots with the same group share a bot host, and no other bot does. 1 to 64 letters, digits, dots, dashes or underscores; not together with `dedicated`.',
 });
 
+/** On which node of a cluster a bot is to run. */
+export const BotNode = Type.String({
+  pattern: NODE_NAME.source,
+  description: 'The node of the cluster that runs it. Not together with `node_labels`.',
+});
+const NodeLabels = {
+  ...Labels,
+  description: 'Labels of the nodes of the cluster that may run it; the one with most room does.',
+} as typeof Labels;
+
+/** What becomes of a bot whose node is lost. */
+export const FAILOVERS = ['restart', 'stay'] as const;
+export type Failover = (typeof FAILOVERS)[number];
+export const FailoverSchema = oneOf(FAILOVERS, {
+  description:
+    'What becomes of it when its node of the cluster is lost. `restart`: another node starts it. `stay`: it waits for its node, which keeps running it while it is cut off.',
+});
+
 const limit = (figure: TSchema, description: string) =>
   Type.Unsafe<QuotaLimit>({
     anyOf: [
@@ -135,6 +154,14 @@ export interface BotSpec {
   host_group?: string | undefined;
   /** Left out when the service's holds alone. */
   quota?: Quota;
+  /** The node that it names, if one. */
+  node?: string | undefined;
+  /** Labels of the nodes that it names, if any. */
+  node_labels?: Record<string, string> | undefined;
+  /** Absent: `restart`. */
+  failover?: Failover | undefined;
+  /** In a cluster: grows each time that a node is given the bot. What an older term says or does counts no more. */
+  term?: number;
   /** Random; distinguishes the bot from earlier ones with the same id. Bots stored by the first versions have none. */
   incarnation?: string;
 }
@@ -165,6 +192,9 @@ const botFields = {
   isolation: Type.Optional(IsolationSchema),
   host_group: Type.Optional(HostGroup),
   quota: Type.Optional(BotQuota),
+  node: Type.Optional(BotNode),
+  node_labels: Type.Optional(NodeLabels),
+  failover: Type.Optional(FailoverSchema),
 };
 
 /** Body of `POST /api/bots`, and an entry of `bots` in the configuration. */
@@ -196,6 +226,9 @@ export const UpdateBotBody = Type.Object(
     ),
     host_group: Type.Optional(nullable(HostGroup, 'null: none.')),
     quota: Type.Optional(BotQuota),
+    node: Type.Optional(nullable(BotNode, 'null: any node. The bot moves if it has to.')),
+    node_labels: Type.Optional(nullable(NodeLabels, 'null: any node.')),
+    failover: Type.Optional(FailoverSchema),
   },
   { ...closed, minProperties: 1 },
 );
@@ -251,6 +284,7 @@ export const Incident = Type.Object(
       'The bot that did it, as far as can be told; `reason` says how it is known.',
     ),
     host: nullable(Type.Integer(), 'The bot host.'),
+    node: Type.Optional(Type.String({ description: 'In a cluster: the node of that host.' })),
     bots: Type.Array(Type.String(), {
       description: 'The bots that were running on that host, the first 200 of them.',
     }),
@@ -306,6 +340,9 @@ export const BotConfig = Type.Object(
     isolation: IsolationSchema,
     host_group: nullable(HostGroup, 'With which bots it shares a host; null for none.'),
     quota: BotQuota,
+    node: Type.Optional(BotNode),
+    node_labels: Type.Optional(NodeLabels),
+    failover: Type.Optional(FailoverSchema),
   },
   { description: 'The configuration of a bot.' },
 );

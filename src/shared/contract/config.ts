@@ -1,8 +1,16 @@
 // The schema of the configuration. `npm run generate` creates config/schema.json and docs/CONFIGURATION.md from it;
 // config/default.json has a value for every key.
 
+import { NODE_NAME } from '../cluster/names.js';
 import { BOT_ID } from './bot-id.js';
-import { CreateBotBody, ISOLATIONS, type Isolation, quotaLimits, RestartPolicy } from './bots.js';
+import {
+  CreateBotBody,
+  ISOLATIONS,
+  type Isolation,
+  Labels,
+  quotaLimits,
+  RestartPolicy,
+} from './bots.js';
 import { ProgramDefinition } from './programs.js';
 import Type, { type Static } from './typebox.js';
 
@@ -34,6 +42,11 @@ export const TLS_CIPHERS = [
 ] as const;
 
 const closed = { additionalProperties: false };
+
+const tlsFile = (what: string) =>
+  Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
+    description: `${what}; null for none.`,
+  });
 
 export const Config = Type.Object(
   {
@@ -525,6 +538,62 @@ export const Config = Type.Object(
             'Over how long what a bot uses is averaged, in ms, for its snapshot, for metrics and for quotas.',
         }),
         ...quotaLimits,
+      },
+      closed,
+    ),
+    cluster: Type.Object(
+      {
+        servers: Type.Array(Type.String({ minLength: 1 }), {
+          description:
+            'Addresses of the NATS servers of the cluster: `["nats://10.0.0.1:4222"]`, with `user:password@` in front of the host or `tls://` where needed. Empty for a single service.',
+        }),
+        name: Type.String({
+          pattern: '^[A-Za-z0-9][A-Za-z0-9-]{0,30}$',
+          description: 'Name of the cluster. Several can share the NATS servers.',
+        }),
+        node: Type.Union([Type.String({ pattern: NODE_NAME.source }), Type.Null()], {
+          description: 'Name of this node, unique in the cluster; null for the host name.',
+        }),
+        labels: {
+          ...Labels,
+          description: 'Labels of this node, which bots select in `node_labels`.',
+        } as typeof Labels,
+        credentials: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
+          description: 'NATS credentials file (`.creds`); null for none.',
+        }),
+        tls: Type.Object(
+          {
+            ca: tlsFile('CA certificate of the NATS servers, as a PEM file'),
+            cert: tlsFile('Client certificate for the NATS servers, as a PEM file'),
+            key: tlsFile('Its key, as a PEM file'),
+          },
+          closed,
+        ),
+        lease_ms: Type.Integer({
+          minimum: 2000,
+          maximum: 300_000,
+          description:
+            'How long a node that does not answer keeps its bots, in ms; then others start them. Before that the node has stopped them.',
+        }),
+        replicas: Type.Union([Type.Integer({ minimum: 1, maximum: 5 }), Type.Null()], {
+          description:
+            'Copies of the stream and the buckets on the NATS servers; null for 3 with three servers or more, else 1.',
+        }),
+        window_bytes: Type.Integer({
+          minimum: 16_777_216,
+          maximum: 1_099_511_627_776,
+          description:
+            'Maximum size of the stream of events on NATS, compressed. Streams that resume from further back get a gap.',
+        }),
+        window_ms: Type.Integer({
+          minimum: 60_000,
+          maximum: 604_800_000,
+          description: 'Maximum age of events in that stream in ms.',
+        }),
+        secret_key_file: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
+          description:
+            'File with the key that encrypts the secrets in the configurations of bots, the same on each node (32 bytes in hex or base64). null: secrets stay on the node that was given them, and its bots that have some do not move.',
+        }),
       },
       closed,
     ),

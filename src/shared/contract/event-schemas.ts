@@ -67,7 +67,7 @@ export const BotSnapshot = Type.Object(
     kind: Type.String({ description: 'Which kind of bot; `GET /api/kinds` has them.' }),
     status: Type.String({
       description:
-        "`stopped`, `starting`, `stopping`, `backoff`, `failed` and `deleted` are the service's; a running bot names its own, for example `in_world`.",
+        "`stopped`, `starting`, `stopping`, `backoff`, `failed`, `deleted` and, in a cluster, `moved` (it left this node; not on the stream of the cluster) and `lost` (its node does not answer) are the service's; a running bot names its own, for example `in_world`.",
     }),
     desired: oneOf(['running', 'stopped'], { description: 'What is wanted of it.' }),
     since_ms: time('Since when it has this status.'),
@@ -87,6 +87,21 @@ export const BotSnapshot = Type.Object(
     over_quota: Type.Array(oneOf(USAGE_NAMES), {
       description: 'Of what it uses more than a quota of it allows. Changes with `usage`.',
     }),
+    node: Type.Optional(
+      Type.String({ description: 'In a cluster: the node that it was given to.' }),
+    ),
+    term: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'In a cluster: grows each time that a node is given the bot.',
+      }),
+    ),
+    failover: Type.Optional(
+      oneOf(['restart', 'stay', 'bound'], {
+        description:
+          'In a cluster: what becomes of it when its node is lost. `restart`: another node starts it. `stay`: it waits for its node. `bound`: it waits too, because its secrets are on that node only.',
+      }),
+    ),
   },
   {
     description: 'The state of one bot.',

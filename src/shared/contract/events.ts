@@ -12,7 +12,14 @@ export const SERVICE_STATUSES = [
   'backoff',
   'failed',
   'deleted',
+  'moved',
+  'lost',
 ] as const;
+
+/** Whether a bot with this status is not there any more: it was deleted, or another node of the cluster has it. */
+export function hasLeft(status: string): boolean {
+  return status === 'deleted' || status === 'moved';
+}
 
 /** One logger line on its way to the broadcaster: its message is JSON already (line-text.ts). */
 export interface LogItem extends Omit<LogEvent, 'message'> {

@@ -3,6 +3,7 @@
 import { ERRORS } from '../errors.js';
 import { KINDS, LEVELS } from './event-kinds.js';
 import type { JournalStatus } from './journal-messages.js';
+import type { ClusterNode } from './nodes.js';
 
 /** Upper bounds of the buckets for how long a pass over a front's streams takes, in s. */
 export const FLUSH_BOUNDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5];
@@ -55,6 +56,18 @@ export interface KindUsage {
   connections: number;
 }
 
+/** How a node sees its cluster. */
+export interface ClusterMetrics {
+  /** Nodes by state. */
+  nodes: Record<ClusterNode['state'], number>;
+  isLeader: boolean;
+  isOn: boolean;
+  /** Events of this node that are not on the stream of the cluster yet. */
+  unpublished: number;
+  /** Blocks of that stream that this node has not read yet. */
+  behind: number;
+}
+
 /** Main's metrics, for `GET /metrics`. */
 export interface MainMetrics {
   /** Restarts of bots by the service, for each loaded kind. */
@@ -73,4 +86,6 @@ export interface MainMetrics {
   /** By kind, of kinds whose bots use anything. */
   usage: Record<string, KindUsage>;
   journal: JournalStatus;
+  /** Null in a single service. */
+  cluster: ClusterMetrics | null;
 }

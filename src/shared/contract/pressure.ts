@@ -1,5 +1,6 @@
 import { JournalState } from './journal-schemas.js';
 import { nullable, oneOf } from './json-schema.js';
+import { ClusterPressure } from './nodes.js';
 import Type, { type Static } from './typebox.js';
 
 /** Resources that can run short. */
@@ -71,6 +72,7 @@ export const PressureReport = Type.Object(
     bots: Type.Object({ present: Type.Integer(), limit: Type.Integer() }, { description: 'Bots.' }),
     store: StoreState,
     journal: JournalState,
+    cluster: nullable(ClusterPressure, 'Null for a single service.'),
   },
   {
     description: 'How close the service is to its limits.',
@@ -88,6 +90,7 @@ export const PressureReport = Type.Object(
         bots: { present: 3, limit: 20000 },
         store: { state: 'on', reason: null },
         journal: { state: 'on', reason: null },
+        cluster: null,
       },
     ],
   },

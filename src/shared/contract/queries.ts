@@ -20,6 +20,10 @@ const FILTERS = {
   level: list('Levels of lines: `info`, `warn`, `error`, `state`.', ['warn', 'error']),
   session: list('Ids of bots.', ['demo-1']),
   scope: list('Scopes of lines.', ['tcp']),
+  node: list(
+    'Names of nodes of the cluster. `self` alone is the own stream of the node that answers.',
+    ['h1'],
+  ),
 };
 
 /** `GET /events`. */
@@ -39,6 +43,24 @@ export const STREAM_QUERY = {
 export const BOTS_QUERY = {
   status: list('Only bots with this status.', ['in_world']),
   kind: list('Only bots with this kind.', ['demo']),
+  node: list(
+    'Only bots that were given to this node of the cluster. `self` alone: what the node that answers has.',
+    ['h1'],
+  ),
+  limit: Type.Integer({
+    minimum: LIMIT.minimum,
+    maximum: LIMIT.maximum,
+    description: 'Maximum number of bots, in the order of their ids. Without it all are returned.',
+  }),
+  cursor: text('`next` of the previous page, with the same parameters. Needs `limit`.', 'demo-3'),
+} satisfies QuerySchema;
+
+/** `GET /api/bots/{id}`. */
+export const BOT_QUERY = {
+  node: oneOf(['self'], {
+    description:
+      '`self`: as the own stream of the node that answers has it, not that of the cluster.',
+  }),
 } satisfies QuerySchema;
 
 /** `GET /api/incidents` and `GET /api/bots/{id}/incidents`. */
@@ -77,5 +99,8 @@ export const STATS_QUERY = {
     multipleOf: STEP_S,
     description:
       'Length of a bucket in s, a multiple of 10. Default: chosen for about 300 buckets; at most 1,000 are returned.',
+  }),
+  node: oneOf(['self'], {
+    description: '`self`: only of the node that answers, not of the cluster.',
   }),
 } satisfies QuerySchema;

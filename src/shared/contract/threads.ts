@@ -2,10 +2,12 @@
 // docs/OWNERSHIP.md lists the channels.
 
 import type { MessagePort, Transferable } from 'node:worker_threads';
+import type { SharedLease } from '../cluster/lease-deadline.js';
 import type { PlainError } from '../errors.js';
 import type { SharedCounters } from '../memory/counters.js';
 import type { SharedRing } from '../memory/layout.js';
 import type { SharedLag } from '../memory/loop-lag.js';
+import type { SharedNodeNames } from '../memory/node-names.js';
 import type { SharedPinBucket } from '../memory/pin-bucket.js';
 import type { SharedQuota } from '../memory/quota.js';
 import type { CrowdedAddresses } from './addresses.js';
@@ -37,6 +39,7 @@ import type {
 } from './journal-messages.js';
 import type { Json, JsonObject } from './json.js';
 import type { MainMetrics } from './metric-layout.js';
+import type { ClusterNode, ClusterStreamState, NodeAction, NodeList, Rebalanced } from './nodes.js';
 import type { PressureReport, Shortage } from './pressure.js';
 import type { Programs } from './programs.js';
 import type { CreateTokenBody, Rights, TokenInfo, TokenRecord } from './tokens.js';
@@ -55,6 +58,8 @@ export interface StreamIdentity {
   ring: SharedRing;
   epoch: string;
   hashKey: string;
+  /** The nodes that its frames are from; only the stream of a cluster has them. */
+  nodes?: SharedNodeNames;
 }
 
 // ---- main → broadcaster -------------------------------------------------------------------------------------------
@@ -84,6 +89,8 @@ export type BroadcasterMethods = {
   publish(input: { items: Item[] }): { head: number };
   /** The last lines of these bots, oldest first, after all that hosts have posted until now. */
   lastLines(input: { bots: string[] }): { lines: string[] };
+  /** A bot as the stream shows it, after all that hosts have posted until now; null when there is none. */
+  snapshot(input: { bot: string }): { snapshot: Readonly<BotSnapshot> | null };
   shutdown(input: null): void;
 };
 
@@ -129,6 +136,13 @@ export interface Bound {
   wantsCensus: boolean;
 }
 
+/** The stream of the cluster, for a front. */
+export interface ClusterView {
+  stream: StreamIdentity;
+  broadcaster: MessagePort;
+  history: MessagePort;
+}
+
 export type FrontMethods = {
   /** The channel to the broadcaster; a new one replaces the old. */
   attachBroadcaster(input: { port: MessagePort }): void;
@@ -153,6 +167,16 @@ export type FrontMethods = {
   removeToken(input: { id: string }): void;
   /** Why new streams are to be refused, null when they are not. */
   pressure(input: { shortage: Shortage | null }): void;
+  /**
+   * From the answer on, the stream of the cluster is what clients get that name no node. Its channels are as those of the node's own
+   * stream: `broadcaster` has the baseline and the doorbell, `history` is as a journal. Another one replaces it: streams of the old
+   * one end.
+   */
+  attachCluster(input: ClusterView): void;
+  /** There is no stream of the cluster any more: clients get the node's own. */
+  detachCluster(input: null): void;
+  /** Whether the stream of the cluster is kept current. Said on the streams that show the cluster. */
+  clusterState(input: ClusterStreamState): void;
   /** Which addresses get no more connections, and which have to leave some. */
   crowded(input: CrowdedAddresses): void;
   /** Ends every stream once it has had the frames below `head`, then closes every socket and ends the thread. */
@@ -187,12 +211,20 @@ export type ControlMethods = {
   pressure(input: null): PressureReport;
   /** For `GET /metrics`. */
   metrics(input: null): MainMetrics;
-  createBot(input: { bot: CreateBotBody; rights: Rights }): void;
-  updateBot(input: { id: string; change: UpdateBotBody; rights: Rights }): void;
-  /** Resolves when it is done; the front then shows the snapshot that it has by then. */
-  actOnBot(input: { id: string; action: BotAction; rights: Rights }): void;
+  nodes(input: null): NodeList;
+  /** Answers with the node as it is then. @throws DroverError `not_found`, `conflict` in a single service. */
+  actOnNode(input: { node: string; action: NodeAction }): ClusterNode;
+  /** @throws DroverError `conflict` in a single service. */
+  rebalance(input: null): Rebalanced;
+  /**
+   * This and the next three answer when it is done: null when the node's own stream shows the bot as it is then, else its snapshot,
+   * which another node of the cluster has.
+   */
+  createBot(input: { bot: CreateBotBody; rights: Rights }): BotSnapshot | null;
+  updateBot(input: { id: string; change: UpdateBotBody; rights: Rights }): BotSnapshot | null;
+  actOnBot(input: { id: string; action: BotAction; rights: Rights }): BotSnapshot | null;
   /** The same for what ends a bot: a front has room for these calls when others fill its bound (src/front/control.ts). */
-  endBot(input: { id: string; action: EndingAction; rights: Rights }): void;
+  endBot(input: { id: string; action: EndingAction; rights: Rights }): BotSnapshot | null;
   actOnBots(input: { actions: BotActionsBody; rights: Rights }): ActionResults;
   /** The same for actions that end bots. */
   endBots(input: {
@@ -308,6 +340,8 @@ export interface HostStart {
   programs: Programs;
   /** Files of kinds that are not read again. */
   sources: readonly KeptSource[];
+  /** The lease of the node in its cluster; null for a single service. */
+  lease: SharedLease | null;
   /** The host notes what its kinds make, for {@link HostMethods.leftBehind}. Costs each timer and socket a stack. */
   notesResources: boolean;
 }
@@ -369,6 +403,10 @@ export interface BotStart {
   run: number;
   kind: string;
   config: JsonObject;
+  /** It is not fenced when the node loses its lease: no other node starts it. */
+  stays?: boolean;
+  /** Of a node in a cluster: the bot's term. */
+  term?: number;
 }
 
 /** Something that a kind's code has made, and that outlives its bots. */
@@ -397,6 +435,8 @@ export type HostMethods = {
    * Starts bots; answers when they run, that is before they have done anything, with those that do not, by run, and why.
    */
   start(input: { bots: BotStart[] }): { failed: Record<number, PlainError> };
+  /** The bot's {@link BotStart.stays} from now on. */
+  setStays(input: { id: string; stays: boolean }): void;
   /** Asks a bot to stop and answers when it has, its last lines posted; abandons it after `graceMs`. */
   stop(input: { id: string; graceMs: number }): { abandoned: boolean };
   /** Runs a command. Can be cancelled: the command's own signal is aborted then. */

@@ -16,8 +16,8 @@
 //
 //   0               8          12      13      14       16             24            32
 //   +---------------+----------+-------+-------+--------+--------------+-------------+
-//   | position f64  | length   | kind  | level | unused | session hash | scope hash  |
-//   |               | u32      | u8    | u8    |        | 2 x u32      | 2 x u32     |
+//   | position f64  | length   | kind  | level | node   | session hash | scope hash  |
+//   |               | u32      | u8    | u8    | u16    | 2 x u32      | 2 x u32     |
 //   +---------------+----------+-------+-------+--------+--------------+-------------+
 
 const LINE = 64;
@@ -67,6 +67,8 @@ export interface FrameMeta {
   /** 64-bit hash of the scope as two words, 0 and 0 for none. */
   scopeLow: number;
   scopeHigh: number;
+  /** Number of the node that it is from (node-names.ts), 0 on a node's own stream. */
+  node: number;
 }
 
 /** Typed views on a ring. All threads see the same memory through them. */
@@ -75,6 +77,7 @@ export interface RingViews extends RingSize {
   cells: BigInt64Array<SharedArrayBuffer>;
   positions: Float64Array<SharedArrayBuffer>;
   words: Uint32Array<SharedArrayBuffer>;
+  halves: Uint16Array<SharedArrayBuffer>;
   octets: Uint8Array<SharedArrayBuffer>;
   data: Buffer<SharedArrayBuffer>;
 }
@@ -87,9 +90,11 @@ export const armedCell = (front: number): number => (3 + 2 * front) * CELLS_PER_
 // Places of a record's fields in the views, for the record in slot 0; add slot x stride.
 export const POSITION_STRIDE = RECORD_BYTES / 8;
 export const WORD_STRIDE = RECORD_BYTES / 4;
+export const HALF_STRIDE = RECORD_BYTES / 2;
 export const LENGTH_WORD = 2;
 export const KIND_OCTET = 12;
 export const LEVEL_OCTET = 13;
+export const NODE_HALF = 7;
 export const SESSION_WORD = 4;
 export const SCOPE_WORD = 6;
 
@@ -118,6 +123,7 @@ export function openRing(ring: SharedRing): RingViews {
     cells: new BigInt64Array(buffer, 0, header / 8),
     positions: new Float64Array(buffer, header, index / 8),
     words: new Uint32Array(buffer, header, index / 4),
+    halves: new Uint16Array(buffer, header, index / 2),
     octets: new Uint8Array(buffer, header, index),
     data: Buffer.from(buffer, header + index, bytes),
   };

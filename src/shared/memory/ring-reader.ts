@@ -8,11 +8,13 @@ import {
   ARMED_FOR_STEP,
   AWAKE,
   armedCell,
+  HALF_STRIDE,
   HEAD,
   IDLE,
   KIND_OCTET,
   LENGTH_WORD,
   LEVEL_OCTET,
+  NODE_HALF,
   openRing,
   POSITION_STRIDE,
   RECORD_BYTES,
@@ -180,6 +182,10 @@ export class RingReader {
 
   scopeHigh(seq: number): number {
     return this.#word(seq, SCOPE_WORD + 1);
+  }
+
+  node(seq: number): number {
+    return this.#ring.halves[(seq & this.#slotMask) * HALF_STRIDE + NODE_HALF] as number;
   }
 
   /**

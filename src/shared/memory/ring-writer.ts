@@ -16,12 +16,14 @@ import {
   AWAKE,
   armedCell,
   type FrameMeta,
+  HALF_STRIDE,
   HEAD,
   IDLE,
   KIND_OCTET,
   LENGTH_WORD,
   LEVEL_OCTET,
   MAX_FRAME_BYTES,
+  NODE_HALF,
   openRing,
   POSITION_STRIDE,
   RECORD_BYTES,
@@ -131,13 +133,14 @@ export class RingWriter {
       this.#write();
       this.#reclaim(this.#position, this.#head + this.#stepSlots);
     }
-    const { words, octets } = this.#ring;
+    const { words, halves, octets } = this.#ring;
     const slot = this.#head & this.#slotMask;
     const word = slot * WORD_STRIDE;
     words[word + SESSION_WORD] = meta.sessionLow;
     words[word + SESSION_WORD + 1] = meta.sessionHigh;
     words[word + SCOPE_WORD] = meta.scopeLow;
     words[word + SCOPE_WORD + 1] = meta.scopeHigh;
+    halves[slot * HALF_STRIDE + NODE_HALF] = meta.node;
     const octet = slot * RECORD_BYTES;
     octets[octet + KIND_OCTET] = meta.kind;
     octets[octet + LEVEL_OCTET] = meta.level;

@@ -1,5 +1,6 @@
 // The messages between the relay and a bot host process, beside those that they pass on.
 
+import type { LeaseTimes } from '../cluster/lease-deadline.js';
 import type { StackFrame } from '../contract/bots.js';
 import type { HostStart } from '../contract/threads.js';
 
@@ -18,8 +19,19 @@ export const FD = {
 /** What a host is started with, without what a process cannot have: ports and shared memory. */
 export type ProcessStart = Omit<
   HostStart,
-  'control' | 'events' | 'inFlight' | 'heartbeat' | 'streams' | 'lag' | 'lastRun' | 'commandLog'
->;
+  | 'control'
+  | 'events'
+  | 'inFlight'
+  | 'heartbeat'
+  | 'streams'
+  | 'lag'
+  | 'lastRun'
+  | 'commandLog'
+  | 'lease'
+> & {
+  /** The node is in a cluster: the relay tells its lease. */
+  hasLease: boolean;
+};
 
 /** What the system holds a process to; its bots do not begin before. */
 export interface SystemLimits {
@@ -47,6 +59,8 @@ export type ToWatch =
   | { type: 'taken'; channel: number; bytes: number }
   /** Whether a stream is open. */
   | { type: 'streams'; open: boolean }
+  /** Until when the node has its lease. The clocks are those of the machine, which all processes share. */
+  | { type: 'lease'; until: LeaseTimes }
   | { type: 'capture'; id: number; withinMs: number };
 
 /** From the watch thread. */
@@ -85,6 +99,8 @@ export type RelayMethods = {
   }): { frames: StackFrame[]; bot: string | null } | null;
   /** Ends the process, and what it has started. */
   kill(input: { link: number }): void;
+  /** The node's lease was renewed, or has ended: the processes are told what the shared memory says. */
+  leaseChanged(input: null): void;
 };
 
 /** The relay thread to main. */

@@ -1,8 +1,10 @@
+import { SELF } from '../cluster/names.js';
 import type { BotSnapshot } from '../contract/events.js';
 import { hasLabels } from '../contract/labels.js';
 import type { NameHasher } from '../contract/name-hash.js';
 import type { STREAM_QUERY } from '../contract/queries.js';
 import { DroverError } from '../errors.js';
+import type { NodeNames } from '../memory/node-names.js';
 import type { RingReader } from '../memory/ring-reader.js';
 import { KIND_CODE, LEVEL_CODE } from './frame.js';
 import { HashSet } from './hash-set.js';
@@ -15,6 +17,7 @@ export const FILTER_NAMES = [
   'level',
   'session',
   'scope',
+  'node',
 ] as const satisfies readonly StreamParameter[];
 type FilterName = (typeof FILTER_NAMES)[number];
 /** The other parameters of `GET /events`. Checked against its schema as a type: the journal must not load TypeBox. */
@@ -33,7 +36,7 @@ const MAX_VALUES = 1000;
 /** The index fields of frames. */
 export type IndexedFrames = Pick<
   RingReader,
-  'kind' | 'level' | 'sessionLow' | 'sessionHigh' | 'scopeLow' | 'scopeHigh'
+  'kind' | 'level' | 'sessionLow' | 'sessionHigh' | 'scopeLow' | 'scopeHigh' | 'node'
 >;
 
 /** The bots that a stream is limited to, in addition to its query. */
@@ -41,6 +44,11 @@ export type StreamReach =
   | { bots: readonly string[] }
   | { labels: BotLabels; history: LabelHistory }
   | null;
+
+/** Names of which every frame that passes has one. Of sessions and scopes: the low words of their hashes. */
+export type FilterNames =
+  | { field: 'session' | 'scope'; values: readonly number[] }
+  | { field: 'node'; values: readonly string[] };
 
 /**
  * Lets a frame through when it has, for each parameter that was given, one of its values. A frame that lacks the field
@@ -56,14 +64,20 @@ export class Filter {
   readonly #sessions: HashSet | undefined;
   #named: readonly (readonly [low: number, high: number])[] | undefined;
   readonly #scopes: HashSet | undefined;
+  readonly #nodes: ReadonlySet<string> | undefined;
+  readonly #nodeNames: NodeNames | undefined;
   readonly #labelled: { labels: BotLabels; history: LabelHistory } | undefined;
 
+  /** @param nodeNames of the stream; on one without, no frame is from a node. */
   constructor(
     values: ReadonlyMap<FilterName, ReadonlySet<string>>,
     names: NameHasher,
     labelled?: { labels: BotLabels; history: LabelHistory },
+    nodeNames?: NodeNames,
   ) {
     this.#names = names;
+    this.#nodes = values.get('node');
+    this.#nodeNames = nodeNames;
     this.#labelled = labelled;
     // Without the parameter everything passes, with an empty one nothing: null and [] differ.
     const lists = FILTER_NAMES.map((name) => {
@@ -93,14 +107,12 @@ export class Filter {
     return this.#labelled !== undefined;
   }
 
-  /**
-   * The low words of the names of which every frame that passes has one, as its session or as its scope; undefined when names
-   * do not limit it. Gaps pass without.
-   */
-  get names(): { field: 'session' | 'scope'; words: readonly number[] } | undefined {
-    // With both, sessions: there are more of them, so each has fewer frames.
-    if (this.#sessions) return { field: 'session', words: this.#sessions.lowWords() };
-    return this.#scopes && { field: 'scope', words: this.#scopes.lowWords() };
+  /** The names of which every frame that passes has one; undefined when names do not limit it. Gaps pass without. */
+  get names(): FilterNames | undefined {
+    // With several, sessions: there are more of them, so each has fewer frames. There are fewest nodes.
+    if (this.#sessions) return { field: 'session', values: this.#sessions.lowWords() };
+    if (this.#scopes) return { field: 'scope', values: this.#scopes.lowWords() };
+    return this.#nodes && { field: 'node', values: [...this.#nodes] };
   }
 
   /** Hashes of the sessions that pass; undefined when they are not limited by name. */
@@ -116,7 +128,12 @@ export class Filter {
   }
 
   /** The filter of this key, in another thread. */
-  static ofKey(key: string, names: NameHasher, history: LabelHistory): Filter {
+  static ofKey(
+    key: string,
+    names: NameHasher,
+    history: LabelHistory,
+    nodeNames?: NodeNames,
+  ): Filter {
     const parts = JSON.parse(key) as (string[] | [string, string][] | null)[];
     const values = new Map<FilterName, Set<string>>();
     for (const [at, name] of FILTER_NAMES.entries()) {
@@ -125,7 +142,7 @@ export class Filter {
     }
     const labels = parts[FILTER_NAMES.length] as [string, string][] | null;
     const labelled = labels ? { labels: Object.fromEntries(labels), history } : undefined;
-    return new Filter(values, names, labelled);
+    return new Filter(values, names, labelled, nodeNames);
   }
 
   /** Whether a frame with one of these kinds and levels (bit sets of codes) can pass. */
@@ -144,6 +161,8 @@ export class Filter {
     if (this.#sessions && !this.#sessions.has(frames.sessionLow(seq), frames.sessionHigh(seq))) {
       return false;
     }
+    if (this.#nodes && !this.#nodes.has(this.#nodeNames?.name(frames.node(seq)) ?? ''))
+      return false;
     if (this.#labelled) {
       const { labels, history } = this.#labelled;
       if (!history.had(frames.sessionLow(seq), frames.sessionHigh(seq), seq, labels)) return false;
@@ -155,10 +174,22 @@ export class Filter {
   matchesSnapshot(snapshot: BotSnapshot): boolean {
     if (this.#levels || this.#scopes) return false;
     if (this.#kinds && !this.#kinds.has(KIND_CODE.session)) return false;
+    if (this.#nodes && !this.#nodes.has(snapshot.node ?? '')) return false;
     if (this.#labelled && !hasLabels(snapshot.labels, this.#labelled.labels)) return false;
     const { low, high } = this.#names.of(snapshot.id);
     return this.#sessions?.has(low, high) ?? true;
   }
+}
+
+/**
+ * The nodes that a key asks for, null for all, and the key without them, null for everything: the journal of a node knows no nodes.
+ */
+export function nodesOfKey(key: string): { nodes: readonly string[] | null; key: string | null } {
+  const parts = JSON.parse(key) as (readonly string[] | null)[];
+  const at = FILTER_NAMES.indexOf('node');
+  const nodes = parts[at] ?? null;
+  parts[at] = null;
+  return { nodes, key: parts.some((part) => part !== null) ? JSON.stringify(parts) : null };
 }
 
 /**
@@ -169,10 +200,13 @@ export function parseFilter(
   pairs: readonly (readonly [name: string, value: string])[],
   names: NameHasher,
   reach: StreamReach = null,
+  nodeNames?: NodeNames,
 ): Filter | null {
   const values = new Map<FilterName, Set<string>>();
   for (const [name, value] of pairs) {
     if (OTHERS.has(name)) continue;
+    // It says which stream is asked for (src/front/views.ts).
+    if (name === 'node' && value.split(',').includes(SELF)) continue;
     if (!isFilterName(name)) {
       throw new DroverError(
         'bad_request',
@@ -189,10 +223,10 @@ export function parseFilter(
   if (reach && 'bots' in reach) {
     const asked = values.get('session');
     values.set('session', new Set(reach.bots.filter((id) => asked?.has(id) ?? true)));
-    return new Filter(values, names);
+    return new Filter(values, names, undefined, nodeNames);
   }
-  if (reach) return new Filter(values, names, reach);
-  return values.size === 0 ? null : new Filter(values, names);
+  if (reach) return new Filter(values, names, reach, nodeNames);
+  return values.size === 0 ? null : new Filter(values, names, undefined, nodeNames);
 }
 
 /** What no frame has lets nothing through, so it makes no other filter; and there are only some hundred without names. */

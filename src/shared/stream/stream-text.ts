@@ -1,5 +1,6 @@
 // The parts of a stream that are written for one subscriber and are not on the ring.
 
+import type { ClusterStreamState } from '../contract/nodes.js';
 import { eventId, gapJson, sseFrame } from './frame.js';
 
 // A blank line only ends a block that has data: some clients (@microsoft/fetch-event-source) report every other block as an
@@ -26,6 +27,11 @@ export function snapshotFrame(eventJson: string): string {
 /** The position of a stream without an event. Only drover/client reads it (src/client/sse-parser.ts); to others it is a comment. */
 export function positionComment(epoch: string, next: number): string {
   return `: position ${eventId(epoch, next - 1)}\n`;
+}
+
+/** Says how the stream stands in the cluster. Without an id: it is no place in the stream. */
+export function clusterBlock(state: ClusterStreamState): Uint8Array {
+  return Buffer.from(`event: cluster\ndata: ${JSON.stringify(state)}\n\n`);
 }
 
 /** Declares a loss up to the frame before `next`. @param from id of the first lost event. @param dropped null when not known. */

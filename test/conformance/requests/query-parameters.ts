@@ -25,6 +25,7 @@ export function queryParameterTests(given: () => Service): void {
         level: ['level=warn,error', 200],
         session: ['session=a&session=b', 200],
         scope: ['scope=x', 200],
+        node: ['node=self', 200],
         snapshot: ['snapshot=0', 200],
         last_event_id: ['last_event_id=x', 200],
         lastEventId: ['lastEventId=x', 200],
@@ -32,7 +33,11 @@ export function queryParameterTests(given: () => Service): void {
       '/api/bots': {
         status: ['status=nothing', /"bots":\[\]/],
         kind: ['kind=nothing', /"bots":\[\]/],
+        node: ['node=nothing', /"bots":\[\]/],
+        limit: ['limit=0', 400],
+        cursor: ['cursor=x', 400],
       },
+      '/api/bots/{id}': { node: ['node=self', /"id":"a"/] },
       '/api/incidents': { limit: ['limit=1001', 400] },
       '/api/bots/{id}/incidents': { limit: ['limit=0', 400] },
       '/api/events': {
@@ -40,6 +45,7 @@ export function queryParameterTests(given: () => Service): void {
         level: ['level=nothing', /"events":\[\]/],
         session: ['session=nobody', /"events":\[\]/],
         scope: ['scope=nothing', /"events":\[\]/],
+        node: ['node=nothing', /"events":\[\]/],
         order: ['order=x', 400],
         after: ['after=x', 400],
         before: ['before=x', 400],
@@ -48,7 +54,12 @@ export function queryParameterTests(given: () => Service): void {
         cursor: ['cursor=x', 400],
         format: ['format=x', 400],
       },
-      '/api/stats': { after: ['after=x', 400], before: ['before=x', 400], step: ['step=11', 400] },
+      '/api/stats': {
+        after: ['after=x', 400],
+        before: ['before=x', 400],
+        step: ['step=11', 400],
+        node: ['node=x', 400],
+      },
     };
     const described = (path: string): string[] =>
       (document.paths[path]?.['get']?.parameters ?? [])

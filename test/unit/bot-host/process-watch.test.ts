@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ProcessWatch } from '../../../src/bot-host/process-watch.js';
+import { createLease, LeaseDeadline } from '../../../src/shared/cluster/lease-deadline.js';
 import { Heartbeat } from '../../../src/shared/memory/heartbeat.js';
 import { InFlight } from '../../../src/shared/memory/in-flight.js';
 import { LastRun } from '../../../src/shared/memory/last-run.js';
@@ -21,6 +22,7 @@ beforeEach(() => {
     lastRun: LastRun.create(),
     lag: { buffer: createLags(1), block: 0 },
     streams: createQuota({ total: 1 }, 1),
+    lease: createLease(),
   };
   const reader = new FrameReader((_, bytes) => sent.push(unpackMessage(bytes) as FromWatch));
   const pipe = { write: (bytes: Uint8Array) => reader.push(bytes) };
@@ -86,4 +88,15 @@ it('answers where the main thread is', async () => {
   await vi.waitFor(() =>
     expect(sent.at(-1)).toEqual({ type: 'captured', id: 3, frames: [], bot: 'a' }),
   );
+});
+
+it('keeps the lease of the node, which has passed until it is told', () => {
+  vi.useRealTimers();
+  const deadline = new LeaseDeadline(cells.lease);
+  expect(deadline.hasPassed).toBe(true);
+  const { monotonicMs, wallMs } = deadline.now();
+  hear({ type: 'lease', until: { monotonicMs: monotonicMs + 60_000, wallMs: wallMs + 60_000 } });
+  expect(deadline.hasPassed).toBe(false);
+  hear({ type: 'lease', until: { monotonicMs: 0, wallMs } });
+  expect(deadline.hasPassed).toBe(true);
 });

@@ -3,6 +3,7 @@
 import { afterEach } from 'vitest';
 import { BotLines } from '../../../src/bot-host/bot-lines.js';
 import { BotRun } from '../../../src/bot-host/bot-run.js';
+import type { BotFence } from '../../../src/bot-host/fence.js';
 import type { Outbox } from '../../../src/bot-host/outbox.js';
 import { type BotDefinition, defineBot, type TSchema, Type } from '../../../src/bot-sdk/index.js';
 import type { Item } from '../../../src/shared/contract/events.js';
@@ -37,6 +38,7 @@ export function start(
   config: JsonObject = {},
   allow: string[] | null = null,
   linesPerSecond = 0,
+  fence: BotFence | null = null,
 ): { bot: BotRun; items: Item[]; late: string[] } {
   const kind = defineBot({
     kind: 'tried',
@@ -49,8 +51,18 @@ export function start(
   const lines = new BotLines(outbox, 'tried', linesPerSecond, secrets);
   const late: string[] = [];
   const rules = new NetworkRules(allow);
-  const bot = new BotRun(kind, 'tried', 1, config, outbox, lines, rules, (error) =>
-    late.push(error),
+  const reportLate = (error: string): unknown => late.push(error);
+  const bot = new BotRun(
+    kind,
+    'tried',
+    1,
+    config,
+    outbox,
+    lines,
+    rules,
+    reportLate,
+    undefined,
+    fence,
   );
   started.push(bot);
   return { bot, items, late };

@@ -41,6 +41,16 @@ it('the lines of a quiet bot outlive many laps of the ring, in their order and n
   expect(both).toEqual([...busy.slice(1), shown('quiet', 'the end')]);
 });
 
+it('a bot is as its last event shows it, until it was deleted', () => {
+  const broadcaster = broadcasterOf('a');
+  broadcaster.publish([
+    { kind: 'session', id: 'a', patch: { status: 'in_world', data: { x: 1 } } },
+  ]);
+  expect(broadcaster.snapshot('a')).toMatchObject({ id: 'a', status: 'in_world', data: { x: 1 } });
+  broadcaster.publish([{ kind: 'session', id: 'a', patch: { status: 'deleted' } }]);
+  expect(broadcaster.snapshot('a')).toBeNull();
+});
+
 it('a burst larger than the ring in one batch loses none of the last lines', () => {
   const broadcaster = broadcasterOf('a', 'b');
   const burst = Array.from({ length: 5000 }, (_, n) => line('b', `${n} ${'x'.repeat(200)}`));
@@ -90,15 +100,18 @@ it('a long line is cut', () => {
   check();
 });
 
-it('a deleted bot leaves no lines, and a new bot with the same name starts empty', () => {
-  const broadcaster = broadcasterOf('a', 'busy');
-  broadcaster.publish([line('a', 'of the first')]);
-  broadcaster.publish([{ kind: 'session', id: 'a', patch: { status: 'deleted' } }]);
-  broadcaster.publish([line('a', 'of nobody')]);
-  expect(broadcaster.lastLines(['a'])).toEqual([]);
-  broadcaster.publish([{ kind: 'session', id: 'a', patch: {} }, line('a', 'of the second')]);
-  expect(broadcaster.lastLines(['a'])).toEqual([shown('a', 'of the second')]);
-});
+it.each(['deleted', 'moved'])(
+  'a %s bot leaves no lines, and a new bot with the same name starts empty',
+  (status) => {
+    const broadcaster = broadcasterOf('a', 'busy');
+    broadcaster.publish([line('a', 'of the first')]);
+    broadcaster.publish([{ kind: 'session', id: 'a', patch: { status } }]);
+    broadcaster.publish([line('a', 'of nobody')]);
+    expect(broadcaster.lastLines(['a'])).toEqual([]);
+    broadcaster.publish([{ kind: 'session', id: 'a', patch: {} }, line('a', 'of the second')]);
+    expect(broadcaster.lastLines(['a'])).toEqual([shown('a', 'of the second')]);
+  },
+);
 
 it('what all saved lines may take is bounded: those that were saved first go', () => {
   const texts = new Map<number, string>();

@@ -11,7 +11,7 @@ const patches = fc.array(
     patch: fc.record(
       {
         kind: fc.constantFrom('demo', 'synthetic'),
-        status: fc.constantFrom('starting', 'in_world', 'deleted', 'failed'),
+        status: fc.constantFrom('starting', 'in_world', 'deleted', 'moved', 'failed'),
         desired: fc.constantFrom('running', 'stopped'),
         since_ms: fc.nat(),
         started_at_ms: fc.option(fc.nat()),
@@ -44,7 +44,7 @@ const FIELDS = [
 ];
 
 describe('the store', () => {
-  it('has for each field the last value that was given, and forgets what is deleted', () => {
+  it('has for each field the last value that was given, and forgets what is deleted or has moved', () => {
     fc.assert(
       fc.property(patches, (changes) => {
         const store = new SnapshotStore();
@@ -55,8 +55,9 @@ describe('the store', () => {
           const merged = store.merge(id, patch);
           expect(merged).toMatchObject(expected);
           expect(Object.keys(merged).sort()).toEqual([...FIELDS].sort());
-          if (merged.status === 'deleted') model = model.filter(([name]) => name !== id);
-          else if (known) known[1] = expected;
+          if (merged.status === 'deleted' || merged.status === 'moved') {
+            model = model.filter(([name]) => name !== id);
+          } else if (known) known[1] = expected;
           else model.push([id, expected]);
           expect(store.all().map((snapshot) => snapshot.id)).toEqual(model.map(([name]) => name));
         }

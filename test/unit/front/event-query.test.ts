@@ -2,9 +2,8 @@ import { expect, it } from 'vitest';
 import { parseEventQuery, parseStatsQuery } from '../../../src/front/history/event-query.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
 
-const names = new NameHasher('key');
-const parse = (name: string, value: string) =>
-  parseEventQuery([[name, value]], 'e', names, null).request;
+const view = { epoch: 'e', names: new NameHasher('key'), nodes: undefined };
+const parse = (name: string, value: string) => parseEventQuery([[name, value]], view, null).request;
 
 it.each([
   ['1', 1],

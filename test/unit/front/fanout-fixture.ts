@@ -220,6 +220,7 @@ export class TestFront {
       opening: 'retry: 1000\n',
       lastEventId,
       snapshots,
+      isOwn: false,
       removed: () => {
         socket.removals += 1;
       },

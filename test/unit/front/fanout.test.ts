@@ -437,6 +437,7 @@ describe('a subscriber that comes or goes', () => {
       opening: '',
       lastEventId: 'x',
       snapshots: false,
+      isOwn: false,
       removed: () => {},
     });
     await front.settle();

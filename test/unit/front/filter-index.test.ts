@@ -8,12 +8,20 @@ import { GatherArena } from '../../../src/front/gather-arena.js';
 import { SubscriberGroup } from '../../../src/front/subscriber-group.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
 import type { FrameMeta } from '../../../src/shared/memory/layout.js';
+import {
+  createNodeNames,
+  NodeNames,
+  NodeNamesWriter,
+} from '../../../src/shared/memory/node-names.js';
 import { type Filter, parseFilter } from '../../../src/shared/stream/filter.js';
 import { KIND_CODE, LEVEL_CODE, NO_LEVEL } from '../../../src/shared/stream/frame.js';
 import { LabelHistory } from '../../../src/shared/stream/label-history.js';
 import { NO_META, type TestRing, testRing } from '../shared/ring-fixture.js';
 
 const names = new NameHasher('key');
+const sharedNodes = createNodeNames();
+const nodeNames = new NodeNames(sharedNodes);
+const nodeNumbers = new NodeNamesWriter(sharedNodes);
 const MAX_WRITE = 400;
 
 type Pairs = [string, string][];
@@ -24,17 +32,21 @@ interface Frame {
   level: keyof typeof LEVEL_CODE;
   session: string | null;
   scope: string;
+  /** Null on a node's own stream. */
+  node: string | null;
   length: number;
 }
 
 const SESSIONS = ['a', 'b', 'c', 'd'];
 const SCOPES = ['tcp', 'bot'];
+const NODES = ['h1', 'h2', 'h3'];
 
 const frame: fc.Arbitrary<Frame> = fc.record({
   kind: fc.constantFrom('log', 'log', 'log', 'log', 'log', 'session', 'gap'),
   level: fc.constantFrom('info', 'info', 'warn', 'error'),
   session: fc.constantFrom(null, ...SESSIONS),
   scope: fc.constantFrom(...SCOPES),
+  node: fc.constantFrom(null, ...NODES),
   length: fc.constantFrom(20, 100, 390, 600),
 });
 
@@ -45,6 +57,7 @@ const query: fc.Arbitrary<Pairs> = fc
     {
       session: someOf(SESSIONS),
       scope: someOf(SCOPES),
+      node: someOf(NODES),
       level: someOf(['info', 'warn', 'error']),
       kind: someOf(['log', 'session']),
     },
@@ -54,13 +67,14 @@ const query: fc.Arbitrary<Pairs> = fc
   .filter((pairs) => pairs.length > 0);
 
 function filterOf(pairs: Pairs): Filter {
-  const filter = parseFilter(pairs, names);
+  const filter = parseFilter(pairs, names, null, nodeNames);
   if (!filter) throw new Error('no filter');
   return filter;
 }
 
-function append({ writer }: TestRing, { kind, level, session, scope, length }: Frame): void {
+function append({ writer }: TestRing, { kind, level, session, scope, node, length }: Frame): void {
   const meta: FrameMeta = { ...NO_META, kind: KIND_CODE[kind], level: NO_LEVEL };
+  if (node !== null) meta.node = nodeNumbers.number(node);
   if (kind !== 'gap' && session !== null) {
     const { low, high } = names.of(session);
     Object.assign(meta, { sessionLow: low, sessionHigh: high });
@@ -161,7 +175,7 @@ function play(script: readonly Step[], limits: Partial<FilterIndexBounds>): void
   // Holds all frames of a script.
   const ring = testRing(1024 * 1024, 2048);
   const { reader, writer } = ring;
-  const index = new FilterIndex(reader, limits);
+  const index = new FilterIndex(reader, nodeNames, limits);
   const arena = new GatherArena(4096);
   const pairs: Pair[] = [];
   const pass = (writes: number): boolean => {
@@ -250,7 +264,14 @@ describe('the index of filters', () => {
       ]),
       called,
     );
-    const line: Frame = { kind: 'log', level: 'info', session: 'c', scope: 'bot', length: 50 };
+    const line: Frame = {
+      kind: 'log',
+      level: 'info',
+      session: 'c',
+      scope: 'bot',
+      node: null,
+      length: 50,
+    };
     for (let at = 0; at < 100; at++) append(ring, line);
     ring.writer.publish();
     expect(index.examine(ring.reader.head())).toBe(true);
@@ -266,7 +287,7 @@ describe('the index of filters', () => {
 
   it('has only so many filters and names, and room for more when some have gone', () => {
     const { reader } = testRing(65_536, 1024);
-    const index = new FilterIndex(reader, { hits: 3, names: 5 });
+    const index = new FilterIndex(reader, undefined, { hits: 3, names: 5 });
     const add = (session: string) => index.add(filterOf([['session', session]]), () => {});
     const first = add('a,b,c');
     expect(first).toBeDefined();
@@ -294,7 +315,14 @@ describe('the index of filters', () => {
     const indexed = index.add(filterOf([['session', 'a']]), () => {
       calls += 1;
     });
-    const line: Frame = { kind: 'log', level: 'info', session: 'b', scope: 'bot', length: 50 };
+    const line: Frame = {
+      kind: 'log',
+      level: 'info',
+      session: 'b',
+      scope: 'bot',
+      node: null,
+      length: 50,
+    };
     for (let at = 0; at < 100; at++) append(ring, line);
     writer.publish();
     const head = reader.head();
@@ -313,7 +341,14 @@ describe('the index of filters', () => {
     const ring = testRing(4 * 1024 * 1024, 65_536);
     const index = new FilterIndex(ring.reader);
     index.add(filterOf([['session', 'nobody']]), () => {});
-    const line: Frame = { kind: 'log', level: 'info', session: 'a', scope: 'bot', length: 20 };
+    const line: Frame = {
+      kind: 'log',
+      level: 'info',
+      session: 'a',
+      scope: 'bot',
+      node: null,
+      length: 20,
+    };
     for (let at = 0; at < 20_000; at++) append(ring, line);
     ring.writer.publish();
     const head = ring.reader.head();

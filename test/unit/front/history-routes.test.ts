@@ -7,6 +7,7 @@ import type { Exchange, Response } from '../../../src/front/engine/engine.js';
 import { historyRoutes } from '../../../src/front/history/history-routes.js';
 import { StreamLeases } from '../../../src/front/stream-lease.js';
 import { TokenStreams } from '../../../src/front/token-streams.js';
+import type { View } from '../../../src/front/view.js';
 import type { Page } from '../../../src/shared/contract/journal-messages.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
 import { createQuota, Quota } from '../../../src/shared/memory/quota.js';
@@ -40,13 +41,12 @@ it.each(['', 'format=ndjson'])('%j is refused', async (query) => {
       }),
   };
   const names = new NameHasher('00'.repeat(16));
+  const mirror = { labels: new LabelHistory() };
+  const view = { journal, mirror, names, nodes: undefined, epoch: 'e' } as unknown as View;
   const routes = historyRoutes({
     auth,
-    journal,
     leases: new StreamLeases(quota, names, new TokenStreams()),
-    mirror: { labels: new LabelHistory() },
-    names,
-    epoch: 'e',
+    views: { of: () => view, self: view },
     maxWriteBytes: 1000,
   });
   const responses: Response[] = [];

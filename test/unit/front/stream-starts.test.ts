@@ -14,6 +14,7 @@ function startsOn(front: TestFront): StreamStarts {
     reader: front.reader,
     maxWriteBytes: MAX_WRITE,
     epoch: EPOCH,
+    isShared: false,
     snapshots: { frames: () => ({ parts: [], last: '', next: front.head }) } as never,
     counters: Counters.alone(FRONT_CELLS.http),
   });

@@ -263,7 +263,11 @@ it('a page says where its range ended, so that a download does not run after the
 it('a page is the whole answer, with a cursor where it ends for its size', async () => {
   fill(1, 3);
   const parts = { epoch: EPOCH, tables, reader, unposted: () => [], isOpen: () => true };
-  const { maxBytes } = parseEventQuery([], EPOCH, new NameHasher('key'), null).request;
+  const { maxBytes } = parseEventQuery(
+    [],
+    { epoch: EPOCH, names: new NameHasher('key'), nodes: undefined },
+    null,
+  ).request;
   expect(maxBytes).toBe(1024 * 1024);
   put(
     31,

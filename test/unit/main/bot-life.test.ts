@@ -25,6 +25,7 @@ const EVENTS: readonly BotEvent[] = [
   'halt',
   'halted',
   'delete',
+  'leave',
 ];
 
 /** Every pair of state and event that does anything. */
@@ -40,6 +41,7 @@ const EXPECTED: Record<string, string> = {
   'stopped placed': 'stopped: returnPlace',
   'stopped giveUp': 'failed: announce',
   'stopped delete': 'deleted: announce',
+  'stopped leave': 'moved: announce',
   'placing placed': 'announcing: occupy announce',
   'placing launchFailed': 'ended: decide',
   'placing halt': 'stopped: announce',
@@ -75,6 +77,7 @@ const EXPECTED: Record<string, string> = {
   'failed queue': 'queued: wait announce',
   'failed halt': 'stopped: announce',
   'deleted placed': 'deleted: returnPlace',
+  'moved placed': 'moved: returnPlace',
 };
 
 /** What differs while the service shuts down. */
@@ -192,14 +195,14 @@ describe('over any order of events', () => {
     );
   });
 
-  it('every state but `deleted` leads to `stopped`, and every state can be reached', () => {
+  it('every state but `deleted` and `moved` leads to `stopped`, and every state can be reached', () => {
     const reached = new Set<BotState>(['stopped']);
     for (const state of reached) {
       for (const event of EVENTS) reached.add(nextStep(state, event, false).to);
     }
     expect([...reached].sort()).toEqual([...BOT_STATES].sort());
     for (const state of BOT_STATES) {
-      if (state === 'deleted') continue;
+      if (state === 'deleted' || state === 'moved') continue;
       let now: BotState = state;
       if (now === 'ended') now = nextStep(now, 'giveUp', true).to;
       now = nextStep(now, 'halt', true).to;

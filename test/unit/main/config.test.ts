@@ -42,6 +42,10 @@ function fault(load: () => unknown): string {
   return expect.unreachable('it was accepted');
 }
 
+/** Keys that take the name of any file or directory. */
+const ANY_FILE =
+  /^(data_dir|(cluster\.)?tls\.(ca|cert|key)|cluster\.(credentials|secret_key_file))$/;
+
 type Variants = [unknown, unknown, unknown];
 
 /** A value for each key that is neither the default nor the same for two sources. */
@@ -58,8 +62,9 @@ function variants(path: string): Variants {
   if (path === 'log.access') return ['errors', 'all', 'errors'];
   if (path === 'journal.fsync') return ['always', 'never', 'always'];
   if (path === 'http.forwarded_header') return ['forwarded', 'x-forwarded-for', 'forwarded'];
+  if (path === 'cluster.name') return ['a', 'b', 'c'];
   if (typeof value === 'string') return ['::1', '127.0.0.1', '127.0.0.2'];
-  const isText = ['kinds', 'network.allow', 'http.allowed_hosts'].includes(path);
+  const isText = ['kinds', 'network.allow', 'http.allowed_hosts', 'cluster.servers'].includes(path);
   if (isText) return [['a'], ['b'], ['c']];
   if (path === 'http.trusted_proxies') return [['::1'], ['10.0.0.0/8'], ['1.2.3.4']];
   if (path === 'http.cors_origins') return [['null'], ['https://a.example'], ['tauri://b']];
@@ -69,7 +74,10 @@ function variants(path: string): Variants {
     const bot = { kind: 'demo', config: {}, labels: {}, dedicated: false, desired: 'stopped' };
     return [1, 2, 3].map((at) => [{ id: `b${at}`, ...bot }]) as Variants;
   }
-  if (/^(data_dir|tls\.(cert|key))$/.test(path)) return ['one', 'two', 'three'];
+  if (path === 'cluster.labels') return [{ a: '1' }, { a: '2' }, { a: '3' }];
+  if (path === 'cluster.replicas') return [1, 3, 5];
+  if (ANY_FILE.test(path)) return ['one', 'two', 'three'];
+  if (path === 'cluster.node') return ['one', 'two', 'three'];
   if (path === 'hosts.process_memory_mb') return [100, 200, 300];
   if (value === null) return [5, 6, 7];
   if (path === 'programs') {
@@ -180,7 +188,7 @@ describe('a fault', () => {
       expect(fault(() => loadConfig(undefined, {}, { [path]: wrong }))).toContain(path);
       const text = (schema as { type?: string }).type === 'string' ? '' : '{"wrong":true}';
       // Any text is the name of a file or a directory.
-      if (/^(data_dir|tls\.(cert|key))$/.test(path)) continue;
+      if (ANY_FILE.test(path)) continue;
       const env = { [names.get(path) as string]: text };
       expect(fault(() => loadConfig(undefined, env, {}))).toContain(path);
     }

@@ -26,6 +26,7 @@ beforeEach(() => {
     const main = new Rpc<RelayMethods, RelayControlMethods>(thread.inner, {
       open: ({ link }) => void opened.push(link),
       capture: () => null,
+      leaseChanged() {},
       kill: () => {},
     });
     relays.push({ thread, main });

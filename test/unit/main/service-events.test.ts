@@ -73,6 +73,14 @@ it('last lines come after what was published before they were asked for', async 
   expect(sent).toEqual([['b1'], 'lastLines']);
 });
 
+it('a snapshot is asked for after what was published before', async () => {
+  const { peer, sent } = fake();
+  const events = eventsOn(peer);
+  void events.publish(item(1));
+  await events.snapshot('b1');
+  expect(sent).toEqual([['b1'], 'snapshot']);
+});
+
 it('when the broadcaster is lost, its successor gets the states again, and the lines are lost', async () => {
   const [first, second] = [fake(), fake()];
   first.fails.push(new DroverError('unavailable', 'the broadcaster was lost'));

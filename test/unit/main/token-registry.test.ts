@@ -131,3 +131,50 @@ it('a token from the PIN expires when it is unused for the configured days, and 
   vi.useRealTimers();
   await expect.poll(left).toEqual([info.id, expect.any(String)]);
 });
+
+it('a token of another node is accepted, is not on the disk, and is not removed because it is idle', async () => {
+  const { registry, tokens, accepted, lines } = await setUp(1);
+  const removed: string[] = [];
+  const uses: string[] = [];
+  registry.share({
+    added: () => {},
+    removed: (id) => removed.push(id),
+    used: (id) => uses.push(id),
+  });
+  const digest = 'd'.repeat(44);
+  const old = { created_at_ms: Date.now() - 30 * 86_400_000, expires_at_ms: null };
+  const record = { id: 'theirs', digest, name: 'pin', by_pin: true, reach: null, ...old };
+  await registry.learn({ ...record, scopes: ['admin'] });
+  expect(accepted).toEqual(new Set(['theirs']));
+  expect(registry.all().map(({ id }) => id)).toEqual(['theirs']);
+  expect(registry.own()).toEqual([]);
+  expect(tokens.all()).toEqual([]);
+
+  registry.usedElsewhere({ theirs: 2000, unknown: 1 });
+  registry.used({ theirs: 1000 });
+  expect(registry.list('')).toMatchObject([{ last_used_at_ms: 2000 }]);
+  registry.used({ theirs: 3000 });
+  expect(uses).toEqual(['theirs']);
+
+  await registry.forget('theirs');
+  expect(accepted).toEqual(new Set());
+  expect(removed).toEqual([]);
+  expect(lines.at(-1)).toContain('was removed on another node');
+});
+
+it('the other nodes are notified of a token that was made, replaced, revoked, or has expired', async () => {
+  const { registry } = await setUp();
+  const told: string[] = [];
+  registry.share({
+    added: ({ name }) => told.push(`added ${name}`),
+    removed: (id) => told.push(`removed ${id}`),
+    used: () => {},
+  });
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+  const expires_at_ms = Date.now() + 5000;
+  const { info } = await registry.create({ name: 'x', scopes: ['read'], expires_at_ms }, 'nobody');
+  await registry.revoke(info.id, 'nobody');
+  const next = await registry.create({ name: 'y', scopes: ['read'], expires_at_ms }, 'nobody');
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(told).toEqual(['added x', `removed ${info.id}`, 'added y', `removed ${next.info.id}`]);
+});

@@ -59,6 +59,11 @@ const NOT_RUN: readonly Excuse[] = [
     why: 'needs sudo and a container runtime; test/routes/pin-off.test.ts creates tokens in a data directory',
   },
   {
+    file: 'docs/CLUSTER.md',
+    words: 'drover cluster try',
+    why: 'takes ports 8090 to 8092; test/cluster/try.test.ts runs it on free ones',
+  },
+  {
     file: 'docs/CLIENT.md',
     words: 'for await (const batch of stream.batches()) draw(batch);',
     why: 'one line of syntax; test/integration/client-stream.test.ts reads in batches',

@@ -7,7 +7,13 @@ import { KINDS, LEVELS } from '../../../src/shared/contract/event-kinds.js';
 import type { BotSnapshot, Item } from '../../../src/shared/contract/events.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
 import { DroverError } from '../../../src/shared/errors.js';
-import { type Filter, parseFilter } from '../../../src/shared/stream/filter.js';
+import {
+  createNodeNames,
+  NodeNames,
+  NodeNamesWriter,
+} from '../../../src/shared/memory/node-names.js';
+import { Filter, nodesOfKey, parseFilter } from '../../../src/shared/stream/filter.js';
+import { LabelHistory } from '../../../src/shared/stream/label-history.js';
 import { usedMemory } from '../bot-host/heap.js';
 import { logLine, testRing } from './ring-fixture.js';
 
@@ -125,6 +131,56 @@ describe('a filter', () => {
     );
   });
 
+  it('by nodes, lets the frames through that came from one of them', () => {
+    const shared = createNodeNames();
+    const numbers = new NodeNamesWriter(shared);
+    const nodes = new NodeNames(shared);
+    const frames = (node: number) => ({
+      kind: () => 0,
+      level: () => 0,
+      sessionLow: () => 0,
+      sessionHigh: () => 0,
+      scopeLow: () => 0,
+      scopeHigh: () => 0,
+      node: () => node,
+    });
+    const query: Pair[] = [
+      ['node', 'h1,h3'],
+      ['node', 'h9'],
+    ];
+    const filter = parseFilter(query, names, null, nodes) as Filter;
+    const [h1, h2, h3] = ['h1', 'h2', 'h3'].map((name) => numbers.number(name)) as [
+      number,
+      number,
+      number,
+    ];
+    const passing = [0, h1, h2, h3].map((node) => filter.matches(frames(node), 1));
+    expect(passing).toEqual([false, true, false, true]);
+    const ofBot = (node: string) => filter.matchesSnapshot({ ...snapshotOf('a'), node });
+    expect([ofBot('h1'), ofBot('h2'), filter.matchesSnapshot(snapshotOf('a'))]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    const again = Filter.ofKey(filter.key, names, new LabelHistory(), nodes);
+    expect(again.matches(frames(h3), 1)).toBe(true);
+    expect(again.matches(frames(h2), 1)).toBe(false);
+    // On a stream without nodes nothing is from one.
+    expect(parseFilter(query, names)?.matches(frames(0), 1)).toBe(false);
+    expect(parseFilter([['node', 'self']], names)).toBeNull();
+  });
+
+  it('has a key that can be asked for its nodes, and for what is left without them', () => {
+    const keyOf = (query: Pair[]): string => parseFilter(query, names)?.key ?? '';
+    expect(nodesOfKey(keyOf([['node', 'h2,h1']]))).toEqual({ nodes: ['h1', 'h2'], key: null });
+    const level: Pair = ['level', 'warn'];
+    expect(nodesOfKey(keyOf([['node', 'h1'], level]))).toEqual({
+      nodes: ['h1'],
+      key: keyOf([level]),
+    });
+    expect(nodesOfKey(keyOf([level]))).toEqual({ nodes: null, key: keyOf([level]) });
+  });
+
   it('lets every gap through', () => {
     const gap = {
       kind: () => 2,
@@ -133,6 +189,7 @@ describe('a filter', () => {
       sessionHigh: () => 0,
       scopeLow: () => 0,
       scopeHigh: () => 0,
+      node: () => 0,
     };
     const filter = parseFilter(
       [
@@ -153,6 +210,7 @@ describe('a filter', () => {
       sessionHigh: () => sessionHigh,
       scopeLow: () => 0,
       scopeHigh: () => 0,
+      node: () => 0,
     });
     const filter = parseFilter([['session', 'bot-1,bot-2']], names);
     expect(filter?.matches(frames(low, high), 1)).toBe(true);

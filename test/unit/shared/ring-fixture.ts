@@ -14,6 +14,7 @@ export const NO_META: FrameMeta = {
   sessionHigh: 0,
   scopeLow: 0,
   scopeHigh: 0,
+  node: 0,
 };
 
 export interface TestRing {

@@ -29,6 +29,7 @@ function metaOf(seq: number): FrameMeta {
     sessionHigh: 0xffffffff - (seq >>> 0),
     scopeLow: Math.imul(seq, 2654435761) >>> 0,
     scopeHigh: seq % 7,
+    node: seq % 65_536,
   };
 }
 
@@ -133,6 +134,7 @@ describe('a ring against a list of all frames', () => {
                   sessionHigh: reader.sessionHigh(seq),
                   scopeLow: reader.scopeLow(seq),
                   scopeHigh: reader.scopeHigh(seq),
+                  node: reader.node(seq),
                 }).toEqual(metaOf(seq));
               }
               reader.release();

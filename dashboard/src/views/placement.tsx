@@ -1,0 +1,67 @@
+import type { NewBot } from '../../../src/client/index.js';
+import { visible } from '../../../src/shared/contract/escapes.js';
+import { nodeNames } from '../model/cluster.js';
+
+type Failover = NonNullable<NewBot['failover']>;
+
+/** Where a new bot runs in a cluster. */
+export interface Placement {
+  /** Empty for any. */
+  node: string;
+  failover: Failover;
+}
+
+export const ANYWHERE: Placement = { node: '', failover: 'restart' };
+
+/** The fields of the request: only what differs from the default, which a single service refuses. */
+export function fieldsOf({ node, failover }: Placement): Partial<NewBot> {
+  return {
+    ...(node !== '' && { node }),
+    ...(failover !== ANYWHERE.failover && { failover }),
+  };
+}
+
+interface Props {
+  value: Placement;
+  faults: ReadonlyMap<string, string>;
+  onChange: (value: Placement) => void;
+}
+
+export function PlacementFields({ value, faults, onChange }: Props) {
+  return (
+    <div class="field-pair">
+      <div class="field">
+        <label for="new-node">Node</label>
+        <select
+          id="new-node"
+          value={value.node}
+          aria-invalid={faults.has('node')}
+          onChange={({ currentTarget }) => onChange({ ...value, node: currentTarget.value })}
+        >
+          <option value="">any, where there is most room</option>
+          {nodeNames.value.map((name) => (
+            <option key={name} value={name}>
+              {visible(name)}
+            </option>
+          ))}
+        </select>
+        <p class={faults.has('node') ? 'fault' : 'hint'}>
+          {faults.get('node') ?? 'A bot that names a node runs on no other.'}
+        </p>
+      </div>
+      <div class="field">
+        <label for="new-failover">When its node is lost</label>
+        <select
+          id="new-failover"
+          value={value.failover}
+          onChange={({ currentTarget }) =>
+            onChange({ ...value, failover: currentTarget.value as Failover })
+          }
+        >
+          <option value="restart">start it on another node</option>
+          <option value="stay">wait for its node</option>
+        </select>
+      </div>
+    </div>
+  );
+}

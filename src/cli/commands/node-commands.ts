@@ -1,0 +1,210 @@
+// Runs in the command line. Owns `drover nodes`: the nodes of a cluster.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Command, Option } from 'commander';
+import { ApiError, type ClusterNode, type NodeAction, type NodeList } from '../../client/index.js';
+import {
+  type Connection,
+  type ConnectionOptions,
+  connect,
+  limit,
+  withConnection,
+} from '../connection/connection.js';
+import { EXIT } from '../exit-codes.js';
+import { CliError } from '../failure.js';
+import { showDuration } from '../flags/duration.js';
+import { duration } from '../flags/flag-values.js';
+import { stopSignal } from '../stop-signals.js';
+import { action, complain } from '../terminal/action.js';
+import { print, printJson, printLine, table } from '../terminal/output.js';
+import { elapsed, followProgress } from '../terminal/progress.js';
+import { addGroup, addHelp } from './help.js';
+
+const HEAD = [
+  'NODE',
+  'STATE',
+  'LEADER',
+  'BOTS',
+  'RUNNING',
+  'CPU',
+  'MEMORY',
+  'STREAMS',
+  'VERSION',
+  'LABELS',
+];
+const POLL_MS = 500;
+const DRAIN_MS = 600_000;
+
+const DESCRIPTIONS: Readonly<Record<NodeAction, string>> = {
+  cordon: 'give a node no new bots; it keeps those that it has',
+  uncordon: 'let a node take bots again, after cordon or drain',
+  drain: 'move all bots of a node to others, and wait until it has none',
+};
+
+type Json = { json?: true };
+
+interface DrainOptions extends ConnectionOptions, Json {
+  wait: boolean;
+  within: number;
+}
+
+export function addNodes(program: Command): void {
+  const nodes = addGroup(program, 'nodes', 'list, cordon and drain the nodes of a cluster');
+  withConnection(
+    nodes
+      .command('list', { isDefault: true })
+      .description('list the nodes of the cluster; the default'),
+  )
+    .option('--json', 'print the cluster and its nodes as JSON')
+    .action(action(listNodes));
+  for (const name of ['cordon', 'uncordon'] as const) {
+    onNode(nodes, name).action(
+      action((node: string, options: ConnectionOptions & Json) => act(node, name, options)),
+    );
+  }
+  onNode(nodes, 'drain')
+    .option('--no-wait', 'exit once the drain has begun')
+    .addOption(
+      new Option('--within <time>', 'fail when it has bots for longer than this')
+        .argParser(duration)
+        .default(DRAIN_MS, '10m'),
+    )
+    .action(action(drain));
+  withConnection(
+    nodes
+      .command('rebalance')
+      .description('move bots from full nodes to those with more room, once'),
+  )
+    .option('--json', 'print the number of bots that move as JSON')
+    .action(action(rebalance));
+  addHelp(nodes);
+}
+
+function onNode(nodes: Command, name: NodeAction): Command {
+  return withConnection(
+    nodes.command(name).description(DESCRIPTIONS[name]).argument('<node>'),
+  ).option('--json', 'print the node as JSON');
+}
+
+async function listNodes(options: ConnectionOptions & Json): Promise<undefined> {
+  const { client, call } = connect(options);
+  const list = await client.nodes(call());
+  if (options.json) await printJson(list);
+  else if (list.state === 'off') await printLine('a single service; it is in no cluster');
+  else await print(table(HEAD, list.nodes.map(row)));
+  if (list.reason !== null) complain(reasonOf(list));
+}
+
+function reasonOf({ state, reason }: NodeList): string {
+  const what = state === 'joining' ? 'it has not joined the cluster yet' : 'it is cut off';
+  return `${what}, and what it says of other nodes may be old: ${reason}`;
+}
+
+function row(node: ClusterNode): string[] {
+  const { figures, labels } = node;
+  return [
+    node.node,
+    node.state,
+    node.is_leader ? 'leader' : '-',
+    String(figures.bots),
+    String(figures.running),
+    `${(figures.cpu * 100).toFixed(1)}%`,
+    `${Math.round(figures.memory_mb)}M`,
+    String(figures.streams),
+    node.version,
+    Object.entries(labels)
+      .map((pair) => pair.join('='))
+      .join(','),
+  ];
+}
+
+async function act(
+  name: string,
+  what: NodeAction,
+  options: ConnectionOptions & Json,
+): Promise<undefined> {
+  const { client, call } = connect(options);
+  await show(await client.actOnNode(name, what, call()), options);
+}
+
+async function show(node: ClusterNode, { json }: Json): Promise<void> {
+  if (json) await printJson(node);
+  else await printLine(`${node.node} ${node.state}`);
+}
+
+async function drain(name: string, options: DrainOptions): Promise<undefined> {
+  const connection = connect(options);
+  const began = performance.now();
+  const before = await connection.client.actOnNode(name, 'drain', connection.call());
+  if (!options.wait) {
+    await show(before, options);
+    return;
+  }
+  let left = before.figures.bots;
+  followProgress(
+    () => `${name} has ${bots(left)} left of ${before.figures.bots}: ${elapsed(began)}`,
+  );
+  const deadline = limit(options.within);
+  const empty = await emptied(connection, name, deadline, (count) => {
+    left = count;
+  });
+  stopSignal.throwIfAborted();
+  if (empty === null) {
+    throw new CliError(
+      EXIT.timeout,
+      `${name} still has ${bots(left)} after ${showDuration(options.within)}; it continues to drain. Bots that name this node, that stay, or that no other node can take remain`,
+    );
+  }
+  if (options.json) await printJson(empty);
+  else {
+    const time = showDuration(performance.now() - began);
+    await printLine(`${name} drained of ${bots(before.figures.bots)} after ${time}`);
+  }
+}
+
+/** Reads the node until it has no bots. @returns null at the deadline. @throws CliError when it drains no longer. */
+async function emptied(
+  { client, call }: Connection,
+  name: string,
+  deadline: AbortSignal,
+  onCount: (bots: number) => void,
+): Promise<ClusterNode | null> {
+  while (!deadline.aborted) {
+    const node = await find(client.nodes(call()), name);
+    if (node) {
+      onCount(node.figures.bots);
+      if (node.figures.bots === 0) return node;
+      if (node.state !== 'draining') {
+        const how = node.state === 'lost' ? 'its lease has run out' : `it is ${node.state} now`;
+        throw new CliError(EXIT.failed, `${name} drains no longer: ${how}`);
+      }
+    }
+    await delay(POLL_MS, undefined, { signal: deadline }).catch(() => {});
+  }
+  return null;
+}
+
+/** @returns undefined when the service does not answer for now, as while it restarts. */
+async function find(asked: Promise<NodeList>, name: string): Promise<ClusterNode | undefined> {
+  try {
+    const { nodes } = await asked;
+    const found = nodes.find(({ node }) => node === name);
+    if (found) return found;
+    throw new CliError(EXIT.not_found, `the cluster has no node ${name} any more`);
+  } catch (thrown) {
+    stopSignal.throwIfAborted();
+    if (thrown instanceof ApiError && thrown.isPassing) return undefined;
+    throw thrown;
+  }
+}
+
+async function rebalance(options: ConnectionOptions & Json): Promise<undefined> {
+  const { client, call } = connect(options);
+  const moving = await client.rebalance(call());
+  if (options.json) await printJson({ moving });
+  else await printLine(`${bots(moving)} ${moving === 1 ? 'moves' : 'move'}`);
+}
+
+function bots(count: number): string {
+  return `${count} ${count === 1 ? 'bot' : 'bots'}`;
+}

@@ -1,0 +1,363 @@
+// Runs in the bus thread. Joins the stream of the cluster, keeps this node's ring of it current, and publishes the node's own frames.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BusStatus, ClusterBusStart } from '../shared/cluster/bus-messages.js';
+import { NatsLink } from '../shared/cluster/connect.js';
+import { clusterNames } from '../shared/cluster/names.js';
+import type { NatsConnection } from '../shared/cluster/nats.js';
+import { reasonOf } from '../shared/cluster/reasons.js';
+import type { StreamIdentity } from '../shared/contract/threads.js';
+import { Deferred } from '../shared/deferred.js';
+import { RingReader } from '../shared/memory/ring-reader.js';
+import { KIND_CODE, NO_LEVEL } from '../shared/stream/frame.js';
+import { withTimeout } from '../shared/with-timeout.js';
+import { askBaseline, serveBaseline } from './baseline.js';
+import { type Block, BlockWriter, decodeBlock, decodeHead, type Total } from './block.js';
+import { ClusterRing } from './cluster-ring.js';
+import { EventStream, type StreamFacts } from './event-stream.js';
+import { OwnFrames, type OwnJournal } from './own-frames.js';
+import { Publisher, WrongSequence } from './publisher.js';
+import { Sessions } from './sessions.js';
+
+const RETRY_MS = 500;
+/** How often JetStream is asked whether the stream is still the same, in ms. */
+const LOOK_MS = 5000;
+/** More than the frames of any message: where nobody has counted, numbers continue after all that can have been used. */
+const MOST_FRAMES = 8192;
+/** `session` events of one fence message. */
+const FENCED_BOTS = 1000;
+
+export interface BusPeers {
+  ready(stream: StreamIdentity): void;
+  changed(status: BusStatus, notice: string | null): void;
+  fenced(): void;
+  /** There are new frames for a front. */
+  wake(front: number): void;
+  /** JSON of the `session` events of this node's bots. */
+  ownSessions(): Promise<string[]>;
+}
+
+/** A block that was written to the ring, the number of its first frame, and the sequence of its message. */
+export type BlockListener = (block: Block, first: number, seq: number) => void;
+
+export class ClusterBus {
+  readonly #start: ClusterBusStart;
+  readonly #peers: BusPeers;
+  readonly #names;
+  readonly #link: NatsLink;
+  readonly #ring: RingReader;
+  readonly #frames: OwnFrames;
+  readonly #publisher: Publisher;
+  readonly #sessions = new Sessions();
+  readonly #listeners: BlockListener[] = [];
+  /** Who waits for messages. */
+  readonly #waiting: { seq: number; done: Deferred }[] = [];
+  #cluster: ClusterRing | undefined;
+  #stream: EventStream | undefined;
+  /** Sequence of the last message on the ring. */
+  #seq = 0;
+  #behind = 0;
+  #state: BusStatus['state'] = 'joining';
+  #reason: string | null = null;
+  /** Why nothing is published, null when it is. */
+  #publishing: string | null = null;
+  /** The bots whose unpublished frames count, while the node holds its lease. */
+  #keep: string[] | null = null;
+  /** The publisher has been told so. */
+  #isOpen = false;
+  #tail = new AbortController();
+  #isFollowing = false;
+  #isClosing = false;
+  readonly #ended = new Deferred();
+
+  constructor(start: ClusterBusStart, peers: BusPeers) {
+    const { config, local, reader, incarnation, first } = start;
+    this.#start = start;
+    this.#peers = peers;
+    this.#names = clusterNames(config.name);
+    this.#ring = new RingReader(local.ring, reader);
+    this.#frames = new OwnFrames(this.#ring, local.epoch);
+    this.#publisher = new Publisher({
+      frames: this.#frames,
+      node: config.node,
+      incarnation,
+      epoch: local.epoch,
+      first,
+      total: () => this.#total,
+      fenced: () => peers.fenced(),
+      failed: (thrown) => this.#publishes(thrown === null ? null : reasonOf(thrown)),
+    });
+    this.#link = new NatsLink({
+      config,
+      name: `drover ${config.node} (events)`,
+      onChange: ({ isConnected, reason }) => {
+        if (isConnected) {
+          this.#publisher.wake();
+          if (this.#isFollowing) this.#set('on', null);
+        } else if (reason !== null) this.#cutOff(reason);
+      },
+    });
+    void this.#run();
+  }
+
+  get status(): BusStatus {
+    const isOn = this.#state === 'on' && this.#publishing === null;
+    return {
+      state: isOn || this.#state !== 'on' ? this.#state : 'cut_off',
+      reason: this.#reason ?? this.#publishing,
+      unpublished: this.#publisher.unpublished,
+      behind: this.#behind,
+    };
+  }
+
+  get connection(): Promise<NatsConnection> {
+    return this.#link.connected();
+  }
+
+  /** The stream on JetStream, once it was joined. */
+  get stream(): EventStream | undefined {
+    return this.#stream;
+  }
+
+  /** This node's ring of it. */
+  get ring(): ClusterRing | undefined {
+    return this.#cluster;
+  }
+
+  /** @param listener is called for each block, before fronts see its frames. */
+  onBlock(listener: BlockListener): void {
+    this.#listeners.push(listener);
+  }
+
+  set journal(journal: OwnJournal | null) {
+    this.#frames.journal = journal;
+  }
+
+  /** There are new frames on the node's own ring. */
+  wake(): void {
+    this.#publisher.wake();
+  }
+
+  /** `session` events of all bots of the cluster, as of just before frame `next` of the ring. */
+  baseline(): { next: number; sessions: string[] } {
+    return { next: this.#cluster?.next ?? 0, sessions: this.#sessions.all() };
+  }
+
+  /** The node holds its lease. */
+  publish(keep: string[]): void {
+    this.#keep = keep;
+    this.#isOpen = false;
+    if (this.#stream) this.#open(this.#stream, keep);
+  }
+
+  /** The node has lost its lease. */
+  hold(): void {
+    this.#keep = null;
+    this.#isOpen = false;
+    this.#publisher.hold();
+  }
+
+  /** @returns whether all frames that exist now are on the stream, after waiting up to `withinMs`. */
+  flush(withinMs: number): Promise<boolean> {
+    const done = this.#publisher.flushed().then(() => true);
+    return withTimeout(done, withinMs, () => false);
+  }
+
+  /**
+   * Ends the place of a node on the stream, and says that its bots are lost. @throws an error of JetStream; DroverError when the stream
+   * is not there.
+   */
+  async fence(node: string, bots: readonly string[]): Promise<void> {
+    const stream = this.#stream;
+    if (!stream) throw new Error('the stream of the cluster is not there');
+    const sink = stream.sink(node);
+    const left = [...bots];
+    do {
+      const last = await sink.last();
+      // What the node has published is then part of the snapshots.
+      if (last) await this.#readUpTo(last.seq);
+      const head = last && decodeHead(last.bytes);
+      const writer = new BlockWriter();
+      const some = left.slice(0, FENCED_BOTS);
+      for (const { id, json } of this.#sessions.lost(some, node, Date.now())) {
+        writer.add(KIND_CODE.session, NO_LEVEL, id, null, json);
+      }
+      const { incarnation } = this.#start;
+      const { epoch = '', next = 0 } = head ?? {};
+      const bytes = writer.finish({
+        node,
+        incarnation,
+        type: 'fence',
+        epoch,
+        first: next,
+        next,
+        at: this.#total,
+      });
+      const id = `fence-${node}-${incarnation}-${last?.seq ?? 0}`;
+      try {
+        const seq = await sink.publish(bytes, id, last?.seq ?? 0);
+        left.splice(0, some.length);
+        if (left.length === 0) await this.#readUpTo(seq);
+      } catch (thrown) {
+        // A block of the node came first.
+        if (!(thrown instanceof WrongSequence)) throw thrown;
+      }
+    } while (left.length > 0);
+  }
+
+  /** Publishes what is left, for at most `withinMs`. */
+  async close(withinMs: number): Promise<void> {
+    if (this.#keep !== null) await this.flush(withinMs);
+    this.#isClosing = true;
+    this.#publisher.end();
+    this.#tail.abort();
+    await this.#link.close();
+    await this.#ended.promise;
+  }
+
+  get #total(): Total {
+    return { seq: this.#seq, total: (this.#cluster?.next ?? 1) - 1 };
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosing) {
+      try {
+        const connection = await this.#link.connected();
+        this.#stream = await EventStream.open(connection, this.#names, this.#start.config);
+        await this.#join(connection, this.#stream);
+        await this.#follow(connection, this.#stream);
+      } catch (thrown) {
+        if (!this.#isClosing) this.#cutOff(reasonOf(thrown));
+      }
+      if (!this.#isClosing) await delay(RETRY_MS);
+    }
+    this.#ended.resolve();
+  }
+
+  /** Makes sure that there is a ring from which the stream can be followed. */
+  async #join(connection: NatsConnection, stream: EventStream): Promise<void> {
+    const facts = await stream.facts();
+    const ring = this.#cluster;
+    const isThere = this.#seq + 1 >= facts.first && this.#seq <= facts.last;
+    if (ring?.identity.epoch === facts.epoch && isThere) return;
+    const other = await askBaseline(connection, this.#names);
+    const usable = other?.epoch === facts.epoch && other.seq + 1 >= facts.first ? other : null;
+    if (usable) this.#sessions.reset(usable.sessions);
+    else this.#sessions.reset(await this.#peers.ownSessions());
+    const { seq, total } = usable ?? (await this.#count(stream, facts));
+    this.#seq = seq;
+    const { ringBytes, fronts } = this.#start;
+    this.#cluster = new ClusterRing(facts.epoch, total + 1, ringBytes, fronts, this.#sessions);
+    this.#peers.ready(this.#cluster.identity);
+  }
+
+  /** How many frames the stream has had: a block says it as of a message before it, the rest is counted. */
+  async #count(stream: EventStream, { first, last }: StreamFacts): Promise<Total> {
+    if (last === 0) return { seq: 0, total: 0 };
+    const unknown: Total = { seq: last, total: last * MOST_FRAMES };
+    const newest = await stream.at(last);
+    if (!newest) return unknown;
+    const { at } = decodeHead(newest.bytes);
+    if (at.seq + 1 < first) return unknown;
+    let { total } = at;
+    for (let seq = at.seq + 1; seq <= last; seq++) {
+      const block = await stream.at(seq);
+      if (!block) return unknown;
+      total += decodeHead(block.bytes).count;
+    }
+    return { seq: last, total };
+  }
+
+  /** Writes what comes to the ring. Returns when it has to be joined again. */
+  async #follow(connection: NatsConnection, stream: EventStream): Promise<void> {
+    const { node } = this.#start.config;
+    this.#tail = new AbortController();
+    const { signal } = this.#tail;
+    const unserve = serveBaseline(connection, this.#names, node, () => this.#offered());
+    const look = setInterval(() => void this.#look(stream), LOOK_MS);
+    this.#isFollowing = true;
+    this.#set('on', null);
+    if (this.#keep) this.#open(stream, this.#keep);
+    try {
+      for await (const { seq, bytes, pending } of stream.read(this.#seq + 1, signal)) {
+        // Messages have left the window before they were read.
+        if (seq !== this.#seq + 1) return;
+        this.#behind = pending;
+        this.#write(decodeBlock(bytes), seq);
+        this.#seq = seq;
+        this.#reachedSeq(seq);
+        this.#set('on', null);
+      }
+    } finally {
+      this.#isFollowing = false;
+      clearInterval(look);
+      unserve();
+    }
+  }
+
+  #open(stream: EventStream, keep: readonly string[]): void {
+    const sink = stream.sink(this.#start.config.node);
+    // Frames that came since are of bots that were placed here since.
+    if (this.#isOpen) this.#publisher.resume(sink);
+    else this.#publisher.open(sink, keep);
+    this.#isOpen = true;
+  }
+
+  #write(block: Block, seq: number): void {
+    const ring = this.#cluster as ClusterRing;
+    const first = ring.next;
+    ring.write(block);
+    for (const listener of this.#listeners) listener(block, first, seq);
+    for (const front of ring.publish()) this.#peers.wake(front);
+  }
+
+  #offered() {
+    const ring = this.#cluster;
+    if (!ring || this.#state !== 'on') return null;
+    return { epoch: ring.identity.epoch, ...this.#total, sessions: this.#sessions.all() };
+  }
+
+  /** Whether the stream is still the one that is read: it can be deleted and made again. */
+  async #look(stream: EventStream): Promise<void> {
+    try {
+      const { epoch } = await stream.facts();
+      if (epoch !== this.#cluster?.identity.epoch) this.#tail.abort();
+    } catch (thrown) {
+      this.#cutOff(reasonOf(thrown));
+      this.#tail.abort();
+    }
+  }
+
+  /** Resolves when the messages up to `seq` are on the ring. */
+  async #readUpTo(seq: number): Promise<void> {
+    if (this.#seq >= seq) return;
+    const done = new Deferred();
+    this.#waiting.push({ seq, done });
+    await done.promise;
+  }
+
+  #reachedSeq(seq: number): void {
+    for (const [at, waiting] of [...this.#waiting.entries()].reverse()) {
+      if (waiting.seq > seq) continue;
+      this.#waiting.splice(at, 1);
+      waiting.done.resolve();
+    }
+  }
+
+  #cutOff(reason: string): void {
+    this.#set(this.#cluster ? 'cut_off' : 'joining', reason);
+  }
+
+  #publishes(reason: string | null): void {
+    if (reason === this.#publishing) return;
+    this.#publishing = reason;
+    this.#peers.changed(this.status, null);
+  }
+
+  #set(state: BusStatus['state'], reason: string | null): void {
+    if (state === this.#state && reason === this.#reason) return;
+    this.#state = state;
+    this.#reason = reason;
+    this.#peers.changed(this.status, null);
+  }
+}

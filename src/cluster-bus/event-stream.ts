@@ -1,0 +1,175 @@
+// Runs in the bus thread. The stream of the cluster's events on JetStream: makes it, checks it, publishes to it and reads from it.
+
+import { createHash } from 'node:crypto';
+import type { ClusterConfig } from '../shared/cluster/bus-messages.js';
+import type { ClusterNames } from '../shared/cluster/names.js';
+import {
+  DiscardPolicy,
+  JetStreamApiError,
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+  type NatsConnection,
+  RetentionPolicy,
+  StorageType,
+  type StoredMsg,
+  type StreamInfo,
+} from '../shared/cluster/nats.js';
+import { DESCRIPTION, expectProtocol } from '../shared/cluster/protocol-description.js';
+import { type BlockSink, type LastBlock, WrongSequence } from './publisher.js';
+
+const DUPLICATE_WINDOW_MS = 120_000;
+const NANOSECONDS = 1_000_000;
+/** How long JetStream may take to acknowledge, in ms. */
+const ANSWER_MS = 5000;
+/** Error codes of JetStream. */
+const NO_MESSAGE = 10037;
+const STREAM_NOT_FOUND = 10059;
+const WRONG_LAST_SEQUENCE = 10071;
+
+/** What identifies the stream, and what it holds. */
+export interface StreamFacts {
+  /** Another one for a stream that was deleted and made again. */
+  epoch: string;
+  first: number;
+  last: number;
+}
+
+export class EventStream {
+  readonly #names: ClusterNames;
+  readonly #config: ClusterConfig;
+  readonly #jetstream: JetStreamClient;
+  readonly #manager: JetStreamManager;
+
+  private constructor(
+    connection: NatsConnection,
+    manager: JetStreamManager,
+    names: ClusterNames,
+    config: ClusterConfig,
+  ) {
+    this.#jetstream = jetstream(connection, { timeout: ANSWER_MS });
+    this.#manager = manager;
+    this.#names = names;
+    this.#config = config;
+  }
+
+  /** Makes the stream when there is none. @throws StartupError for one of another version; an error of JetStream. */
+  static async open(
+    connection: NatsConnection,
+    names: ClusterNames,
+    config: ClusterConfig,
+  ): Promise<EventStream> {
+    const manager = await jetstreamManager(connection, { timeout: ANSWER_MS });
+    const stream = new EventStream(connection, manager, names, config);
+    await stream.#ensure();
+    return stream;
+  }
+
+  async facts(): Promise<StreamFacts> {
+    const { created, state } = await this.#manager.streams.info(this.#names.stream);
+    return { epoch: epochOf(created), first: state.first_seq, last: state.last_seq };
+  }
+
+  /** What the publisher of a node needs. */
+  sink(node: string): BlockSink {
+    const subject = this.#names.events(node);
+    return {
+      publish: async (bytes, msgID, lastSubjectSequence) => {
+        try {
+          const expect = { lastSubjectSequence };
+          return (await this.#jetstream.publish(subject, bytes, { msgID, expect })).seq;
+        } catch (thrown) {
+          if (codeOf(thrown) === WRONG_LAST_SEQUENCE) throw new WrongSequence();
+          throw thrown;
+        }
+      },
+      last: () => this.lastOf(node),
+    };
+  }
+
+  /** The last message of a node. */
+  async lastOf(node: string): Promise<LastBlock | null> {
+    return toBlock(await this.#get({ last_by_subj: this.#names.events(node) }));
+  }
+
+  /** The message with this sequence; null when it has left the window. */
+  async at(seq: number): Promise<LastBlock | null> {
+    return toBlock(await this.#get({ seq }));
+  }
+
+  /** Messages from `seq` on, in order. Ends only with an error, or when `signal` is aborted. */
+  async *read(
+    seq: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<{ seq: number; bytes: Uint8Array; pending: number }> {
+    const consumer = await this.#jetstream.consumers.get(this.#names.stream, {
+      deliver_policy: 'by_start_sequence' as never,
+      opt_start_seq: seq,
+    });
+    const messages = await consumer.consume({ max_messages: 500 });
+    const stop = (): void => void messages.close();
+    signal.addEventListener('abort', stop);
+    try {
+      for await (const message of messages) {
+        yield { seq: message.seq, bytes: message.data, pending: message.info.pending };
+      }
+    } finally {
+      signal.removeEventListener('abort', stop);
+      stop();
+    }
+  }
+
+  async #get(query: { seq: number } | { last_by_subj: string }): Promise<StoredMsg | null> {
+    try {
+      return await this.#manager.streams.getMessage(this.#names.stream, query);
+    } catch (thrown) {
+      if (codeOf(thrown) === NO_MESSAGE) return null;
+      throw thrown;
+    }
+  }
+
+  async #ensure(): Promise<void> {
+    const { stream, allEvents } = this.#names;
+    const { window_bytes, window_ms, servers, replicas } = this.#config;
+    const found = await this.#info();
+    if (found) {
+      expectProtocol(`the stream ${stream}`, found.config.description);
+      return;
+    }
+    await this.#manager.streams.add({
+      name: stream,
+      description: DESCRIPTION,
+      subjects: [allEvents],
+      storage: StorageType.File,
+      retention: RetentionPolicy.Limits,
+      discard: DiscardPolicy.Old,
+      max_bytes: window_bytes,
+      max_age: window_ms * NANOSECONDS,
+      duplicate_window: Math.min(DUPLICATE_WINDOW_MS, window_ms) * NANOSECONDS,
+      num_replicas: replicas ?? (servers.length >= 3 ? 3 : 1),
+    });
+  }
+
+  async #info(): Promise<StreamInfo | null> {
+    try {
+      return await this.#manager.streams.info(this.#names.stream);
+    } catch (thrown) {
+      if (codeOf(thrown) === STREAM_NOT_FOUND) return null;
+      throw thrown;
+    }
+  }
+}
+
+function toBlock(message: StoredMsg | null): LastBlock | null {
+  return message && { seq: message.seq, bytes: message.data };
+}
+
+function codeOf(thrown: unknown): number | null {
+  return thrown instanceof JetStreamApiError ? thrown.apiError().err_code : null;
+}
+
+/** The time at which the stream was made tells it from one that was deleted. */
+function epochOf(created: string): string {
+  return createHash('sha256').update(created).digest('hex').slice(0, 10);
+}

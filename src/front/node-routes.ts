@@ -1,0 +1,32 @@
+import type { NodeAction } from '../shared/contract/nodes.js';
+import type { Control } from './control.js';
+import type { CallerHandler, Handlers } from './handlers.js';
+import { jsonResponse } from './responses.js';
+
+export interface NodeRoutesParts {
+  control: Control;
+}
+
+type NodeRoutes = Extract<keyof Handlers, `${string} /api/nodes${string}`>;
+
+/** `/api/nodes`: main knows the nodes. */
+export function nodeRoutes({ control }: NodeRoutesParts): Pick<Handlers, NodeRoutes> {
+  /** Has no body. */
+  const act =
+    (action: NodeAction): CallerHandler =>
+    async (exchange, _caller, [node = '']) => {
+      const output = await control.call('actOnNode', { node, action });
+      exchange.respond(jsonResponse(JSON.stringify(output)));
+    };
+  return {
+    async 'GET /api/nodes'(exchange) {
+      exchange.respond(jsonResponse(JSON.stringify(await control.call('nodes', null))));
+    },
+    async 'POST /api/nodes/rebalance'(exchange) {
+      exchange.respond(jsonResponse(JSON.stringify(await control.call('rebalance', null))));
+    },
+    'POST /api/nodes/{node}/cordon': act('cordon'),
+    'POST /api/nodes/{node}/uncordon': act('uncordon'),
+    'POST /api/nodes/{node}/drain': act('drain'),
+  };
+}

@@ -1,0 +1,56 @@
+import { ClusterNode, NodeList, Rebalanced } from '../../shared/contract/nodes.js';
+import { exampleOf } from './examples.js';
+import type { Operation, Operations } from './operation.js';
+
+const NO_CLUSTER = 'This service is not in a cluster.';
+const CUT_OFF = 'The cluster does not answer.';
+
+const actOnNode = (action: string, summary: string, description: string): Operation => ({
+  id: `${action}Node`,
+  tag: 'Nodes',
+  summary,
+  description: `${description} No body. It outlasts a restart of the node. Returns the node as it is then.`,
+  responses: {
+    200: { description: 'Done.', schema: ClusterNode, example: exampleOf(ClusterNode) },
+  },
+  errors: { 404: '`no node "x"`: there is none in the cluster.', 409: NO_CLUSTER, 503: CUT_OFF },
+});
+
+export const NODE_OPERATIONS = {
+  'GET /api/nodes': {
+    id: 'listNodes',
+    tag: 'Nodes',
+    summary: 'List nodes',
+    description:
+      'The nodes of the cluster, as the node that answers sees them. A single service is `off` and has none.',
+    responses: {
+      200: { description: 'By name.', schema: NodeList, example: exampleOf(NodeList) },
+    },
+  },
+  'POST /api/nodes/{node}/cordon': actOnNode(
+    'cordon',
+    'Cordon a node',
+    'It keeps its bots and takes no new ones.',
+  ),
+  'POST /api/nodes/{node}/uncordon': actOnNode(
+    'uncordon',
+    'Uncordon a node',
+    'It takes bots again. Ends a drain too.',
+  ),
+  'POST /api/nodes/{node}/drain': actOnNode(
+    'drain',
+    'Drain a node',
+    'Moves its bots to other nodes, one group at a time. The call returns when that has begun.',
+  ),
+  'POST /api/nodes/rebalance': {
+    id: 'rebalance',
+    tag: 'Nodes',
+    summary: 'Rebalance the bots',
+    description:
+      'Moves bots so that the nodes have equally many for their size. No body. The call returns when that has begun.',
+    responses: {
+      200: { description: 'It has begun.', schema: Rebalanced, example: { moving: 12 } },
+    },
+    errors: { 409: NO_CLUSTER, 503: CUT_OFF },
+  },
+} satisfies Operations;

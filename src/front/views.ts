@@ -1,0 +1,100 @@
+import type { ClusterStreamState } from '../shared/contract/nodes.js';
+import type { ClusterView } from '../shared/contract/threads.js';
+import { clusterBlock } from '../shared/stream/stream-text.js';
+import { asksForSelf } from './query-string.js';
+import type { View } from './view.js';
+
+/**
+ * Runs in a front thread. Owns the streams that clients can see: the node's, and in a cluster that of the cluster, which is then
+ * the one of requests that do not ask for `node=self`.
+ */
+export class Views {
+  readonly self: View;
+  readonly #clusterView: (cluster: ClusterView) => View;
+  #cluster: View | undefined;
+  /** Has no baseline yet. */
+  #coming: View | undefined;
+  #state: ClusterStreamState | undefined;
+
+  /** @param clusterView makes a view on the stream of the cluster, without its channels. */
+  constructor(self: View, clusterView: (cluster: ClusterView) => View) {
+    this.self = self;
+    this.#clusterView = clusterView;
+  }
+
+  /** The stream of requests that name no node. */
+  get default(): View {
+    return this.#cluster ?? this.self;
+  }
+
+  get cluster(): View | undefined {
+    return this.#cluster;
+  }
+
+  /** The stream of the cluster is there, and this node reaches the cluster as far as is known. */
+  get isCurrent(): boolean {
+    return this.#cluster !== undefined && (this.#state === undefined || this.#state.state === 'on');
+  }
+
+  /**
+   * The stream that a query asks for. Other names than `self` are a filter of the stream of the cluster.
+   * @throws DroverError `bad_request` when it asks for `self` and others.
+   */
+  of(pairs: readonly (readonly [name: string, value: string])[]): View {
+    return asksForSelf(pairs) ? this.self : this.default;
+  }
+
+  /** Resolves when the stream of the cluster is the default. Another one that comes meanwhile takes its place. */
+  async attachCluster(cluster: ClusterView): Promise<void> {
+    this.#coming?.close();
+    const view = this.#clusterView(cluster);
+    this.#coming = view;
+    await view.attach(cluster.broadcaster, cluster.history);
+    if (view.isClosed) return;
+    this.#coming = undefined;
+    this.#replace(view);
+  }
+
+  detachCluster(): void {
+    this.#coming?.close();
+    this.#coming = undefined;
+    if (this.#cluster) this.#replace(undefined);
+  }
+
+  /** Tells all streams how this node stands in the cluster. */
+  tellState(state: ClusterStreamState): void {
+    this.#state = state;
+    this.#announce(this.self, state);
+    if (this.#cluster) this.#announce(this.#cluster, state);
+  }
+
+  /** Ends every stream: one of the node once it has had the frames below `head`, one of the cluster where the ring ends now. */
+  async finish(head: number, withinMs: number): Promise<void> {
+    const { fanout, reader } = this.default;
+    await Promise.all([
+      this.self.fanout.finish(head, withinMs),
+      this.#cluster && fanout.finish(reader.head(), withinMs),
+    ]);
+  }
+
+  /** Stops what keeps the thread alive. */
+  stop(): void {
+    this.#coming?.stop();
+    this.#cluster?.stop();
+    this.self.stop();
+  }
+
+  /** New streams are told too, unless all is well. */
+  #announce({ fanout }: View, state: ClusterStreamState): void {
+    fanout.announce(clusterBlock(state), state.state === 'on');
+  }
+
+  #replace(view: View | undefined): void {
+    const before = this.#cluster;
+    this.#cluster = view;
+    // Their clients reconnect, and get the new default.
+    if (before) before.close();
+    else this.self.fanout.endDefault();
+    if (view && this.#state) this.#announce(view, this.#state);
+  }
+}

@@ -1,0 +1,320 @@
+// Runs in main. Owns this node's view of the records of all bots, and all writes to them.
+
+import { idOfKey, keyOf, PROTOCOL } from '../../shared/cluster/names.js';
+import {
+  JetStreamApiError,
+  jetstream,
+  type KV,
+  Kvm,
+  type NatsConnection,
+} from '../../shared/cluster/nats.js';
+import { DroverError, messageOf } from '../../shared/errors.js';
+import { Semaphore } from '../../shared/semaphore.js';
+import { KvWatch } from './kv-watch.js';
+import type { BotRecord } from './parts.js';
+import { RecordTable, type Revised } from './record-table.js';
+
+/** JetStream's code for a write that names an old revision. */
+const WRONG_LAST_SEQUENCE = 10071;
+/** Attempts of one change: others write at the same time. */
+const ATTEMPTS = 16;
+/** How long NATS has to answer, in ms. */
+const ANSWER_MS = 4000;
+/** So long after they were current, changes wait for that to be so again, in ms: a reconnect is no reason to refuse them. */
+const PATIENCE_MS = 2000;
+/** Writes that are on their way at once. */
+const WRITES = 128;
+/** Writes that wait. Each is one request of a client, or one bot; more are refused as `overloaded`. */
+const WAITING_WRITES = 100_000;
+
+export interface RecordsOptions {
+  /** Name of the bucket. */
+  bucket: string;
+  replicas: number;
+  /** A line for the operator. */
+  say(level: 'info' | 'warn' | 'error', line: string): void;
+}
+
+export class BotRecords {
+  readonly #options: RecordsOptions;
+  readonly #watch: KvWatch;
+  readonly #kvm: Kvm;
+  #bucket: KV | undefined;
+  readonly #table = new RecordTable();
+  readonly #listeners = new Set<(id: string) => void>();
+  readonly #loadListeners = new Set<() => void>();
+  readonly #writes = new Semaphore({ permits: WRITES, maxQueued: WAITING_WRITES });
+  #fault: string | null = 'the records of the bots are not loaded yet';
+  /** Resolves when they are current again, or patience has ended. */
+  #back: Promise<void> = Promise.resolve();
+  #isBack: () => void = () => {};
+
+  constructor(nats: NatsConnection, options: RecordsOptions) {
+    this.#options = options;
+    this.#kvm = new Kvm(jetstream(nats, { timeout: ANSWER_MS }));
+    this.#watch = new KvWatch(nats, () => this.#open(), {
+      entry: (key, value, revision) => this.#told(idOfKey(key), value, revision),
+      vanished: (key) => this.#forget(idOfKey(key)),
+      loaded: () => this.#loaded(),
+      interrupted: (reason) => this.#interrupted(reason),
+    });
+  }
+
+  /** Why they are not current, in one line; null when they are. Changes are refused meanwhile. */
+  get fault(): string | null {
+    return this.#fault;
+  }
+
+  get(id: string): Readonly<BotRecord> | undefined {
+    return this.#table.get(id)?.record;
+  }
+
+  /** A record with its revision, for {@link replace}. */
+  entry(id: string): Readonly<Revised> | undefined {
+    return this.#table.get(id);
+  }
+
+  /** Whether the bot was deleted, as far as is known. */
+  isDeleted(id: string): boolean {
+    return this.#table.deletedAt(id) !== undefined;
+  }
+
+  /** Whether its record is of a later version of Drover. */
+  isUnreadable(id: string): boolean {
+    return this.#table.isUnreadable(id);
+  }
+
+  get size(): number {
+    return this.#table.size;
+  }
+
+  ids(): Iterable<string> {
+    return this.#table.ids();
+  }
+
+  /** Bots whose record names this node. */
+  on(node: string): ReadonlySet<string> {
+    return this.#table.on(node);
+  }
+
+  /** The nodes that records name. */
+  nodes(): Iterable<string> {
+    return this.#table.nodes();
+  }
+
+  /** Bots of a host group. */
+  inGroup(group: string): ReadonlySet<string> {
+    return this.#table.inGroup(group);
+  }
+
+  /** A new bot's first term: above each that an earlier bot with its id had, because each term has cost a revision. */
+  firstTerm(id: string): number {
+    return (this.#table.deletedAt(id) ?? 0) + 1;
+  }
+
+  /** Called after each change of a record, and of its being there. @returns a function that ends it. */
+  onChange(listener: (id: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Called each time that all records are current again after they were not. @returns a function that ends it. */
+  onLoaded(listener: () => void): () => void {
+    this.#loadListeners.add(listener);
+    return () => this.#loadListeners.delete(listener);
+  }
+
+  /** @throws DroverError `conflict` when there is a record, `unavailable`. */
+  create(id: string, record: BotRecord): Promise<void> {
+    return this.#write(async (bucket) => {
+      try {
+        this.#set(id, record, await bucket.create(keyOf(id), JSON.stringify(record)));
+      } catch (thrown) {
+        if (isConflict(thrown)) throw new DroverError('conflict', `bot ${id} exists already`);
+        throw thrown;
+      }
+    });
+  }
+
+  /**
+   * Changes a record. @param next gets the present one, perhaps several times, and returns the new one, or null to leave it as it is.
+   * @returns the new one, or null when there is none or it was left. @throws DroverError `unavailable`.
+   */
+  change(id: string, next: (record: BotRecord) => BotRecord | null): Promise<BotRecord | null> {
+    return this.#write((bucket) =>
+      this.#attempts(id, bucket, async (record, revision) => {
+        const changed = next(record);
+        if (changed === null) return null;
+        this.#set(id, changed, await bucket.update(keyOf(id), JSON.stringify(changed), revision));
+        return changed;
+      }),
+    );
+  }
+
+  /** Writes a record if it has not changed since. @returns false when it has. @throws DroverError `unavailable`. */
+  replace(id: string, { revision }: Revised, record: BotRecord): Promise<boolean> {
+    return this.#write(async (bucket) => {
+      try {
+        this.#set(id, record, await bucket.update(keyOf(id), JSON.stringify(record), revision));
+        return true;
+      } catch (thrown) {
+        if (isConflict(thrown)) return false;
+        throw thrown;
+      }
+    });
+  }
+
+  /** Removes a record that `may` accepts. @returns whether it was removed. @throws DroverError `unavailable`. */
+  async remove(id: string, may: (record: BotRecord) => boolean): Promise<boolean> {
+    const removed = await this.#write((bucket) =>
+      this.#attempts(id, bucket, async (record, revision) => {
+        if (!may(record)) return null;
+        await bucket.delete(keyOf(id), { previousSeq: revision });
+        // Its revision comes by the watch; it is higher than this one.
+        this.#setDeleted(id, revision + 1);
+        return record;
+      }),
+    );
+    return removed !== null;
+  }
+
+  close(): void {
+    this.#watch.close();
+    this.#isBack();
+  }
+
+  async #attempts(
+    id: string,
+    bucket: KV,
+    attempt: (record: BotRecord, revision: number) => Promise<BotRecord | null>,
+  ): Promise<BotRecord | null> {
+    for (let n = 0; n < ATTEMPTS; n += 1) {
+      const entry = this.#table.get(id);
+      if (!entry) return null;
+      try {
+        return await attempt(entry.record, entry.revision);
+      } catch (thrown) {
+        if (!isConflict(thrown)) throw thrown;
+        const stored = await bucket.get(keyOf(id));
+        if (stored === null) return null;
+        const isMarker = stored.operation !== 'PUT';
+        this.#told(id, isMarker ? null : stored.value, stored.revision);
+      }
+    }
+    throw new DroverError('unavailable', `the record of bot ${id} changes all the time`);
+  }
+
+  /** @throws DroverError `unavailable` unless all records are current. */
+  async #write<T>(task: (bucket: KV) => Promise<T>): Promise<T> {
+    await this.#back;
+    return this.#writes.run(async () => {
+      const bucket = this.#bucket;
+      if (this.#fault !== null || !bucket) throw this.#refusal(this.#fault ?? 'not open');
+      try {
+        return await task(bucket);
+      } catch (thrown) {
+        if (thrown instanceof DroverError) throw thrown;
+        throw this.#refusal(messageOf(thrown));
+      }
+    });
+  }
+
+  #refusal(reason: string): DroverError {
+    return new DroverError('unavailable', `the cluster does not accept the change: ${reason}`);
+  }
+
+  async #open(): Promise<KV> {
+    const { bucket, replicas } = this.#options;
+    const description = `drover protocol ${PROTOCOL}`;
+    // Read from the leader of the bucket: other copies may lag.
+    const options = { history: 1, replicas, description, allow_direct: false };
+    const opened = await this.#kvm.create(bucket, options);
+    const found = (await opened.status()).streamInfo.config.description ?? '';
+    if (found !== description) {
+      throw new Error(
+        `the bucket ${bucket} is of another version of Drover: ${JSON.stringify(found)}, expected ${JSON.stringify(description)}`,
+      );
+    }
+    this.#bucket = opened;
+    return opened;
+  }
+
+  #loaded(): void {
+    this.#fault = null;
+    this.#isBack();
+    for (const listener of this.#loadListeners) listener();
+  }
+
+  #interrupted(reason: string): void {
+    if (this.#fault !== reason) {
+      const { bucket, say } = this.#options;
+      say('warn', `the bucket ${bucket} cannot be followed: ${reason}`);
+    }
+    if (this.#fault === null) this.#wait();
+    this.#fault = reason;
+  }
+
+  #wait(): void {
+    this.#back = new Promise((resolve) => {
+      const timer = setTimeout(resolve, PATIENCE_MS);
+      this.#isBack = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  #told(id: string, value: Uint8Array | null, revision: number): void {
+    if (value === null) {
+      this.#setDeleted(id, revision);
+      return;
+    }
+    // Written by this node, or told in an earlier round.
+    if (revision <= this.#table.revisionOf(id)) return;
+    const record = this.#read(id, value);
+    if (record) {
+      this.#set(id, record, revision);
+      return;
+    }
+    this.#table.setUnreadable(id);
+    this.#notify(id);
+  }
+
+  /** Undefined when it cannot be read. */
+  #read(id: string, value: Uint8Array): BotRecord | undefined {
+    const { say } = this.#options;
+    try {
+      const record = JSON.parse(new TextDecoder().decode(value)) as BotRecord;
+      if (record.v <= PROTOCOL) return record;
+      say(
+        'error',
+        `the record of bot ${id} is of a later version of Drover (${record.v}): left as it is`,
+      );
+    } catch (thrown) {
+      say('error', `the record of bot ${id} is not JSON: ${messageOf(thrown)}`);
+    }
+    return undefined;
+  }
+
+  #set(id: string, record: BotRecord, revision: number): void {
+    if (this.#table.set(id, record, revision)) this.#notify(id);
+  }
+
+  #setDeleted(id: string, revision: number): void {
+    if (this.#table.setDeleted(id, revision)) this.#notify(id);
+  }
+
+  /** There is neither a record nor a marker. */
+  #forget(id: string): void {
+    this.#table.drop(id);
+    this.#notify(id);
+  }
+
+  #notify(id: string): void {
+    for (const listener of this.#listeners) listener(id);
+  }
+}
+
+function isConflict(thrown: unknown): boolean {
+  return thrown instanceof JetStreamApiError && thrown.code === WRONG_LAST_SEQUENCE;
+}

@@ -1,0 +1,207 @@
+// Runs in main. Owns the calls of this node to the main threads of others, by request and reply over NATS.
+
+import { randomUUID } from 'node:crypto';
+import type { ClusterNames } from '../../shared/cluster/names.js';
+import { PROTOCOL } from '../../shared/cluster/names.js';
+import {
+  createInbox,
+  type Msg,
+  type NatsConnection,
+  type Subscription,
+} from '../../shared/cluster/nats.js';
+import { DroverError } from '../../shared/errors.js';
+import {
+  type AnswerMessage,
+  bytesOfPart,
+  type CallMessage,
+  decode,
+  encode,
+} from './call-messages.js';
+import type { CallResults } from './call-results.js';
+import { CallServer, USUAL_PAYLOAD_BYTES } from './call-server.js';
+import type { CallMethods, Calls } from './parts.js';
+
+/** Calls that wait for an answer at once. Another is refused as `overloaded`. */
+const MAX_OPEN = 20_000;
+const RETRY_AFTER_S = 1;
+/** While NATS is away for longer than this, in ms, calls are refused at once; before that they wait for it. */
+const PATIENCE_MS = 2000;
+/** The node of a repeated call may still be connecting again: it is asked so often, in ms. */
+const AGAIN_MS = 100;
+/** Status that NATS answers with when nobody listens to the subject. */
+const NO_RESPONDERS = 503;
+const NEVER = new AbortController().signal;
+
+export interface CallsOptions {
+  names: Pick<ClusterNames, 'calls'>;
+  /** Name of this node. */
+  node: string;
+  /** For tests. */
+  results?: CallResults;
+}
+
+/** A message that waits for its answer. */
+class Exchange {
+  readonly node: string;
+  readonly data: Uint8Array;
+  readonly settle: (answer: Uint8Array | DroverError) => void;
+  /** It may have reached the node already. */
+  isRepeated = false;
+  retry: NodeJS.Timeout | undefined;
+
+  constructor(node: string, data: Uint8Array, settle: (answer: Uint8Array | DroverError) => void) {
+    this.node = node;
+    this.data = data;
+    this.settle = settle;
+  }
+}
+
+/** Repeats what was asked when the connection was lost: the other node knows the call by its id (call-results.ts). */
+export class NodeCalls implements Calls {
+  readonly #nats: NatsConnection;
+  readonly #options: CallsOptions;
+  readonly #server: CallServer;
+  readonly #inbox = createInbox();
+  readonly #replies: Subscription;
+  readonly #open = new Map<string, Exchange>();
+  #lastExchange = 0;
+  /** Since when NATS is away, monotonic in ms; null when it is there. */
+  #awaySince: number | null = null;
+  #isClosed = false;
+
+  constructor(nats: NatsConnection, options: CallsOptions) {
+    this.#nats = nats;
+    this.#options = options;
+    const { node, names, results } = options;
+    this.#server = new CallServer(nats, node, names.calls(node), results);
+    this.#replies = nats.subscribe(`${this.#inbox}.*`, {
+      callback: (error, message) => {
+        if (!error) this.#reply(message);
+      },
+    });
+    void this.#follow();
+  }
+
+  serve(methods: CallMethods): void {
+    this.#server.serve(methods);
+  }
+
+  async call(
+    node: string,
+    method: string,
+    input: unknown,
+    deadlineMs: number,
+    gone?: AbortSignal,
+  ): Promise<unknown> {
+    if (node === this.#options.node) return this.#server.run(method, input, gone ?? NEVER);
+    const id = randomUUID();
+    const message = { v: PROTOCOL, id, method, input, deadline_ms: deadlineMs };
+    const until = performance.now() + deadlineMs;
+    const cancel = (): void => this.#publish(node, { v: PROTOCOL, id, cancel: true });
+    gone?.addEventListener('abort', cancel, { once: true });
+    try {
+      const asked = this.#ask(node, message, until, cancel);
+      // NATS keeps the order of one connection: it comes after the call.
+      if (gone?.aborted) cancel();
+      return await this.#resultOf(node, id, await asked, until);
+    } finally {
+      gone?.removeEventListener('abort', cancel);
+    }
+  }
+
+  /** Calls that wait get an error. */
+  close(): void {
+    this.#isClosed = true;
+    this.#server.close();
+    this.#replies.unsubscribe();
+    for (const { settle } of this.#open.values()) settle(new DroverError('unavailable'));
+  }
+
+  async #resultOf(node: string, id: string, data: Uint8Array, until: number): Promise<unknown> {
+    const answer = decode<AnswerMessage>(`node ${node}`, data);
+    if (answer.error) throw DroverError.fromPlain(answer.error);
+    if (answer.parts === undefined) return answer.result;
+    const parts: Uint8Array[] = [];
+    for (let part = 0; part < answer.parts; part += 1) {
+      const asked = await this.#ask(node, { v: PROTOCOL, id, part }, until, () => {});
+      const bytes = bytesOfPart(asked);
+      if (bytes) parts.push(bytes);
+      else await this.#resultOf(node, id, asked, until);
+    }
+    return this.#resultOf(node, id, Buffer.concat(parts), until);
+  }
+
+  /** @param late is called when there is no answer in time. */
+  #ask(node: string, message: CallMessage, until: number, late: () => void): Promise<Uint8Array> {
+    const data = encode(message);
+    const refusal = this.#refusal(node, data.length);
+    if (refusal) return Promise.reject(refusal);
+    return new Promise((resolve, reject) => {
+      this.#lastExchange += 1;
+      const key = String(this.#lastExchange);
+      const timer = setTimeout(() => {
+        exchange.settle(unavailable(node, 'it does not answer in time'));
+        late();
+      }, until - performance.now());
+      const exchange = new Exchange(node, data, (answer) => {
+        clearTimeout(timer);
+        clearTimeout(exchange.retry);
+        this.#open.delete(key);
+        if (answer instanceof DroverError) reject(answer);
+        else resolve(answer);
+      });
+      this.#open.set(key, exchange);
+      this.#send(key, exchange);
+    });
+  }
+
+  #refusal(node: string, bytes: number): DroverError | null {
+    if (this.#isClosed) return new DroverError('unavailable');
+    if (this.#open.size >= MAX_OPEN) return new DroverError('overloaded', undefined, RETRY_AFTER_S);
+    const max = this.#nats.info?.max_payload ?? USUAL_PAYLOAD_BYTES;
+    if (bytes > max) {
+      const why = `it has ${bytes} bytes, and NATS carries ${max} (max_payload)`;
+      return new DroverError('too_large', `the request cannot be sent to node ${node}: ${why}`);
+    }
+    const awayMs = this.#awaySince === null ? 0 : performance.now() - this.#awaySince;
+    return awayMs > PATIENCE_MS ? unavailable(node, 'this node is cut off from NATS') : null;
+  }
+
+  #send(key: string, { node, data }: Exchange): void {
+    // It is sent when NATS is back.
+    if (this.#awaySince !== null || this.#nats.isClosed()) return;
+    const reply = `${this.#inbox}.${key}`;
+    this.#nats.publish(this.#options.names.calls(node), data, { reply });
+  }
+
+  #publish(node: string, message: CallMessage): void {
+    if (this.#awaySince !== null || this.#nats.isClosed()) return;
+    this.#nats.publish(this.#options.names.calls(node), encode(message));
+  }
+
+  #reply({ subject, data, headers }: Msg): void {
+    const key = subject.slice(this.#inbox.length + 1);
+    const exchange = this.#open.get(key);
+    if (!exchange) return;
+    if (headers?.code !== NO_RESPONDERS) exchange.settle(data);
+    else if (exchange.isRepeated) {
+      exchange.retry = setTimeout(() => this.#send(key, exchange), AGAIN_MS);
+    } else exchange.settle(unavailable(exchange.node, 'nothing answers to its name'));
+  }
+
+  async #follow(): Promise<void> {
+    for await (const { type } of this.#nats.status()) {
+      if (type === 'disconnect') this.#awaySince ??= performance.now();
+      if (type !== 'reconnect') continue;
+      this.#awaySince = null;
+      for (const [key, exchange] of this.#open) {
+        exchange.isRepeated = true;
+        this.#send(key, exchange);
+      }
+    }
+  }
+}
+
+function unavailable(node: string, why: string): DroverError {
+  return new DroverError('unavailable', `node ${node} cannot be reached: ${why}`);
+}

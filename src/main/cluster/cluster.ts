@@ -1,0 +1,438 @@
+// Runs in main. A node of a cluster: connects its parts, and the cluster with the service. A single service does not load this file.
+
+import { randomBytes } from 'node:crypto';
+import type { ClusterConfig } from '../../shared/cluster/bus-messages.js';
+import { NatsLink } from '../../shared/cluster/connect.js';
+import type { SharedLease } from '../../shared/cluster/lease-deadline.js';
+import { clusterNames } from '../../shared/cluster/names.js';
+import type { NatsConnection } from '../../shared/cluster/nats.js';
+import type { Level } from '../../shared/contract/event-kinds.js';
+import type { ClusterMetrics } from '../../shared/contract/metric-layout.js';
+import type {
+  ClusterNode,
+  ClusterPressure,
+  NodeAction,
+  NodeList,
+  Rebalanced,
+} from '../../shared/contract/nodes.js';
+import type { StreamIdentity } from '../../shared/contract/threads.js';
+import { Deferred } from '../../shared/deferred.js';
+import { DroverError } from '../../shared/errors.js';
+import type { SharedLag } from '../../shared/memory/loop-lag.js';
+import { withTimeout } from '../../shared/with-timeout.js';
+import type { TokenRegistry } from '../access/token-registry.js';
+import type { KindSchemas } from '../bots/kind-schemas.js';
+import type { BotRegistry } from '../bots/registry.js';
+import type { ClusterControl } from '../cluster-control.js';
+import type { BroadcasterPeer, EventSink, ServiceEvents } from '../service-events.js';
+import type { BotStore } from '../store/bot-store.js';
+import { ClusterBusThread } from '../threads/cluster-bus-thread.js';
+import type { FrontPool } from '../threads/front-pool.js';
+import type { JournalThread } from '../threads/journal-thread.js';
+import { BotRecords } from './bot-records.js';
+import { NodeCalls } from './calls.js';
+import { ClusterStore } from './cluster-store.js';
+import { LeaderDuties } from './leader-duties.js';
+import { Membership } from './membership.js';
+import { NodeActions } from './node-actions.js';
+import { CallsToMembers } from './node-calls.js';
+import { nodeMetrics } from './node-metrics.js';
+import { Owner } from './owner.js';
+import type { NodeRecord, PlaceInput } from './parts.js';
+import { clusterController } from './remote-control.js';
+import { Secrets } from './secrets.js';
+import type { Controller } from './served-methods.js';
+import { TokenSync } from './token-sync.js';
+
+/** How long what this node has published may take to be on the stream, in ms: then it is not waited for. */
+const FLUSH_MS = 2000;
+const CLOSE_MS = 1500;
+/** How long a start waits for the records of the bots, in ms. */
+const RECORDS_MS = 5000;
+const ASK_MS = 5000;
+
+/** What the cluster needs of the service. The functions are called after the service was composed. */
+export interface ClusterParts {
+  config: ClusterConfig;
+  dataDir: string;
+  startedAtMs: number;
+  stopGraceMs: number;
+  /** `invoke.timeout_ms`. */
+  invokeMs: number;
+  schemas: KindSchemas;
+  bots: BotStore;
+  /** The node's own stream, and the number of the bus's cells on its ring. */
+  stream: StreamIdentity;
+  reader: number;
+  first: number;
+  fronts: number;
+  ringBytes: number;
+  lag: SharedLag;
+  broadcaster: EventSink;
+  events: Pick<ServiceEvents, 'snapshot'>;
+  journal: () => JournalThread;
+  frontPool: () => FrontPool;
+  registry: () => BotRegistry;
+  tokens: () => TokenRegistry;
+  /** Asked before each renewal of the lease. */
+  describe: () => Pick<NodeRecord, 'address' | 'kinds'> & {
+    figures: Omit<NodeRecord['figures'], 'unpublished'>;
+  };
+  leaseChanged: () => void;
+  say: (level: Level, line: string) => void;
+}
+
+/** What there is once NATS has answered. */
+interface Connected {
+  calls: NodeCalls;
+  others: CallsToMembers;
+  records: BotRecords;
+  duties: LeaderDuties;
+  actions: NodeActions;
+}
+
+export class Cluster implements ClusterControl {
+  readonly store: ClusterStore;
+  readonly #parts: ClusterParts;
+  readonly #secrets: Secrets;
+  readonly #membership: Membership;
+  readonly #link: NatsLink;
+  readonly #incarnation = randomBytes(8).toString('hex');
+  #bus: ClusterBusThread | undefined;
+  #connected: Connected | undefined;
+  #nats: NatsConnection | undefined;
+  #tokens: TokenSync | undefined;
+  /** What fronts ask of main, once the lease was held. */
+  #controller: Controller | undefined;
+  #local: Controller | undefined;
+  #owner: Owner | undefined;
+  /** The bots of this node are there. */
+  #hasBots = false;
+  /** Those of the configuration are made. */
+  #hasBegun = false;
+  #isLeader = false;
+
+  /** @throws StartupError when the configuration is wrong; Error of the system. */
+  constructor(parts: ClusterParts) {
+    this.#parts = parts;
+    const { config, say } = parts;
+    this.#secrets = new Secrets(
+      { cluster: config.name, keyFile: config.secret_key_file },
+      parts.schemas,
+    );
+    this.store = new ClusterStore(parts.bots, config.node, this.#secrets);
+    this.#link = new NatsLink({
+      config,
+      name: `drover ${config.node}`,
+      onChange: () => this.#membership.linkChanged(),
+    });
+    this.#membership = new Membership({
+      config,
+      link: this.#link,
+      dir: parts.dataDir,
+      incarnation: this.#incarnation,
+      startedAtMs: parts.startedAtMs,
+      stopGraceMs: parts.stopGraceMs,
+      replicas: replicasOf(config),
+      describe: () => this.#describe(),
+      hasBots: (node) => (this.#connected?.records.on(node).size ?? 0) > 0,
+      events: {
+        onHeld: () => this.#held(),
+        onExpiring: async () => {
+          this.#bus?.hold();
+          await this.#owner?.leaseExpiring();
+        },
+        onLost: async () => {
+          this.#bus?.hold();
+          await this.#owner?.leaseExpiring();
+        },
+        onDeadline: () => parts.leaseChanged(),
+        onElected: () => this.#elected(true),
+        onDeposed: () => this.#elected(false),
+        onStatus: () => {},
+        say,
+      },
+    });
+  }
+
+  /** For bot hosts: HostStart.lease. */
+  get lease(): SharedLease {
+    return this.#membership.shared;
+  }
+
+  /** What fronts ask of main, in a cluster. @param local of this node. */
+  controller(local: Controller): Controller {
+    this.#local = local;
+    // It is another one once NATS is there, and again once the lease is held.
+    const names = Object.keys(local) as (keyof Controller)[];
+    const present = (name: keyof Controller) => {
+      const { [name]: method } = this.#controller ?? (this.#local as Controller);
+      return method as (...input: unknown[]) => unknown;
+    };
+    const delegating = names.map((name) => [
+      name,
+      (...input: unknown[]) => present(name)(...input),
+    ]);
+    return Object.fromEntries(delegating) as Controller;
+  }
+
+  /**
+   * Joins. Resolves when the lease is held and the records of the bots are there, or when NATS does not answer: then it tries on.
+   * @throws StartupError when this node cannot be part of that cluster.
+   */
+  async join(): Promise<void> {
+    const connected = this.#link.connected().then((nats) => this.#connect(nats));
+    connected.catch(() => {});
+    await this.#membership.start();
+    const records = this.#connected?.records;
+    if (!records || records.fault === null) return;
+    const loaded = new Deferred();
+    const unlisten = records.onLoaded(() => loaded.resolve());
+    await withTimeout(loaded.promise, RECORDS_MS, () => {});
+    unlisten();
+  }
+
+  /** Whether the bot is known to the cluster: it is not made again from the configuration. */
+  has(id: string): boolean {
+    return this.#connected?.records.get(id) !== undefined;
+  }
+
+  /** To be called when the bots of the store are shown and not started: those that need the lease wait for it. */
+  begin(): void {
+    this.#hasBots = true;
+    this.#startBus();
+    if (this.#connected) {
+      this.#own(this.#connected);
+      return;
+    }
+    const registry = this.#parts.registry();
+    for (const spec of registry.specs()) {
+      if (spec.term === undefined || !this.store.needsLease(spec)) continue;
+      void registry.keepStopped(spec.id, 'not started: its node has not joined the cluster yet');
+    }
+  }
+
+  /** To be called when the service has begun to start its bots: those that are this node's, and were kept back, may start. */
+  begun(): void {
+    this.#hasBegun = true;
+    if (this.#membership.isHeld) this.#held();
+  }
+
+  /** Connects the bus to a new broadcaster. */
+  reattach(broadcaster: BroadcasterPeer): void {
+    this.#bus?.reattach(broadcaster);
+  }
+
+  reattachJournal(): void {
+    this.#bus?.reattachJournal();
+  }
+
+  /** To be called when no bot runs any more, before the fronts end. */
+  async flush(): Promise<void> {
+    await this.#flush(CLOSE_MS);
+  }
+
+  /** To be called after the fronts have ended. */
+  async close(): Promise<void> {
+    const { duties, records, calls, others } = this.#connected ?? {};
+    this.#owner?.close();
+    duties?.close();
+    this.#tokens?.close();
+    others?.close();
+    await this.#bus?.close(0);
+    await this.#membership.close();
+    records?.close();
+    await calls?.close();
+    await this.#link.close();
+  }
+
+  nodes(): NodeList {
+    const list = this.#membership.nodes();
+    const { state, reason } = this.pressure();
+    return { ...list, state, reason };
+  }
+
+  async actOnNode(node: string, action: NodeAction): Promise<ClusterNode> {
+    return this.#expected.actions.act(node, action);
+  }
+
+  async rebalance(): Promise<Rebalanced> {
+    const { members } = this.#membership;
+    const { calls, duties } = this.#expected;
+    const { leader } = members;
+    if (leader === null) throw new DroverError('unavailable', 'no node leads the cluster', 1);
+    const { moves } =
+      leader === members.self
+        ? duties.rebalance()
+        : ((await calls.call(leader, 'rebalance', null, ASK_MS)) as { moves: number });
+    return { moving: moves };
+  }
+
+  pressure(): ClusterPressure {
+    const { state, reason } = this.#membership.status;
+    const bus = this.#bus?.status;
+    const { unpublished = 0, behind = 0 } = bus ?? {};
+    const fault = this.#tokens?.keyFault ?? null;
+    if (state === 'on' && fault !== null) {
+      return { state: 'joining', reason: fault, unpublished, behind };
+    }
+    if (state !== 'on' || !bus || bus.state === 'on') return { state, reason, unpublished, behind };
+    return { state: bus.state, reason: bus.reason, unpublished, behind };
+  }
+
+  metrics(): ClusterMetrics {
+    return nodeMetrics(this.#membership.members, this.pressure());
+  }
+
+  get #expected(): Connected {
+    if (this.#connected) return this.#connected;
+    const { reason } = this.#membership.status;
+    throw new DroverError(
+      'unavailable',
+      `this node has not joined the cluster yet: ${reason ?? 'it is connecting'}`,
+      1,
+    );
+  }
+
+  #startBus(): void {
+    const { config, stream, reader, first, fronts, ringBytes, dataDir, lag, say } = this.#parts;
+    const bus = new ClusterBusThread(
+      {
+        start: {
+          config,
+          incarnation: this.#incarnation,
+          local: stream,
+          reader,
+          first,
+          fronts,
+          ringBytes,
+          dir: dataDir,
+          lag,
+        },
+        journal: (number) => this.#parts.journal().attachFront(number),
+        ready: (identity) => void this.#showStream(identity),
+        lost: (reason) => {
+          this.#parts.frontPool().detachCluster();
+          say('error', `the bus of the cluster was lost: ${reason}`);
+        },
+        changed: ({ state, reason }, notice) => {
+          this.#parts.frontPool().tellClusterState({ state, reason });
+          if (notice !== null) say('warn', notice);
+        },
+        // The lease says whether this node may publish; its next renewal finds out.
+        fenced: () => this.#membership.linkChanged(),
+      },
+      this.#parts.broadcaster,
+    );
+    this.#bus = bus;
+  }
+
+  async #showStream(stream: StreamIdentity): Promise<void> {
+    const bus = this.#bus as ClusterBusThread;
+    await this.#parts.frontPool().attachCluster({
+      stream,
+      connect: (front) => {
+        const ports = bus.attachFront(front);
+        if (!ports) throw new DroverError('unavailable', 'the bus of the cluster was lost');
+        return { broadcaster: ports.stream, history: ports.history };
+      },
+      detach: (front) => bus.detachFront(front),
+    });
+  }
+
+  /** NATS is there for the first time. */
+  #connect(nats: NatsConnection): void {
+    this.#nats = nats;
+    const { config, say } = this.#parts;
+    const { members } = this.#membership;
+    const names = clusterNames(config.name);
+    const replicas = replicasOf(config);
+    const calls = new NodeCalls(nats, { names, node: config.node });
+    const others = new CallsToMembers(calls, members);
+    const records = new BotRecords(nats, { bucket: names.bots, replicas, say });
+    this.store.attach(records);
+    const duties = new LeaderDuties({
+      members,
+      records,
+      fence: async (node, bots) => {
+        await this.#bus?.peer.call('fence', { node, bots });
+      },
+      say,
+    });
+    calls.serve({
+      place: (wish: PlaceInput) => duties.place(wish),
+      rebalance: () => duties.rebalance(),
+    });
+    const actions = new NodeActions(members, calls, (wanted) => this.#membership.want(wanted));
+    this.#connected = { calls, others, records, duties, actions };
+    if (this.#hasBots) this.#own(this.#connected);
+    if (this.#isLeader) duties.elected();
+  }
+
+  /** Bots are there, and so is NATS. */
+  #own({ records }: Connected): void {
+    const { config, say } = this.#parts;
+    this.#owner = new Owner({
+      node: config.node,
+      bots: this.#parts.registry(),
+      store: this.store,
+      records,
+      settled: async (keep) => this.#bus?.publish(keep),
+      flush: () => this.#flush(FLUSH_MS),
+      say,
+    });
+    this.#owner.keepBack();
+    if (this.#hasBegun && this.#membership.isHeld) this.#held();
+  }
+
+  #held(): void {
+    const connected = this.#connected;
+    if (!connected) return;
+    this.#tokens ??= this.#shareTokens(connected);
+    this.#controller ??= clusterController(this.#local as Controller, {
+      ...connected,
+      members: this.#membership.members,
+      tokens: this.#tokens,
+      secrets: this.#secrets,
+      snapshotOf: (id) => this.#parts.events.snapshot(id),
+      invokeMs: this.#parts.invokeMs,
+    });
+    if (this.#hasBegun) this.#owner?.leaseHeld();
+  }
+
+  /** Not before the lease is held: it removes tokens of this node that this node does not know. */
+  #shareTokens({ calls, others }: Connected): TokenSync {
+    const { config, dataDir, say } = this.#parts;
+    return new TokenSync(this.#nats as NatsConnection, {
+      bucket: clusterNames(config.name).tokens,
+      replicas: replicasOf(config),
+      keyCheck: this.#secrets.check,
+      say,
+      node: config.node,
+      dataDir,
+      registry: this.#parts.tokens(),
+      calls,
+      others,
+    });
+  }
+
+  #elected(isLeader: boolean): void {
+    this.#isLeader = isLeader;
+    if (isLeader) this.#connected?.duties.elected();
+    else this.#connected?.duties.deposed();
+  }
+
+  #describe(): Pick<NodeRecord, 'address' | 'kinds' | 'figures'> {
+    const { figures, ...rest } = this.#parts.describe();
+    return { ...rest, figures: { ...figures, unpublished: this.#bus?.status.unpublished ?? 0 } };
+  }
+
+  async #flush(withinMs: number): Promise<void> {
+    if (this.#bus?.status.state !== 'on') return;
+    await this.#bus.peer.call('flush', { withinMs }).catch(() => {});
+  }
+}
+
+function replicasOf({ replicas, servers }: ClusterConfig): number {
+  return replicas ?? (servers.length >= 3 ? 3 : 1);
+}

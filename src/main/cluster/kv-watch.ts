@@ -1,0 +1,245 @@
+// Runs in main. Follows one KV bucket, with a watch that starts over whenever it may have missed something.
+
+import {
+  AckPolicy,
+  createInbox,
+  DeliverPolicy,
+  jetstreamManager,
+  type KV,
+  type Msg,
+  type MsgHdrs,
+  type NatsConnection,
+} from '../../shared/cluster/nats.js';
+import { Deferred } from '../../shared/deferred.js';
+import { messageOf } from '../../shared/errors.js';
+
+/** Wait before the next attempt, in ms: doubled each time, up to the second. */
+const FIRST_WAIT_MS = 100;
+const LONGEST_WAIT_MS = 2000;
+/** NATS says so often that nothing has changed, in ms. */
+const HEARTBEAT_MS = 1000;
+/** Without a word for so long the watch starts over, in ms. */
+const SILENCE_MS = 3 * HEARTBEAT_MS;
+/** NATS ends a consumer that nobody listens to after this, in ms. */
+const UNUSED_MS = 30_000;
+
+const nanos = (ms: number): number => ms * 1_000_000;
+
+/** What the watch tells, in order. After it started over it tells again what it has told before. */
+export interface KvListener {
+  /** @param value null when the key was deleted: a marker of that is stored, with its revision. */
+  entry(key: string, value: Uint8Array | null, revision: number): void;
+  /** The key is not in the bucket any more, and there is no marker: the bucket was made again. */
+  vanished(key: string): void;
+  /** All that the bucket had when the watch began has been told. Again after each time that it started over. */
+  loaded(): void;
+  /** It is not current any more; `loaded` follows when it is again. @param reason in one line. */
+  interrupted(reason: string): void;
+}
+
+/**
+ * The client's own watch can be silent for a minute after the server that had its consumer is gone, and for ever after its bucket was
+ * deleted. This one has a heartbeat of a second, starts over after each reconnect, and opens the bucket again.
+ */
+export class KvWatch {
+  readonly #nats: NatsConnection;
+  readonly #open: () => Promise<KV>;
+  readonly #listener: KvListener;
+  /** The keys that were told, markers too. Bounded by what the bucket holds. */
+  readonly #known = new Set<string>();
+  /** When the bucket was made. */
+  #created = '';
+  #isClosed = false;
+  #isCurrent = false;
+  /** Ends the round that is under way. */
+  #interrupt: (reason: string) => void = () => {};
+
+  /** @param open opens the bucket, or makes it; rejects while it cannot. */
+  constructor(nats: NatsConnection, open: () => Promise<KV>, listener: KvListener) {
+    this.#nats = nats;
+    this.#open = open;
+    this.#listener = listener;
+    void this.#keepUp();
+    void this.#seeReconnects();
+  }
+
+  /** Whether it has told everything, as far as it knows. */
+  get isCurrent(): boolean {
+    return this.#isCurrent;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#interrupt('closed');
+  }
+
+  async #keepUp(): Promise<void> {
+    let waitMs = FIRST_WAIT_MS;
+    while (!this.#isClosed) {
+      const reason = await this.#watch().catch(messageOf);
+      if (this.#isClosed) return;
+      if (this.#isCurrent) waitMs = FIRST_WAIT_MS;
+      this.#isCurrent = false;
+      this.#listener.interrupted(reason);
+      await this.#pause(waitMs);
+      waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
+    }
+  }
+
+  async #seeReconnects(): Promise<void> {
+    for await (const { type } of this.#nats.status()) {
+      if (this.#isClosed) return;
+      // What was sent meanwhile is lost.
+      if (type === 'disconnect' || type === 'reconnect')
+        this.#interrupt('the connection to NATS was lost');
+    }
+  }
+
+  /** @returns why it has ended. */
+  async #watch(): Promise<string> {
+    const ended = new Deferred<string>();
+    this.#interrupt = ended.resolve;
+    const { bucket, streamInfo } = await (await this.#open()).status();
+    if (streamInfo.created !== this.#created) this.#forget();
+    this.#created = streamInfo.created;
+    const round = new WatchRound(this.#nats, `$KV.${bucket}.`, this.#known, {
+      entry: (key, value, revision) => this.#listener.entry(key, value, revision),
+      vanished: (key) => this.#listener.vanished(key),
+      loaded: () => {
+        this.#isCurrent = true;
+        this.#listener.loaded();
+      },
+      interrupted: ended.resolve,
+    });
+    const inbox = createInbox();
+    const subscription = this.#nats.subscribe(inbox, {
+      callback: (error, message) => {
+        if (error) ended.resolve(messageOf(error));
+        else round.take(message);
+      },
+    });
+    try {
+      const manager = await jetstreamManager(this.#nats, { checkAPI: false });
+      const { num_pending: pending } = await manager.consumers.add(`KV_${bucket}`, {
+        deliver_subject: inbox,
+        deliver_policy: DeliverPolicy.LastPerSubject,
+        filter_subject: `$KV.${bucket}.>`,
+        ack_policy: AckPolicy.None,
+        max_deliver: 1,
+        mem_storage: true,
+        num_replicas: 1,
+        flow_control: true,
+        idle_heartbeat: nanos(HEARTBEAT_MS),
+        inactive_threshold: nanos(UNUSED_MS),
+      });
+      if (this.#isClosed) return 'closed';
+      round.begin(pending);
+      return await ended.promise;
+    } finally {
+      round.end();
+      subscription.unsubscribe();
+    }
+  }
+
+  /** The revisions of a bucket that was made again have nothing to do with the earlier ones. */
+  #forget(): void {
+    for (const key of this.#known) this.#listener.vanished(key);
+    this.#known.clear();
+  }
+
+  async #pause(ms: number): Promise<void> {
+    const over = new Deferred<string>();
+    this.#interrupt = over.resolve;
+    const timer = setTimeout(() => over.resolve(''), ms);
+    await over.promise;
+    clearTimeout(timer);
+  }
+}
+
+/** One consumer of the bucket, until it may have missed something. */
+class WatchRound {
+  readonly #nats: NatsConnection;
+  readonly #prefix: string;
+  readonly #known: Set<string>;
+  readonly #tell: KvListener;
+  /** Keys of earlier rounds that this one has not seen yet. */
+  readonly #missing: Set<string>;
+  #silence: NodeJS.Timeout | undefined;
+  /** Number of the last message that the consumer has sent here. */
+  #delivered = 0;
+  /** It has sent what the bucket had. */
+  #isComplete = false;
+
+  constructor(nats: NatsConnection, prefix: string, known: Set<string>, tell: KvListener) {
+    this.#nats = nats;
+    this.#prefix = prefix;
+    this.#known = known;
+    this.#tell = tell;
+    this.#missing = new Set(known);
+  }
+
+  /** The consumer exists; messages may have come before this. @param pending how many it had still to send. */
+  begin(pending: number): void {
+    this.#silence = setTimeout(() => this.#tell.interrupted('NATS does not answer'), SILENCE_MS);
+    if (pending === 0 && this.#delivered === 0) this.#complete();
+  }
+
+  end(): void {
+    clearTimeout(this.#silence);
+  }
+
+  take(message: Msg): void {
+    this.#silence?.refresh();
+    const { headers, reply = '' } = message;
+    if (headers?.code === 100) {
+      this.#control(headers, reply);
+      return;
+    }
+    if (headers?.code) {
+      this.#tell.interrupted(headers.description);
+      return;
+    }
+    const { revision, delivered, pending } = numbersOf(reply);
+    if (delivered !== this.#delivered + 1) {
+      this.#tell.interrupted('messages were lost');
+      return;
+    }
+    this.#delivered = delivered;
+    const key = message.subject.slice(this.#prefix.length);
+    this.#missing.delete(key);
+    this.#known.add(key);
+    const isMarker = Boolean(headers?.get('KV-Operation'));
+    this.#tell.entry(key, isMarker ? null : message.data, revision);
+    if (pending === 0) this.#complete();
+  }
+
+  /** A heartbeat, or a question of flow control. */
+  #control(headers: MsgHdrs, reply: string): void {
+    const question = reply || headers.get('Nats-Consumer-Stalled');
+    if (question) this.#nats.publish(question);
+    const sent = headers.get('Nats-Last-Consumer');
+    if (!sent) return;
+    // The count of what is pending can be wrong when keys change meanwhile; a consumer that has nothing to send is never wrong.
+    if (Number(sent) === this.#delivered) this.#complete();
+    else this.#tell.interrupted('messages were lost');
+  }
+
+  #complete(): void {
+    if (this.#isComplete) return;
+    this.#isComplete = true;
+    for (const key of this.#missing) {
+      this.#known.delete(key);
+      this.#tell.vanished(key);
+    }
+    this.#tell.loaded();
+  }
+}
+
+/** Of the subject for acknowledgements: `$JS.ACK.<stream>.<consumer>.<deliveries>.<sequence>.<number>.<time>.<pending>`. */
+function numbersOf(reply: string): { revision: number; delivered: number; pending: number } {
+  const tokens = reply.split('.');
+  // Newer servers put a domain and an account in front of the stream.
+  const at = tokens.length > 9 ? 7 : 5;
+  const [revision, delivered, , pending] = tokens.slice(at).map(Number);
+  return { revision: revision ?? 0, delivered: delivered ?? 0, pending: pending ?? 0 };
+}

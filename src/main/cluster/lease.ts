@@ -1,0 +1,273 @@
+// In main. A lease: a key in a KV bucket that is renewed by revision. The node's own, and that of the leader.
+//
+// The deadline counts from when a renewal was sent, so that it is never later here than where the renewal was seen. Once it has passed,
+// or is so near that the bots have to be stopped, the lease is given up: it is not renewed, but acquired again when nothing runs.
+
+import type { LeaseDeadline } from '../../shared/cluster/lease-deadline.js';
+import { messageOf } from '../../shared/errors.js';
+import { unlessAborted } from '../../shared/unless-aborted.js';
+import type { Clock } from '../threads/clock.js';
+
+const SUSPENDED =
+  'it was not renewed in time: the process or the machine was suspended, or its clock was set';
+const TOO_LATE = 'it was renewed too late';
+
+/** How long a stop waits for what is under way, and to give the lease back, in ms each. NATS may be away. */
+const CLOSE_MS = 1000;
+
+export interface LeaseEntry {
+  revision: number;
+  /** null: it was ended, by its owner or by another node. */
+  value: string | null;
+}
+
+/** The key. Each call ends within a third of the lease, with an error if need be. */
+export interface LeaseStore {
+  /** Not from a copy that may be behind. null: there is no such key. */
+  read(): Promise<LeaseEntry | null>;
+  /**
+   * @param expected the revision that is to be replaced; 0 for a key that does not exist. @returns the new revision
+   * @throws Error for which {@link isOutdated} is true when it has another revision
+   */
+  write(value: string, expected: number): Promise<number>;
+  /** Leaves a mark in place of the value. Throws as `write` does. */
+  end(expected: number): Promise<void>;
+  isOutdated(thrown: unknown): boolean;
+  reasonOf(thrown: unknown): string;
+}
+
+/** Whose a value is: of this run; of an earlier one of this service; of another service. */
+export type LeaseOwner = 'self' | 'earlier' | 'other';
+export type LeaseState = 'joining' | 'held' | 'lost';
+
+export interface LeaseOptions {
+  store: LeaseStore;
+  clock: Clock;
+  deadline: LeaseDeadline;
+  leaseMs: number;
+  /** How long before the deadline the owner is told to stop. */
+  stopMs: number;
+  /** What is written with each renewal. */
+  value: () => string;
+  ownerOf: (value: string) => LeaseOwner;
+  events: LeaseEvents;
+}
+
+export interface LeaseEvents {
+  /** It runs until it is lost. */
+  onHeld: () => void;
+  /** After each renewal: the deadline is another. */
+  onRenewed?: (revision: number) => void;
+  /** The deadline is near: what needs the lease has to stop. Resolves when nothing runs any more. */
+  onExpiring: (reason: string) => Promise<void>;
+  /** What still runs has to be ended now. It is acquired again once this has resolved. */
+  onLost: (reason: string) => Promise<void>;
+  /** Another has it. @param isAlive whether it has renewed it since this one looks. */
+  onOther: (value: string, isAlive: boolean) => void;
+  /** It cannot be acquired, or renewed, at present. @param thrown what `reason` is about */
+  onTrouble: (reason: string, thrown: unknown) => void;
+}
+
+/** How long others wait beyond the lease: clocks may differ by a tenth, and a second is enough for those of the default lease. */
+export function marginOf(leaseMs: number): number {
+  return Math.max(1000, leaseMs / 10);
+}
+
+export class Lease {
+  readonly #options: LeaseOptions;
+  readonly #closing = new AbortController();
+  #state: LeaseState = 'joining';
+  #revision = 0;
+  #run: Promise<void> | null = null;
+  /** Grows when the lease is given up: the answer to a renewal that comes after that must not extend the deadline. */
+  #generation = 0;
+  /** Another's entry, and since when it is unchanged. */
+  #other: { revision: number; sinceMs: number; hasChanged: boolean } | null = null;
+
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+  }
+
+  get state(): LeaseState {
+    return this.#state;
+  }
+
+  /** Acquires it, and again each time it was lost, until {@link close}. */
+  start(): void {
+    this.#run ??= this.#keep();
+  }
+
+  /** Writes the value now instead of with the next renewal. Does nothing unless it is held. */
+  async refresh(): Promise<void> {
+    if (this.#state === 'held') await this.#renew();
+  }
+
+  /** Gives it back, if it is held. What needs it must have ended. */
+  async close(): Promise<void> {
+    const { deadline, store, clock } = this.#options;
+    const inTime = (task: Promise<void> | null) => Promise.race([task, clock.sleep(CLOSE_MS)]);
+    this.#closing.abort();
+    await inTime(this.#run);
+    this.#generation++;
+    deadline.end();
+    const isHeld = this.#state === 'held';
+    this.#state = 'lost';
+    // When this fails, it runs out.
+    if (isHeld) await inTime(store.end(this.#revision).catch(() => {}));
+  }
+
+  async #keep(): Promise<void> {
+    while (!this.#isClosed) {
+      await this.#acquire();
+      const reason = await this.#hold();
+      if (reason !== null) await this.#lose(reason);
+    }
+  }
+
+  async #acquire(): Promise<void> {
+    const { leaseMs, events } = this.#options;
+    while (!this.#isClosed) {
+      if (await this.#tryOnce(() => this.#take())) {
+        this.#state = 'held';
+        this.#other = null;
+        if (!this.#isClosed) events.onHeld();
+        return;
+      }
+      await this.#sleep(Math.min(500, leaseMs / 10));
+    }
+  }
+
+  /** Once: whether it is held now. */
+  async #take(): Promise<boolean> {
+    const { store, ownerOf, events } = this.#options;
+    const entry = await store.read();
+    if (entry === null || entry.value === null) return await this.#write(entry?.revision ?? 0);
+    // What an earlier run began has ended with it, or at its deadline at the latest; the revision excludes that it renews.
+    if (ownerOf(entry.value) !== 'other') return await this.#write(entry.revision);
+    const hasRunOut = this.#watchOther(entry.revision);
+    if (hasRunOut) return await this.#write(entry.revision);
+    events.onOther(entry.value, this.#other?.hasChanged ?? false);
+    return false;
+  }
+
+  /** @returns whether another's lease has run out: it was not renewed for so long, as seen from here. */
+  #watchOther(revision: number): boolean {
+    const { clock, leaseMs } = this.#options;
+    if (this.#other?.revision !== revision)
+      this.#other = { revision, sinceMs: clock.now(), hasChanged: this.#other !== null };
+    return clock.now() - this.#other.sinceMs >= leaseMs + marginOf(leaseMs);
+  }
+
+  async #write(expected: number): Promise<boolean> {
+    const { store, deadline, leaseMs, value, events } = this.#options;
+    const sent = deadline.now();
+    const generation = this.#generation;
+    this.#revision = await store.write(value(), expected);
+    if (generation !== this.#generation) throw new Error(TOO_LATE);
+    deadline.renewed(sent.monotonicMs, sent.wallMs, leaseMs);
+    events.onRenewed?.(this.#revision);
+    return true;
+  }
+
+  /** Renews it until it is to be given up. @returns the reason; null when it was closed */
+  async #hold(): Promise<string | null> {
+    const { deadline, leaseMs, stopMs, clock } = this.#options;
+    const tickMs = Math.min(250, leaseMs / 20);
+    let trouble: unknown = null;
+    let nextAt = clock.now() + leaseMs / 3;
+    let renewal: Promise<void> | null = null;
+    const failed = (thrown: unknown): void => {
+      trouble = thrown;
+      // Sooner than a third of the lease: there may be one chance left.
+      nextAt = clock.now() + Math.min(1000, leaseMs / 12);
+    };
+    while (!this.#isClosed) {
+      if (trouble instanceof TakenError) {
+        // It may be somebody's who has begun to run what this one runs.
+        deadline.end();
+        return trouble.message;
+      }
+      // Before anything is sent: one that has passed must not be renewed, also not by a process that was frozen.
+      if (deadline.leftMs <= stopMs) return trouble === null ? SUSPENDED : messageOf(trouble);
+      if (renewal === null && clock.now() >= nextAt) {
+        nextAt = clock.now() + leaseMs / 3;
+        trouble = null;
+        renewal = this.#renew()
+          .catch(failed)
+          .then(() => {
+            renewal = null;
+          });
+      }
+      await this.#sleep(tickMs);
+    }
+    await renewal;
+    return null;
+  }
+
+  /** @throws TakenError when it is not ours any more, or why it was not renewed. */
+  async #renew(): Promise<void> {
+    const { store, events, deadline } = this.#options;
+    if (deadline.hasPassed) throw new Error(TOO_LATE);
+    try {
+      await this.#write(this.#revision);
+    } catch (thrown) {
+      if (!store.isOutdated(thrown)) {
+        const reason = store.reasonOf(thrown);
+        events.onTrouble(reason, thrown);
+        throw new Error(reason);
+      }
+      await this.#write(await this.#ownRevision());
+    }
+  }
+
+  /**
+   * The revision is another: by a renewal of ours whose answer was lost, or because the bucket was made again. Nobody may end a lease
+   * before its deadline, so a key that is gone before that has not been ended.
+   */
+  async #ownRevision(): Promise<number> {
+    const { store, ownerOf, deadline } = this.#options;
+    const entry = await store.read();
+    if (deadline.hasPassed) throw new TakenError(TOO_LATE);
+    if (entry === null) return 0;
+    if (entry.value === null) throw new TakenError('another node has ended it');
+    if (ownerOf(entry.value) !== 'self') throw new TakenError('another service has taken it');
+    return entry.revision;
+  }
+
+  async #lose(reason: string): Promise<void> {
+    const { deadline, events, clock } = this.#options;
+    this.#state = 'lost';
+    this.#generation++;
+    const { leftMs } = deadline;
+    let stopped: Promise<void> = Promise.resolve();
+    if (leftMs > 0) {
+      stopped = events.onExpiring(reason).catch(() => {});
+      await Promise.race([stopped, clock.sleep(leftMs)]);
+    }
+    deadline.end();
+    await Promise.all([stopped, events.onLost(reason).catch(() => {})]);
+    if (!this.#isClosed) this.#state = 'joining';
+  }
+
+  async #tryOnce(attempt: () => Promise<boolean>): Promise<boolean> {
+    const { store, events } = this.#options;
+    try {
+      return await attempt();
+    } catch (thrown) {
+      // Another was faster: look again.
+      if (!store.isOutdated(thrown)) events.onTrouble(store.reasonOf(thrown), thrown);
+      return false;
+    }
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    await unlessAborted(this.#options.clock.sleep(ms), this.#closing.signal).catch(() => {});
+  }
+}
+
+/** The lease is another's by now. */
+class TakenError extends Error {}

@@ -1,0 +1,171 @@
+// In main. The nodes of the cluster as this one sees them: a watch of the bucket of leases, and the time since each renewal was seen.
+//
+// The bucket drops a lease that ran out without a word, by the clock of the NATS server. What counts here is the own monotonic clock.
+
+import type { NatsConnection } from '../../shared/cluster/nats.js';
+import type { Clock } from '../threads/clock.js';
+import { KvWatch } from './kv-watch.js';
+import { leaderOf } from './leader.js';
+import { readNodeRecord } from './node-record.js';
+import { LEADER_KEY, type NodesBucket, nodeKey, nodeOfKey } from './nodes-bucket.js';
+import type { Member, Members } from './parts.js';
+import { SeenLeases } from './seen-leases.js';
+
+/** A node that is lost and has no bots any more is forgotten after this, in ms. */
+const FORGET_MS = 3_600_000;
+
+export interface MembersOptions {
+  self: string;
+  bucket: NodesBucket;
+  clock: Clock;
+  /** This node's own lease is held. */
+  isHeld: () => boolean;
+  isLeader: () => boolean;
+  /** Whether bots are given to the node: then it is not forgotten. */
+  hasBots: (node: string) => boolean;
+}
+
+export class ClusterMembers implements Members {
+  readonly #options: MembersOptions;
+  readonly #seen: SeenLeases;
+  readonly #members = new Map<string, Member>();
+  readonly #listeners = new Set<() => void>();
+  #watch: KvWatch | null = null;
+  #stopTicking: () => void = () => {};
+
+  constructor(options: MembersOptions) {
+    this.#options = options;
+    this.#seen = new SeenLeases(options.clock, options.bucket.leaseMs);
+  }
+
+  get self(): string {
+    return this.#options.self;
+  }
+
+  get isLeader(): boolean {
+    return this.#options.isLeader();
+  }
+
+  get leader(): string | null {
+    if (this.isLeader) return this.self;
+    const lease = this.#seen.get(LEADER_KEY);
+    if (!lease || !this.#seen.isLive(LEADER_KEY)) return null;
+    const node = leaderOf(lease.value);
+    // It was this node's, and is lost.
+    return node === this.self ? null : node;
+  }
+
+  /** Whether nothing was missed, as far as this node knows. */
+  get isCurrent(): boolean {
+    return this.#watch?.isCurrent ?? false;
+  }
+
+  start(nats: NatsConnection): void {
+    const { bucket, clock } = this.#options;
+    this.#watch ??= new KvWatch(nats, () => bucket.open(), {
+      entry: (key, value, revision) => {
+        this.#seen.saw(key, value && Buffer.from(value).toString(), revision);
+        this.#update(key);
+      },
+      vanished: (key) => {
+        this.#seen.vanished(key);
+        this.#changed();
+      },
+      loaded: () => {
+        this.#seen.current(true);
+        this.#changed();
+      },
+      interrupted: () => {
+        this.#seen.current(false);
+        this.#changed();
+      },
+    });
+    this.#stopTicking = clock.every(Math.min(500, bucket.leaseMs / 10), () => this.#tick());
+  }
+
+  close(): void {
+    this.#watch?.close();
+    this.#stopTicking();
+  }
+
+  all(): Member[] {
+    return [...this.#members.values()].map((member) => this.#now(member));
+  }
+
+  get(node: string): Member | undefined {
+    const member = this.#members.get(node);
+    return member && this.#now(member);
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * Ends the lease of a node that has run out, as far as this node knows: from then on its renewals fail.
+   * @returns false when it may still be held. Ask again later. @throws Error when NATS does not answer
+   */
+  async end(node: string): Promise<boolean> {
+    const key = nodeKey(node);
+    if (node === this.self || !this.#seen.mayBeEnded(key)) return false;
+    const lease = this.#seen.get(key);
+    const store = this.#options.bucket.lease(key);
+    // Of one that has ended it is asked whether it still has: the node may hold another by now, and have written that it has its bots.
+    const revision = lease && !lease.isEnded ? lease.revision : null;
+    try {
+      if (revision !== null) {
+        await store.end(revision);
+        return true;
+      }
+    } catch (thrown) {
+      if (!store.isOutdated(thrown)) throw thrown;
+    }
+    // The bucket has dropped it, or another has ended it, or it was renewed after all.
+    const entry = await store.read();
+    return entry === null || entry.value === null;
+  }
+
+  #update(key: string): void {
+    const node = nodeOfKey(key);
+    const lease = this.#seen.get(key);
+    const record = node !== null && lease ? readNodeRecord(node, lease.value) : null;
+    if (record) this.#members.set(record.node, { ...record, isLive: this.#isLive(record.node) });
+    this.#changed();
+  }
+
+  #isLive(node: string): boolean {
+    return node === this.self ? this.#options.isHeld() : this.#seen.isLive(nodeKey(node));
+  }
+
+  #now(member: Member): Member {
+    return { ...member, isLive: this.#isLive(member.node) };
+  }
+
+  /** Nothing tells that a lease has run out. */
+  #tick(): void {
+    let hasChanged = false;
+    for (const member of this.#members.values()) {
+      const { node } = member;
+      const isLive = this.#isLive(node);
+      if (member.isLive !== isLive) hasChanged = true;
+      member.isLive = isLive;
+      if (!isLive && this.#isForgotten(node)) {
+        this.#seen.forget(nodeKey(node));
+        this.#members.delete(node);
+        hasChanged = true;
+      }
+    }
+    if (hasChanged) this.#changed();
+  }
+
+  #isForgotten(node: string): boolean {
+    const lease = this.#seen.get(nodeKey(node));
+    if (node === this.self || !lease || this.#seen.ageMs(lease) < FORGET_MS) return false;
+    return !this.#options.hasBots(node);
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}

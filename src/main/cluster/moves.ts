@@ -1,0 +1,158 @@
+// Runs in main. Owns the moves from nodes that give their bots away, and those of a rebalance. One group of
+// bots at a time: the next one leaves when all of the last are elsewhere.
+
+import type { BotRecords } from './bot-records.js';
+import type { BotRecord, Member, Members } from './parts.js';
+import { rebalanced, type Unit, unitsOf } from './placement.js';
+import type { PlacementView } from './placement-view.js';
+
+/** Bots without a group that move together. */
+const TOGETHER = 10;
+
+export class Moves {
+  readonly #view: PlacementView;
+  readonly #members: Members;
+  readonly #records: BotRecords;
+  readonly #say: (level: 'info' | 'warn', line: string) => void;
+  /** Bots that are on their way from a node, by node. */
+  readonly #leaving = new Map<string, Set<string>>();
+  /** What is left of a rebalance. Bounded by the bots; another leader does not know of it. */
+  #rebalance: Unit[] = [];
+  #rebalancing = new Set<string>();
+  /** What was said last of a node that gives its bots away. */
+  readonly #said = new Map<string, string>();
+
+  constructor(
+    view: PlacementView,
+    members: Members,
+    records: BotRecords,
+    say: (level: 'info' | 'warn', line: string) => void,
+  ) {
+    this.#view = view;
+    this.#members = members;
+    this.#records = records;
+    this.#say = say;
+  }
+
+  /** This node does not lead any more. */
+  forget(): void {
+    this.#leaving.clear();
+    this.#said.clear();
+    this.#rebalance = [];
+    this.#rebalancing.clear();
+  }
+
+  /** @returns how many bots are to move. */
+  rebalance(): number {
+    const placed = [...this.#records.ids()]
+      .flatMap((id) => this.#records.get(id) ?? [])
+      .filter(isMovable)
+      .map(({ spec, node }) => ({ ...spec, on: node }));
+    this.#rebalance = rebalanced(placed, this.#view.candidates());
+    return this.#rebalance.reduce((sum, { ids }) => sum + ids.length, 0);
+  }
+
+  /** Starts the moves that are due. */
+  async advance(): Promise<void> {
+    for (const member of this.#members.all()) {
+      if (member.isLive && member.wanted === 'draining') await this.#drain(member);
+      else this.#said.delete(member.node);
+    }
+    await this.#continueRebalance();
+  }
+
+  async #drain({ node }: Member): Promise<void> {
+    const leaving = this.#leaving.get(node) ?? new Set();
+    this.#leaving.set(node, leaving);
+    if (this.#underWay(leaving)) return;
+    const here = [...this.#records.on(node)].flatMap((id) => this.#records.get(id) ?? []);
+    // Those that an earlier leader has told to leave.
+    const told = here.filter(({ state }) => state === 'leaving' || state === 'free');
+    if (told.length > 0) return;
+    const units = unitsOf(here.map((record) => ({ ...record.spec, record })));
+    const next: [string, string][] = [];
+    let reason = '';
+    for (const unit of units) {
+      const isGroup = unit.length > 1;
+      if (next.length > 0 && isGroup) continue;
+      const to = this.#targetOf(unit.map(({ record }) => record));
+      if ('reason' in to) {
+        reason ||= `${unit[0]?.id}: ${to.reason}`;
+        continue;
+      }
+      for (const { id } of unit) next.push([id, to.node]);
+      if (isGroup || next.length >= TOGETHER) break;
+    }
+    if (next.length > 0) return this.#leave(next, leaving);
+    const line =
+      here.length === 0
+        ? `the node ${node} has given all its bots away`
+        : `the node ${node} cannot give its bots away (${here.length} left), ${reason}`;
+    if (this.#said.get(node) === line) return;
+    this.#said.set(node, line);
+    this.#say(here.length === 0 ? 'info' : 'warn', line);
+  }
+
+  /** One node for all of a unit. */
+  #targetOf(unit: readonly BotRecord[]): { node: string } | { reason: string } {
+    const [first] = unit;
+    if (!first) return { reason: 'there is no bot' };
+    for (const { failover, node, spec } of unit) {
+      if (failover === 'bound') return { reason: `the secrets of ${spec.id} are on ${node} only` };
+    }
+    const to = this.#view.choose(first.spec, first.node);
+    if ('reason' in to) return to;
+    for (const { spec } of unit) {
+      const other = this.#view.choose({ ...spec, node: spec.node ?? to.node }, first.node);
+      if ('reason' in other) return other;
+      if (other.node !== to.node) return { reason: `its group has no node in common` };
+    }
+    return to;
+  }
+
+  async #continueRebalance(): Promise<void> {
+    if (this.#underWay(this.#rebalancing)) return;
+    for (;;) {
+      const next = this.#rebalance.shift();
+      if (!next) return;
+      const { ids, from, to } = next;
+      // What has changed since is left where it is.
+      const isStill = ids.every((id) => {
+        const record = this.#records.get(id);
+        return record && isMovable(record) && record.node === from;
+      });
+      if (!isStill || !this.#members.get(to)?.isLive) continue;
+      await this.#leave(
+        ids.map((id) => [id, to]),
+        this.#rebalancing,
+      );
+      return;
+    }
+  }
+
+  async #leave(bots: readonly (readonly [string, string])[], moving: Set<string>): Promise<void> {
+    moving.clear();
+    await Promise.all(
+      bots.map(async ([id, to]) => {
+        const entry = this.#records.entry(id);
+        if (entry?.record.state !== 'placed') return;
+        moving.add(id);
+        const leaving = { ...entry.record, state: 'leaving' as const, to, reason: null };
+        if (!(await this.#records.replace(id, entry, leaving))) moving.delete(id);
+      }),
+    );
+  }
+
+  /** Whether some of them are not placed again. */
+  #underWay(moving: Set<string>): boolean {
+    for (const id of moving) {
+      const record = this.#records.get(id);
+      if (!record || record.state === 'placed') moving.delete(id);
+    }
+    return moving.size > 0;
+  }
+}
+
+function isMovable({ state, failover, spec }: BotRecord): boolean {
+  return state === 'placed' && failover !== 'bound' && spec.node === undefined;
+}

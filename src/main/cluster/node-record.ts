@@ -1,0 +1,47 @@
+// In main. What a node writes into its lease, and how others read it: of a later version, they take what they know.
+
+import { PROTOCOL } from '../../shared/cluster/names.js';
+import type { NodeRecord } from './parts.js';
+
+const NOBODY: Omit<NodeRecord, 'node' | 'id' | 'incarnation'> = {
+  v: PROTOCOL,
+  labels: {},
+  version: '',
+  address: null,
+  started_at_ms: 0,
+  kinds: [],
+  capacity: { cores: 1, memory_mb: 0 },
+  figures: { bots: 0, running: 0, streams: 0, cpu: 0, memory_mb: 0, unpublished: 0 },
+  wanted: 'live',
+  renewed_at_ms: 0,
+};
+
+/** @returns null for what is not a record. A lease of any version counts: its node runs bots. */
+export function readNodeRecord(node: string, text: string): NodeRecord | null {
+  const read = parse(text);
+  if (typeof read['id'] !== 'string' || typeof read['incarnation'] !== 'string') return null;
+  const known = Object.fromEntries(
+    Object.entries(NOBODY).map(([name, value]) => [name, like(value, read[name])]),
+  ) as typeof NOBODY;
+  const address = typeof read['address'] === 'string' ? read['address'] : null;
+  return { ...known, address, node, id: read['id'], incarnation: read['incarnation'] };
+}
+
+/** Of the same type as what is expected, else that. */
+function like(expected: unknown, value: unknown): unknown {
+  if (Array.isArray(expected)) return Array.isArray(value) ? value : expected;
+  if (expected === null || typeof expected !== 'object')
+    return typeof value === typeof expected ? value : expected;
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return expected;
+  // Figures that an older node does not have are zero.
+  return { ...expected, ...value };
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

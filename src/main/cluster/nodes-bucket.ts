@@ -1,0 +1,118 @@
+// In main. The bucket of leases: makes it, checks it, and makes it again when it was deleted while the node runs.
+
+import { jetstream, type KV, Kvm, type NatsConnection } from '../../shared/cluster/nats.js';
+import { DESCRIPTION, expectProtocol } from '../../shared/cluster/protocol-description.js';
+import { isMissing, isWrongSequence, reasonOf } from '../../shared/cluster/reasons.js';
+import { DroverError, StartupError } from '../../shared/errors.js';
+import { withTimeout } from '../../shared/with-timeout.js';
+import type { LeaseEntry, LeaseStore } from './lease.js';
+
+/** The leases of nodes, and beside them the leader's: no node can have its key. */
+export const LEADER_KEY = 'leader';
+const NODE = 'node.';
+export const nodeKey = (node: string): string => NODE + node;
+export const nodeOfKey = (key: string): string | null =>
+  key.startsWith(NODE) ? key.slice(NODE.length) : null;
+
+/** How long NATS has to answer, in ms; less where a third of the lease is less. */
+const ANSWER_MS = 5000;
+
+export interface NodesBucketOptions {
+  /** clusterNames().nodes */
+  name: string;
+  leaseMs: number;
+  replicas: number;
+  /** Resolves once NATS was reached. */
+  connected: () => Promise<NatsConnection>;
+}
+
+export class NodesBucket {
+  readonly #options: NodesBucketOptions;
+  #opened: Promise<KV> | null = null;
+
+  constructor(options: NodesBucketOptions) {
+    this.#options = options;
+  }
+
+  get leaseMs(): number {
+    return this.#options.leaseMs;
+  }
+
+  /** Waits until NATS is there. @throws StartupError when the bucket is of another version or has another lease */
+  open(): Promise<KV> {
+    this.#opened ??= this.#open().catch((thrown: unknown) => {
+      this.#opened = null;
+      throw thrown;
+    });
+    return this.#opened;
+  }
+
+  /**
+   * Does something with the bucket, and once more with a new one if it was deleted.
+   * @throws Error in time for another attempt before the lease runs out
+   */
+  async use<T>(action: (kv: KV) => Promise<T>): Promise<T> {
+    return await this.#inTime(this.#use(action));
+  }
+
+  lease(key: string): LeaseStore {
+    return {
+      read: () => this.use((kv) => entryOf(kv, key)),
+      write: (value, expected) => this.use((kv) => kv.put(key, value, { previousSeq: expected })),
+      end: (expected) => this.use((kv) => kv.delete(key, { previousSeq: expected })),
+      isOutdated: isWrongSequence,
+      reasonOf: reasonOfBucket,
+    };
+  }
+
+  async #use<T>(action: (kv: KV) => Promise<T>): Promise<T> {
+    const kv = await this.open();
+    try {
+      return await action(kv);
+    } catch (thrown) {
+      if (!isMissing(thrown)) throw thrown;
+      this.#opened = null;
+      return await action(await this.open());
+    }
+  }
+
+  async #open(): Promise<KV> {
+    const { name, leaseMs, replicas, connected } = this.#options;
+    const kvm = new Kvm(jetstream(await connected(), { timeout: this.#answerMs }));
+    const kv = await kvm.create(name, {
+      description: DESCRIPTION,
+      history: 1,
+      ttl: leaseMs,
+      replicas,
+      // Every read is the leader's: another copy may be behind.
+      allow_direct: false,
+    });
+    const { description, ttl } = await kv.status();
+    expectProtocol(`the NATS bucket ${name}`, description);
+    if (ttl !== leaseMs)
+      throw new StartupError(
+        `cluster.lease_ms is ${leaseMs} here, and ${ttl} in the cluster: give all nodes the same; to change it, stop all nodes and delete the NATS bucket ${name}`,
+      );
+    return kv;
+  }
+
+  get #answerMs(): number {
+    return Math.min(ANSWER_MS, this.#options.leaseMs / 3);
+  }
+
+  #inTime<T>(promise: Promise<T>): Promise<T> {
+    return withTimeout(promise, this.#answerMs, () => {
+      throw new DroverError('unavailable', 'the NATS servers do not answer (timeout)');
+    });
+  }
+}
+
+async function entryOf(kv: KV, key: string): Promise<LeaseEntry | null> {
+  const entry = await kv.get(key);
+  if (!entry) return null;
+  return { revision: entry.revision, value: entry.operation === 'PUT' ? entry.string() : null };
+}
+
+function reasonOfBucket(thrown: unknown): string {
+  return thrown instanceof StartupError ? thrown.message : reasonOf(thrown);
+}

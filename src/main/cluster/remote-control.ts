@@ -1,0 +1,247 @@
+// Runs in main. What fronts ask of main on a node of a cluster: what is about bots of other nodes is done there, by what they would do
+// for their own fronts. So permissions are checked, and secrets stay, where the bot is; the nodes of a cluster trust each other.
+
+import type { InvokeOutcome } from '../../shared/contract/api.js';
+import type { ActionOutcome, BotActionsBody, CreateBotBody } from '../../shared/contract/bots.js';
+import type { BotSnapshot } from '../../shared/contract/events.js';
+import { hasLabels } from '../../shared/contract/labels.js';
+import { reaches } from '../../shared/contract/rights.js';
+import type { Rights } from '../../shared/contract/tokens.js';
+import { DroverError, messageOf } from '../../shared/errors.js';
+import type { BotRecords } from './bot-records.js';
+import { mergeIncidents, mergeKinds, sumReleased } from './merged-answers.js';
+import type { CallsToMembers } from './node-calls.js';
+import type { CallMethods, Calls, Members, PlaceInput } from './parts.js';
+import {
+  type Controller,
+  type Input,
+  type Output,
+  plain,
+  type ServedParts,
+  sealedBot,
+  sealedChange,
+  servedMethods,
+} from './served-methods.js';
+import { sharedAccess } from './shared-access.js';
+import type { TokenSync } from './token-sync.js';
+
+/** Longest change of a bot on another node, in ms: to stop one takes as long as its code does, and it may wait for its turn. */
+const CHANGE_MS = 60_000;
+/** For what a node answers from memory, in ms. */
+const QUESTION_MS = 5000;
+/** How much longer than the node that runs a command this one waits, in ms. */
+const LATE_MS = 1000;
+
+export interface RemoteParts extends ServedParts {
+  members: Pick<Members, 'self' | 'leader' | 'all' | 'get' | 'onChange'>;
+  records: Pick<BotRecords, 'get' | 'ids' | 'fault'>;
+  calls: Calls;
+  others: Pick<CallsToMembers, 'call' | 'others'>;
+  tokens: Pick<TokenSync, 'revoke'>;
+  /** `invoke.timeout_ms`. */
+  invokeMs: number;
+}
+
+/** @param local of this node (createController). */
+export function clusterController(local: Controller, parts: RemoteParts): Controller {
+  const { members, calls, others } = parts;
+  const { self } = members;
+  /** This node for a bot that is not known, or that the caller does not reach: it says that there is none. */
+  const nodeOf = (id: string, { reach }: Rights): string => {
+    const record = parts.records.get(id);
+    return record && reaches(reach, id, record.spec.labels) ? record.node : self;
+  };
+  const here = servedMethods(local, self, parts);
+  calls.serve(here as CallMethods);
+
+  /** Has the node of a bot do it. What it is about may have moved meanwhile: then once more. */
+  const atBot = async <T>(
+    { id, rights }: { id: string; rights: Rights },
+    task: (node: string) => Promise<T>,
+  ): Promise<T> => {
+    const node = nodeOf(id, rights);
+    try {
+      return await task(node);
+    } catch (thrown) {
+      const now = nodeOf(id, rights);
+      const isMissing = thrown instanceof DroverError && thrown.code === 'not_found';
+      if (!isMissing || now === node) throw thrown;
+      return await task(now);
+    }
+  };
+
+  const changeBot = <K extends 'updateBot' | 'actOnBot' | 'endBot'>(
+    method: K,
+    input: Input<K> & { id: string },
+    sent: object = input,
+  ): Promise<BotSnapshot | null> =>
+    atBot(input, async (node) => {
+      if (node === self) return plain(local[method](input as never) as BotSnapshot | null);
+      return others.call<BotSnapshot | null>(node, method, sent, CHANGE_MS);
+    });
+
+  /** Where a new bot is created. */
+  const placeOf = async (bot: CreateBotBody): Promise<string> => {
+    const present = parts.records.get(bot.id);
+    // The node that has a bot with this id knows how to refuse it.
+    if (present) return present.node;
+    const { id, kind, node, node_labels, host_group } = bot;
+    const isAnywhere = node === undefined && node_labels === undefined && host_group === undefined;
+    const { leader } = members;
+    if (node === self) return self;
+    if (parts.records.fault !== null || leader === null) {
+      if (isAnywhere) return self;
+      const why = parts.records.fault ?? 'no node leads the cluster at present';
+      throw new DroverError('unavailable', `bot ${id} cannot be given to a node: ${why}`);
+    }
+    const wish: PlaceInput = {
+      id,
+      kind,
+      ...(node !== undefined && { node }),
+      ...(node_labels !== undefined && { node_labels }),
+      ...(host_group !== undefined && { host_group }),
+    };
+    return (await others.call<{ node: string }>(leader, 'place', wish, QUESTION_MS)).node;
+  };
+
+  /** One call a node. @returns the outcome of each bot; an error for each of a node that does not answer. */
+  const onNodes = async <O>(
+    ids: readonly string[],
+    rights: Rights,
+    task: (node: string, ids: string[]) => Promise<Record<string, O>>,
+  ): Promise<Record<string, O | { error: string }>> => {
+    const groups = groupBy(ids, (id) => nodeOf(id, rights));
+    // As if there were no other nodes.
+    if (groups.length === 1) {
+      const [[node, own]] = groups as [[string, string[]]];
+      if (node === self) return task(node, own);
+    }
+    const outcomes = await Promise.all(
+      groups.map(([node, own]) => task(node, own).catch((thrown) => errorOfEach(own, thrown))),
+    );
+    return inOrder<O | { error: string }>(ids, outcomes);
+  };
+
+  const actOnMany = async (
+    method: 'actOnBots' | 'endBots',
+    { actions, rights }: Input<'actOnBots'>,
+  ): Promise<Output<'actOnBots'>> => {
+    const { ids, labels } = actions;
+    const selected = [...new Set(ids ?? parts.records.ids())].filter(
+      (id) => labels === undefined || hasLabels(parts.records.get(id)?.spec.labels ?? {}, labels),
+    );
+    const isOwn = (id: string): boolean => nodeOf(id, rights) === self;
+    const elsewhere = selected.filter((id) => !isOwn(id));
+    const actHere = async (own: BotActionsBody): Promise<Record<string, ActionOutcome>> =>
+      (await plain<Output<'actOnBots'>>(local[method]({ actions: own, rights } as never))).results;
+    if (elsewhere.length === 0) return { results: await actHere(actions) };
+    const own = ownActions(actions, elsewhere);
+    const known = own?.ids ?? selected.filter(isOwn);
+    const outcomes = await Promise.all([
+      own ? actHere(own).catch((thrown) => errorOfEach(known, thrown)) : {},
+      onNodes<ActionOutcome>(elsewhere, rights, async (node, some) => {
+        const input = { actions: { ...actions, ids: some }, rights };
+        return (await others.call<Output<'actOnBots'>>(node, method, input, CHANGE_MS)).results;
+      }),
+    ]);
+    return { results: inOrder(ids ?? [], outcomes) };
+  };
+
+  /** Asks this node and all others. @returns their answers, and why others have none. */
+  const ofAll = async <K extends 'incidents' | 'kinds' | 'releaseKind'>(
+    method: K,
+    input: Input<K>,
+  ): Promise<PromiseSettledResult<Output<K>>[]> =>
+    Promise.allSettled([
+      plain<Output<K>>(here[method](input as never) as Output<K>),
+      ...others.others().map((node) => others.call<Output<K>>(node, method, input, QUESTION_MS)),
+    ]);
+
+  return {
+    ...local,
+    ...sharedAccess(local, parts),
+    async createBot({ bot, rights }) {
+      const node = await placeOf(bot);
+      if (node === self) return local.createBot({ bot, rights });
+      const input = { ...sealedBot(parts, bot), rights };
+      return others.call<BotSnapshot | null>(node, 'createBot', input, CHANGE_MS);
+    },
+    updateBot: (input) => changeBot('updateBot', input, sealedChange(parts, input)),
+    actOnBot: (input) => changeBot('actOnBot', input),
+    endBot: (input) => changeBot('endBot', input),
+    actOnBots: (input) => actOnMany('actOnBots', input),
+    endBots: (input) => actOnMany('endBots', input),
+    botConfig: (input) =>
+      atBot(input, async (node) =>
+        node === self
+          ? plain(local.botConfig(input))
+          : others.call<Output<'botConfig'>>(node, 'botConfig', input, QUESTION_MS),
+      ),
+    async invoke({ call, rights }, gone) {
+      const { session_id: target } = call;
+      const invokeAt = async (node: string, asked: Input<'invoke'>): Promise<Output<'invoke'>> =>
+        node === self
+          ? plain(local.invoke(asked, gone))
+          : others.call<Output<'invoke'>>(node, 'invoke', asked, parts.invokeMs + LATE_MS, gone);
+      if (target === null) return local.invoke({ call, rights }, gone);
+      if (!Array.isArray(target)) {
+        return atBot({ id: target, rights }, (node) => invokeAt(node, { call, rights }));
+      }
+      const results = await onNodes<InvokeOutcome>(
+        [...new Set(target)],
+        rights,
+        async (node, ids) => {
+          const output = await invokeAt(node, { call: { ...call, session_id: ids }, rights });
+          return 'results' in output ? output.results : {};
+        },
+      );
+      return { results };
+    },
+    async incidents(input) {
+      return mergeIncidents(await ofAll('incidents', input), input.limit);
+    },
+    async kinds(input) {
+      return mergeKinds(await ofAll('kinds', input));
+    },
+    async releaseKind(input) {
+      return sumReleased(await ofAll('releaseKind', input));
+    },
+  };
+}
+
+/** @param first in the order in which they were asked for; the others follow. */
+function inOrder<O>(
+  first: readonly string[],
+  outcomes: readonly Record<string, O>[],
+): Record<string, O> {
+  const found = new Map(outcomes.flatMap((some) => Object.entries(some)));
+  const asked = first.flatMap((id): [string, O][] => {
+    const outcome = found.get(id);
+    return outcome === undefined ? [] : [[id, outcome]];
+  });
+  return Object.fromEntries([...asked, ...found]);
+}
+
+function errorOfEach(ids: readonly string[], thrown: unknown): Record<string, { error: string }> {
+  const error = messageOf(thrown);
+  return Object.fromEntries(ids.map((id) => [id, { error }]));
+}
+
+/** Those of this node, without the ids of others. Null when there are none. */
+function ownActions(actions: BotActionsBody, elsewhere: readonly string[]): BotActionsBody | null {
+  if (actions.ids === undefined) return actions;
+  const others = new Set(elsewhere);
+  const ids = actions.ids.filter((id) => !others.has(id));
+  return ids.length === 0 ? null : { ...actions, ids };
+}
+
+function groupBy(ids: readonly string[], nodeOf: (id: string) => string): [string, string[]][] {
+  const groups = new Map<string, string[]>();
+  for (const id of ids) {
+    const node = nodeOf(id);
+    const group = groups.get(node);
+    if (group) group.push(id);
+    else groups.set(node, [id]);
+  }
+  return [...groups];
+}

@@ -1,0 +1,93 @@
+// Runs in main. What other nodes ask of this one for their fronts, done as for its own.
+
+import type { CreateBotBody } from '../../shared/contract/bots.js';
+import type { BotSnapshot } from '../../shared/contract/events.js';
+import { Handover, type Serves } from '../../shared/contract/rpc.js';
+import type { ControlMethods } from '../../shared/contract/threads.js';
+import { ofNode } from './merged-answers.js';
+import type { Secrets } from './secrets.js';
+
+/** What createController makes. */
+export type Controller = Omit<Serves<ControlMethods>, 'failed'>;
+export type Input<K extends keyof ControlMethods> = Parameters<ControlMethods[K]>[0];
+export type Output<K extends keyof ControlMethods> = ReturnType<ControlMethods[K]>;
+/** The configuration of the bot is in `sealed` where there is a key: it is not in the clear on NATS. */
+type CreateInput = Input<'createBot'> & { sealed: string | null };
+type UpdateInput = Input<'updateBot'> & { sealed: string | null };
+
+export interface ServedParts {
+  secrets: Pick<Secrets, 'encrypt' | 'decrypt'>;
+  /** A bot of this node as its stream shows it (ServiceEvents.snapshot); null when there is none. */
+  snapshotOf(id: string): Promise<BotSnapshot | null>;
+}
+
+/** What this node does for others. @param self its name. */
+export function servedMethods(
+  local: Controller,
+  self: string,
+  { secrets, snapshotOf }: ServedParts,
+) {
+  return {
+    async createBot({ bot, rights, sealed }: CreateInput) {
+      const config = opened(secrets, bot.id, sealed) ?? bot.config;
+      await local.createBot({ bot: { ...bot, config }, rights });
+      return snapshotOf(bot.id);
+    },
+    async updateBot({ id, change, rights, sealed }: UpdateInput) {
+      const config = opened(secrets, id, sealed);
+      await local.updateBot({ id, change: config ? { ...change, config } : change, rights });
+      return snapshotOf(id);
+    },
+    async actOnBot(input: Input<'actOnBot'>) {
+      await local.actOnBot(input);
+      return snapshotOf(input.id);
+    },
+    async endBot(input: Input<'endBot'>) {
+      await local.endBot(input);
+      return snapshotOf(input.id);
+    },
+    actOnBots: (input: Input<'actOnBots'>) => local.actOnBots(input),
+    endBots: (input: Input<'endBots'>) => local.endBots(input),
+    botConfig: (input: Input<'botConfig'>) => local.botConfig(input),
+    invoke: (input: Input<'invoke'>, gone: AbortSignal) => local.invoke(input, gone),
+    incidents: async (input: Input<'incidents'>) =>
+      ofNode(self, await plain(local.incidents(input))),
+    kinds: (input: null) => local.kinds(input),
+    releaseKind: (input: Input<'releaseKind'>) => local.releaseKind(input),
+  };
+}
+
+export function sealedBot(
+  { secrets }: ServedParts,
+  bot: CreateBotBody,
+): Pick<CreateInput, 'bot' | 'sealed'> {
+  const text = secrets.encrypt(bindingOf(bot.id), JSON.stringify(bot.config));
+  return text === null ? { bot, sealed: null } : { bot: { ...bot, config: {} }, sealed: text };
+}
+
+export function sealedChange({ secrets }: ServedParts, input: Input<'updateBot'>): UpdateInput {
+  const { id, change } = input;
+  if (change.config === undefined) return { ...input, sealed: null };
+  const text = secrets.encrypt(bindingOf(id), JSON.stringify(change.config));
+  if (text === null) return { ...input, sealed: null };
+  return { ...input, change: { ...change, config: {} }, sealed: text };
+}
+
+function opened(
+  secrets: ServedParts['secrets'],
+  id: string,
+  text: string | null,
+): Record<string, unknown> | null {
+  if (text === null) return null;
+  return JSON.parse(secrets.decrypt(bindingOf(id), text, `the secrets for bot ${id}`));
+}
+
+function bindingOf(id: string): string {
+  return `call ${id}`;
+}
+
+/** None of these methods hands over more than its output. */
+export async function plain<T>(answer: T | Handover<T> | Promise<T | Handover<T>>): Promise<T> {
+  const output = await answer;
+  return output instanceof Handover ? output.output : output;
+}

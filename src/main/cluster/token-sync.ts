@@ -1,0 +1,269 @@
+// Runs in main. Owns this node's part in the tokens of the cluster: it tells the others which it makes, and which are revoked. Tokens of
+// other nodes are in memory only, so that a node that was away accepts none before it knows which were revoked.
+
+import { PROTOCOL } from '../../shared/cluster/names.js';
+import type { NatsConnection } from '../../shared/cluster/nats.js';
+import type { TokenRecord } from '../../shared/contract/tokens.js';
+import { DroverError, messageOf } from '../../shared/errors.js';
+import { withTimeout } from '../../shared/with-timeout.js';
+import type { TokenRegistry, TokenSharing } from '../access/token-registry.js';
+import type { CallsToMembers } from './node-calls.js';
+import type { Calls } from './parts.js';
+import { Revocations } from './revocations.js';
+import { type SharedToken, TokensBucket, type TokensBucketOptions } from './tokens-bucket.js';
+
+/** How long the other nodes have to confirm a revocation, in ms. */
+const CONFIRM_MS = 5000;
+/** Wait before what others did not confirm, or NATS did not accept, is tried again, in ms. */
+const RETRY_MS = 1000;
+/** How often the other nodes are told when tokens were used, in ms. */
+const USES_MS = 60_000;
+
+export interface TokenSyncOptions
+  extends Pick<TokensBucketOptions, 'bucket' | 'replicas' | 'keyCheck' | 'say'> {
+  /** Name of this node. */
+  node: string;
+  dataDir: string;
+  registry: Pick<
+    TokenRegistry,
+    'share' | 'own' | 'has' | 'learn' | 'forget' | 'revoke' | 'usedElsewhere'
+  >;
+  calls: Calls;
+  others: Pick<CallsToMembers, 'others' | 'call'>;
+}
+
+/**
+ * To be made when the node holds its lease: of tokens that the bucket has from a node of its name, it removes those that it does not know.
+ */
+export class TokenSync implements TokenSharing {
+  readonly #options: TokenSyncOptions;
+  readonly #bucket: TokensBucket;
+  readonly #revocations: Revocations;
+  /** Revocations that others are asked to confirm now. */
+  readonly #spreading = new Map<string, Promise<void>>();
+  /** One thing at a time for each token. */
+  readonly #turns = new Map<string, Promise<void>>();
+  /** Times of last use that the others do not know. Bounded by the number of tokens. */
+  #uses = new Map<string, number>();
+  readonly #teller: NodeJS.Timeout;
+  #retry: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(nats: NatsConnection, options: TokenSyncOptions) {
+    this.#options = options;
+    const { dataDir, say, registry, calls } = options;
+    this.#revocations = new Revocations(dataDir, (line) => say('error', line));
+    this.#bucket = new TokensBucket(nats, {
+      ...options,
+      loaded: (tokens) => void this.#loaded(tokens),
+      changed: (id, token) => {
+        // What was read before this may still be applied.
+        if (token === null) this.#revocations.markDead(id);
+        void this.#apply(id, token);
+      },
+    });
+    registry.share(this);
+    calls.serve({
+      revokeToken: ({ id }: { id: string }) => this.#revokedElsewhere(id),
+      tokensUsed: ({ uses }: { uses: Record<string, number> }) => registry.usedElsewhere(uses),
+    });
+    this.#teller = setInterval(() => this.#tellUses(), USES_MS).unref();
+  }
+
+  /** Why tokens are not those of the cluster at present; null when they are. */
+  get fault(): string | null {
+    return this.#bucket.fault;
+  }
+
+  /** Why this node cannot read the secrets of the others; null when it can, as far as is known. */
+  get keyFault(): string | null {
+    return this.#bucket.keyFault;
+  }
+
+  /**
+   * When this resolves no live node accepts the token. This one does not when it rejects, too.
+   * @param by id of the caller's token. @throws DroverError `not_found`; `unavailable` with the nodes that have not confirmed it, which are
+   *   asked again until they have; as {@link TokenRegistry.revoke}.
+   */
+  async revoke(id: string, by: string): Promise<void> {
+    const { registry } = this.#options;
+    // Asked again: this node has done its part.
+    if (registry.has(id) || !this.#revocations.isOpen(id)) await registry.revoke(id, by);
+    await (this.#spreading.get(id) ?? (this.#revocations.isOpen(id) && this.#spread(id)));
+  }
+
+  added(record: TokenRecord): void {
+    void this.#publish(record);
+  }
+
+  /** Also when it has expired, or was replaced. */
+  removed(id: string): void {
+    try {
+      this.#revocations.begin(id);
+    } catch (thrown) {
+      const why = messageOf(thrown);
+      this.#options.say(
+        'error',
+        `a revocation is not on the disk, and lost if this node restarts: ${why}`,
+      );
+    }
+    this.#spread(id).catch(() => {});
+  }
+
+  used(id: string, atMs: number): void {
+    this.#uses.set(id, atMs);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearInterval(this.#teller);
+    clearTimeout(this.#retry);
+    this.#bucket.close();
+  }
+
+  /** The bucket is current. What was removed comes first. */
+  async #loaded(tokens: ReadonlyMap<string, SharedToken | null>): Promise<void> {
+    const gone = [...tokens].filter(([, token]) => token === null);
+    await Promise.all(gone.map(([id]) => this.#apply(id, null)));
+    await Promise.all([...tokens].map(([id, token]) => token && this.#apply(id, token)));
+    await this.#catchUp();
+  }
+
+  /** What the bucket says of a token. Never rejects. */
+  async #apply(id: string, token: SharedToken | null): Promise<void> {
+    const { registry, node, say } = this.#options;
+    try {
+      if (token === null) await this.#forget(id);
+      else if (this.#revocations.isDead(id)) return;
+      // It has expired, or was revoked, while this node could not tell.
+      else if (token.node === node && !registry.has(id)) this.removed(id);
+      else await this.#inTurn(id, () => this.#learn(token.record));
+    } catch (thrown) {
+      say('error', `token ${id} is not the same on all fronts of this node: ${messageOf(thrown)}`);
+    }
+  }
+
+  async #learn(record: TokenRecord): Promise<void> {
+    if (!this.#revocations.isDead(record.id)) await this.#options.registry.learn(record);
+  }
+
+  async #revokedElsewhere(id: string): Promise<void> {
+    this.#revocations.markDead(id);
+    await this.#forget(id);
+  }
+
+  /** @throws Error when a front may still accept it. */
+  async #forget(id: string): Promise<void> {
+    await this.#inTurn(id, async () => {
+      try {
+        await this.#options.registry.forget(id);
+      } catch (thrown) {
+        // The registry removes it from the disk later, and after a restart the bucket says that it is gone.
+        if (!(thrown instanceof DroverError) || thrown.code !== 'not_stored') throw thrown;
+      }
+    });
+  }
+
+  #inTurn(id: string, task: () => Promise<void>): Promise<void> {
+    const turn = (this.#turns.get(id) ?? Promise.resolve()).then(task);
+    const settled = turn.catch(() => {});
+    this.#turns.set(id, settled);
+    void settled.then(() => {
+      if (this.#turns.get(id) === settled) this.#turns.delete(id);
+    });
+    return turn;
+  }
+
+  async #publish(record: TokenRecord): Promise<void> {
+    const { id } = record;
+    // While NATS is away: when it is back.
+    if (this.#bucket.fault !== null) return;
+    try {
+      await this.#bucket.put(id, { v: PROTOCOL, node: this.#options.node, record });
+      // It was revoked meanwhile, and this may have put it back.
+      if (this.#revocations.isDead(id)) await this.#bucket.remove(id);
+    } catch {
+      this.#retryLater();
+    }
+  }
+
+  /** Has the bucket and every live node forget a token. @throws DroverError `unavailable`. */
+  #spread(id: string): Promise<void> {
+    const running = this.#spreading.get(id);
+    if (running) return running;
+    const spread = this.#askAll(id).then((missing) => {
+      this.#spreading.delete(id);
+      if (missing !== null) {
+        this.#retryLater();
+        throw unconfirmed(missing);
+      }
+      this.#revocations.confirmed(id);
+    });
+    this.#spreading.set(id, spread);
+    return spread;
+  }
+
+  /** @returns null when all have confirmed it, else the nodes that have not; none of them when it is NATS. Never rejects. */
+  async #askAll(id: string): Promise<string[] | null> {
+    const { others } = this.#options;
+    const nodes = others.others();
+    const removal = withTimeout(this.#bucket.remove(id), CONFIRM_MS, () => {
+      throw new Error('no answer');
+    });
+    const [stored, missing] = await Promise.all([
+      removal.then(() => true).catch(() => false),
+      this.#unconfirmedBy(id, nodes),
+    ]);
+    if (missing.length > 0 || !stored) return missing;
+    // Those that have joined meanwhile may have read the bucket before.
+    const joined = others.others().filter((node) => !nodes.includes(node));
+    const late = await this.#unconfirmedBy(id, joined);
+    return late.length > 0 ? late : null;
+  }
+
+  async #unconfirmedBy(id: string, nodes: readonly string[]): Promise<string[]> {
+    const { others } = this.#options;
+    const asked = nodes.map((node) => others.call(node, 'revokeToken', { id }, CONFIRM_MS));
+    const outcomes = await Promise.allSettled(asked);
+    return nodes.filter((_, n) => outcomes[n]?.status === 'rejected');
+  }
+
+  #retryLater(): void {
+    if (this.#isClosed) return;
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined;
+      void this.#catchUp();
+    }, RETRY_MS);
+  }
+
+  /** What the bucket does not have, and what was not confirmed. Never rejects. */
+  async #catchUp(): Promise<void> {
+    const open = this.#revocations.all();
+    const missing = this.#options.registry.own().filter(({ id }) => !this.#bucket.has(id));
+    await Promise.allSettled([
+      ...missing.map((record) => this.#publish(record)),
+      ...open.map((id) => this.#spread(id)),
+    ]);
+  }
+
+  #tellUses(): void {
+    const { others } = this.#options;
+    if (this.#uses.size === 0) return;
+    const uses = Object.fromEntries(this.#uses);
+    this.#uses = new Map();
+    for (const node of others.others()) {
+      // The next use is news again.
+      others.call(node, 'tokensUsed', { uses }, CONFIRM_MS).catch(() => {});
+    }
+  }
+}
+
+function unconfirmed(nodes: readonly string[]): DroverError {
+  const named = `the ${nodes.length === 1 ? 'node' : 'nodes'} ${nodes.join(', ')}`;
+  const who = `${nodes.length === 0 ? 'NATS' : named} ${nodes.length > 1 ? 'have' : 'has'} not`;
+  return new DroverError(
+    'unavailable',
+    `the token is revoked, but ${who} confirmed it yet: that is tried again until it is`,
+    RETRY_MS / 1000,
+  );
+}

@@ -1,0 +1,177 @@
+// Runs in main. Owns this node's connection to the bucket of tokens: makes it, follows it, and writes to it.
+
+import { idOfKey, keyOf, PROTOCOL } from '../../shared/cluster/names.js';
+import { jetstream, type KV, Kvm, type NatsConnection } from '../../shared/cluster/nats.js';
+import { DESCRIPTION, expectProtocol } from '../../shared/cluster/protocol-description.js';
+import type { TokenRecord } from '../../shared/contract/tokens.js';
+import { messageOf } from '../../shared/errors.js';
+import { KvWatch } from './kv-watch.js';
+
+/** How long NATS has to answer, in ms. */
+const ANSWER_MS = 4000;
+/** Key of what tells whether all nodes have the same secret key. No token has it: their ids have no underscore. */
+const KEY_CHECK = '_secret_key';
+
+/** Value of a key: the token by its digest, as it is stored on its node. */
+export interface SharedToken {
+  v: number;
+  /** The node that made it. */
+  node: string;
+  record: TokenRecord;
+}
+
+export interface TokensBucketOptions {
+  bucket: string;
+  replicas: number;
+  /** Of this node's secret key; null without one. */
+  keyCheck: string | null;
+  /** What the bucket has when it is current, and each change after that. Null: the token was removed. */
+  loaded(tokens: ReadonlyMap<string, SharedToken | null>): void;
+  changed(id: string, token: SharedToken | null): void;
+  say(level: 'info' | 'warn' | 'error', line: string): void;
+}
+
+export class TokensBucket {
+  readonly #options: TokensBucketOptions;
+  readonly #watch: KvWatch;
+  readonly #kvm: Kvm;
+  #kv: KV | undefined;
+  #created = '';
+  /** The bucket was made again: what it does not have was not removed. */
+  #isRemade = false;
+  /** What has come since the watch began, until it has told everything. Bounded by the bucket. */
+  #round: Map<string, SharedToken | null> | null = new Map();
+  /** Keys that have a token. */
+  readonly #present = new Set<string>();
+  #hasKeyCheck = false;
+  #fault: string | null = 'NATS was not reached yet';
+  #keyFault: string | null = null;
+
+  constructor(nats: NatsConnection, options: TokensBucketOptions) {
+    this.#options = options;
+    this.#kvm = new Kvm(jetstream(nats, { timeout: ANSWER_MS }));
+    this.#watch = new KvWatch(nats, () => this.#open(), {
+      entry: (key, value) => this.#told(key, value),
+      vanished: (key) => this.#vanished(key),
+      loaded: () => this.#loaded(),
+      interrupted: (reason) => this.#interrupted(reason),
+    });
+  }
+
+  /** Why it is not current, in one line; null when it is. */
+  get fault(): string | null {
+    return this.#fault;
+  }
+
+  /** Why this node cannot read the secrets of the others, in one line; null when it can, as far as is known. */
+  get keyFault(): string | null {
+    return this.#keyFault;
+  }
+
+  has(id: string): boolean {
+    return this.#present.has(id);
+  }
+
+  /** @throws Error in one line. */
+  async put(id: string, token: SharedToken): Promise<void> {
+    await this.#current().put(keyOf(id), JSON.stringify(token));
+    this.#present.add(id);
+  }
+
+  /** Leaves a mark. @throws Error in one line. */
+  async remove(id: string): Promise<void> {
+    await this.#current().delete(keyOf(id));
+    this.#present.delete(id);
+  }
+
+  close(): void {
+    this.#watch.close();
+  }
+
+  #current(): KV {
+    if (this.#fault !== null || !this.#kv) throw new Error(this.#fault ?? 'not open');
+    return this.#kv;
+  }
+
+  async #open(): Promise<KV> {
+    const { bucket, replicas } = this.#options;
+    const options = { history: 1, replicas, description: DESCRIPTION, allow_direct: false };
+    const kv = await this.#kvm.create(bucket, options);
+    const { config, created } = (await kv.status()).streamInfo;
+    expectProtocol(`the bucket ${bucket}`, config.description);
+    this.#isRemade = this.#created !== '' && this.#created !== created;
+    if (this.#isRemade) this.#hasKeyCheck = false;
+    this.#created = created;
+    this.#kv = kv;
+    return kv;
+  }
+
+  #told(key: string, value: Uint8Array | null): void {
+    if (key === KEY_CHECK) {
+      this.#checkKey(value);
+      return;
+    }
+    const id = idOfKey(key);
+    let token: SharedToken | null = null;
+    try {
+      token = value && (JSON.parse(new TextDecoder().decode(value)) as SharedToken);
+    } catch (thrown) {
+      this.#options.say('error', `the record of token ${id} is not JSON: ${messageOf(thrown)}`);
+      return;
+    }
+    if (token && !(token.v <= PROTOCOL)) {
+      const line = `the record of token ${id} is of a later version of Drover: it is not accepted here`;
+      this.#options.say('error', line);
+      return;
+    }
+    if (token) this.#present.add(id);
+    else this.#present.delete(id);
+    if (this.#round) this.#round.set(id, token);
+    else this.#options.changed(id, token);
+  }
+
+  #vanished(key: string): void {
+    const id = idOfKey(key);
+    this.#present.delete(id);
+    if (this.#isRemade) return;
+    if (this.#round) this.#round.set(id, null);
+    else this.#options.changed(id, null);
+  }
+
+  #loaded(): void {
+    const round = this.#round ?? new Map();
+    this.#round = null;
+    this.#isRemade = false;
+    this.#fault = null;
+    this.#options.loaded(round);
+    if (!this.#hasKeyCheck) void this.#writeKeyCheck();
+  }
+
+  #interrupted(reason: string): void {
+    const { bucket, say } = this.#options;
+    if (this.#fault !== reason) say('warn', `the bucket ${bucket} cannot be followed: ${reason}`);
+    this.#fault = reason;
+    this.#round ??= new Map();
+  }
+
+  #checkKey(value: Uint8Array | null): void {
+    this.#hasKeyCheck = value !== null;
+    const { keyCheck, bucket, say } = this.#options;
+    this.#keyFault = null;
+    if (value === null || keyCheck === null) return;
+    const { check } = JSON.parse(new TextDecoder().decode(value)) as { check?: unknown };
+    if (check === keyCheck) return;
+    this.#keyFault = `the key of cluster.secret_key_file is not the one of the cluster: give each node the same, or, if all have a new one, delete the key ${KEY_CHECK} of the bucket ${bucket}`;
+    say('error', this.#keyFault);
+  }
+
+  /** The first node with a key says which it is. */
+  async #writeKeyCheck(): Promise<void> {
+    const { keyCheck } = this.#options;
+    if (keyCheck === null) return;
+    // When another was faster the watch tells which key it has.
+    await this.#current()
+      .create(KEY_CHECK, JSON.stringify({ v: PROTOCOL, check: keyCheck }))
+      .catch(() => {});
+  }
+}

@@ -1,0 +1,133 @@
+// Runs in main. Owns the bus thread of a cluster, and its channels.
+
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import type {
+  BusStatus,
+  ClusterBusEvents,
+  ClusterBusMethods,
+  ClusterBusStart,
+} from '../../shared/cluster/bus-messages.js';
+import type { Rpc } from '../../shared/contract/rpc.js';
+import type { StreamIdentity } from '../../shared/contract/threads.js';
+import { DroverError } from '../../shared/errors.js';
+import { releaseReader } from '../../shared/memory/ring-reader.js';
+import { WORKERS } from '../../shared/package-paths.js';
+import type { BroadcasterPeer, EventSink } from '../service-events.js';
+import { SupervisedThread } from './supervised-thread.js';
+import { startWorker } from './thread-source.js';
+
+const RESTART_MS = 1000;
+const MAX_RESTART_MS = 30_000;
+
+export interface ClusterBusOptions {
+  start: ClusterBusStart;
+  /** A channel to the node's journal; undefined when there is none. */
+  journal: (reader: number) => MessagePort | undefined;
+  /** There is a stream of the cluster, or another one: fronts get channels to it. */
+  ready: (stream: StreamIdentity) => void;
+  /** The stream of the cluster is gone until the next `ready`. */
+  lost: (reason: string) => void;
+  changed: (status: BusStatus, notice: string | null) => void;
+  /** Another node has ended this one's place in the stream. */
+  fenced: () => void;
+}
+
+export class ClusterBusThread {
+  status: BusStatus = { state: 'joining', reason: null, unpublished: 0, behind: 0 };
+  readonly #options: ClusterBusOptions;
+  readonly #broadcaster: EventSink;
+  readonly #thread: SupervisedThread<ClusterBusEvents, ClusterBusMethods>;
+  /** The bots whose unpublished frames count, while the node holds its lease. */
+  #keep: string[] | null = null;
+
+  constructor(options: ClusterBusOptions, broadcaster: EventSink) {
+    this.#options = options;
+    this.#broadcaster = broadcaster;
+    const { start } = options;
+    this.#thread = new SupervisedThread<ClusterBusEvents, ClusterBusMethods>({
+      source: () => startWorker(WORKERS.clusterBus, start),
+      methods: {
+        ready: ({ stream }) => options.ready(stream),
+        changed: ({ status, notice }) => this.#changed(status, notice),
+        fenced: () => options.fenced(),
+      },
+      lost: () => new DroverError('unavailable', 'the bus of the cluster was lost'),
+      prepare: async (peer) => {
+        this.#connect(peer, this.#broadcaster.peer);
+        this.#attachJournal(peer);
+        if (this.#keep) peer.tell('publish', { keep: this.#keep });
+      },
+      exited: ({ reason, isExpected }) => {
+        releaseReader(start.local.ring, start.reader);
+        if (!isExpected) options.lost(reason);
+      },
+      restart: {
+        pauseMs: (failures) => Math.min(RESTART_MS * 2 ** failures, MAX_RESTART_MS),
+        healthyMs: MAX_RESTART_MS,
+      },
+    });
+    void this.#thread.start();
+  }
+
+  get peer(): Rpc<ClusterBusEvents, ClusterBusMethods> {
+    return this.#thread.peer;
+  }
+
+  /** Channels for a front; undefined when there is no bus thread now. */
+  attachFront(front: number): { stream: MessagePort; history: MessagePort } | undefined {
+    if (!this.#thread.isAlive) return undefined;
+    const stream = new MessageChannel();
+    const history = new MessageChannel();
+    const ports = { stream: stream.port1, history: history.port1 };
+    this.#thread.peer.tell('attachFront', { front, ...ports }, [stream.port1, history.port1]);
+    return { stream: stream.port2, history: history.port2 };
+  }
+
+  detachFront(front: number): void {
+    if (this.#thread.isAlive) this.#thread.peer.tell('detachFront', { front });
+  }
+
+  /** Connects it to a new broadcaster. */
+  reattach(broadcaster: BroadcasterPeer): void {
+    if (this.#thread.isAlive) this.#connect(this.#thread.peer, broadcaster);
+  }
+
+  /** The journal's thread was replaced. */
+  reattachJournal(): void {
+    if (this.#thread.isAlive) this.#attachJournal(this.#thread.peer);
+  }
+
+  /** The node holds its lease. @param keep its bots. */
+  publish(keep: string[]): void {
+    this.#keep = keep;
+    if (this.#thread.isAlive) this.#thread.peer.tell('publish', { keep });
+  }
+
+  /** The node has lost its lease. */
+  hold(): void {
+    this.#keep = null;
+    if (this.#thread.isAlive) this.#thread.peer.tell('hold', null);
+  }
+
+  async close(withinMs: number): Promise<void> {
+    await this.#thread.stop((peer) => peer.tell('close', { withinMs }), withinMs + 500);
+  }
+
+  #connect(peer: Rpc<ClusterBusEvents, ClusterBusMethods>, broadcaster: BroadcasterPeer): void {
+    const { port1, port2 } = new MessageChannel();
+    const { reader } = this.#options.start;
+    broadcaster.tell('attachFront', { front: reader, port: port1 }, [port1]);
+    peer.tell('attachBroadcaster', { port: port2 }, [port2]);
+  }
+
+  #attachJournal(peer: Rpc<ClusterBusEvents, ClusterBusMethods>): void {
+    const port = this.#options.journal(this.#options.start.reader);
+    if (port) peer.tell('attachJournal', { port }, [port]);
+    else peer.tell('attachJournal', { port: null });
+  }
+
+  #changed(status: BusStatus, notice: string | null): void {
+    this.status = status;
+    this.#options.changed(status, notice);
+  }
+}

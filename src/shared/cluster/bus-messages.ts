@@ -1,0 +1,78 @@
+// The messages between main and the bus thread of a cluster (workers/cluster-bus.ts). rpc.ts carries them.
+
+import type { MessagePort } from 'node:worker_threads';
+import type { Config } from '../contract/config.js';
+import type { StreamIdentity } from '../contract/threads.js';
+import type { SharedLag } from '../memory/loop-lag.js';
+
+/** `cluster` of the configuration of a node that is in a cluster. */
+export type ClusterConfig = Config['cluster'] & { node: string };
+
+export interface ClusterBusStart {
+  config: ClusterConfig;
+  /** Random; another one for each start of the service. */
+  incarnation: string;
+  /** The node's own stream: its frames are what is published. */
+  local: StreamIdentity;
+  /** Number of its cells on that ring. */
+  reader: number;
+  /** First sequence number of this run in the node's own stream. A node that is new to the cluster publishes from there. */
+  first: number;
+  /** Readers of the ring of the cluster's stream: the fronts. */
+  fronts: number;
+  /** Bytes of that ring. */
+  ringBytes: number;
+  /** Where it may keep files; exists. */
+  dir: string;
+  lag: SharedLag;
+}
+
+/** How the bus stands. Part of `GET /api/pressure`. */
+export interface BusStatus {
+  /** `joining`: it does not know the stream yet. `on`. `cut_off`: NATS does not answer, or refuses. */
+  state: 'joining' | 'on' | 'cut_off';
+  /** Why it is not on, in one line. */
+  reason: string | null;
+  /** Frames of this node that are not on the stream of the cluster yet. */
+  unpublished: number;
+  /** Blocks of the stream that this node has not read yet. */
+  behind: number;
+}
+
+/** What main asks of the bus. */
+export type ClusterBusMethods = {
+  /** The channel to the node's own broadcaster: its baseline and its doorbell. A new one replaces the old. */
+  attachBroadcaster(input: { port: MessagePort }): void;
+  /** The channel to the node's own journal. A new one replaces the old; null when there is none. */
+  attachJournal(input: { port: MessagePort | null }): void;
+  /** Gives a front its channels: `stream` as to a broadcaster, `history` as to a journal (JournalFrontMethods). */
+  attachFront(input: { front: number; stream: MessagePort; history: MessagePort }): void;
+  detachFront(input: { front: number }): void;
+  /**
+   * The node holds its lease: from now on its frames are published. Of the frames that exist already and are not published, those of
+   * bots that are not in `keep` are left out, and declared by a gap: the bots have another term by now.
+   */
+  publish(input: { keep: string[] }): void;
+  /** The node has lost its lease: nothing is published until the next {@link publish}. */
+  hold(input: null): void;
+  /**
+   * The lease of a node has run out: nothing that it publishes from now on is accepted. Its bots become `lost` on the stream, those of
+   * `bots` with their last snapshots. Answers when that is on the stream. To be called by the leader, after the node's lease was ended.
+   */
+  fence(input: { node: string; bots: string[] }): void;
+  /** Whether every frame that this node had until now is on the stream, after waiting up to `withinMs`. */
+  flush(input: { withinMs: number }): { isPublished: boolean };
+  status(input: null): BusStatus;
+  /** Publishes what is left, for at most `withinMs`, and ends the thread. */
+  close(input: { withinMs: number }): void;
+};
+
+/** What the bus tells main. */
+export type ClusterBusEvents = {
+  /** There is a (new) ring: fronts get it, and their channels. Streams on an old one end. */
+  ready(input: { stream: StreamIdentity }): void;
+  /** Its status has changed. `notice` is a line for the operator. */
+  changed(input: { status: BusStatus; notice: string | null }): void;
+  /** Another node has ended this node's place in the stream: its lease has run out. */
+  fenced(input: null): void;
+};

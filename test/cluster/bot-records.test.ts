@@ -1,0 +1,133 @@
+// The records of bots on a real NATS server: what each node sees, who wins, and what is left after NATS was away.
+
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { BotRecords } from '../../src/main/cluster/bot-records.js';
+import type { BotRecord } from '../../src/main/cluster/parts.js';
+import { Kvm, type NatsConnection } from '../../src/shared/cluster/nats.js';
+import { NatsServer } from '../harness/nats.js';
+
+const BUCKET = 'drover-test-bots';
+let server: NatsServer;
+let lines: string[];
+let opened: BotRecords[];
+
+beforeEach(async () => {
+  server = await NatsServer.start();
+  lines = [];
+  opened = [];
+});
+afterEach(async () => {
+  for (const records of opened) records.close();
+  await server.stop();
+});
+
+async function open(connection?: NatsConnection): Promise<BotRecords> {
+  const say = (_: string, line: string): void => void lines.push(line);
+  const nats = connection ?? (await server.connect());
+  const records = new BotRecords(nats, { bucket: BUCKET, replicas: 1, say });
+  opened.push(records);
+  await loaded(records);
+  return records;
+}
+const loaded = (records: BotRecords): Promise<void> =>
+  vi.waitFor(() => expect(records.fault).toBeNull(), 40_000);
+
+function record(id: string, node: string, term = 1): BotRecord {
+  const spec = { id, kind: 'k', config: {}, labels: {}, desired: 'running', dedicated: false };
+  return {
+    v: 1,
+    spec: spec as unknown as BotRecord['spec'],
+    node,
+    term,
+    state: 'placed',
+    failover: 'restart',
+    sealed: null,
+  };
+}
+
+it('shows each node what others have written, also ids with dots', async () => {
+  const [a, b] = [await open(), await open()];
+  await a.create('irc.libera', record('irc.libera', 'h1'));
+  await vi.waitFor(() => expect(b.get('irc.libera')?.node).toBe('h1'), 40_000);
+  expect([...b.on('h1')]).toEqual(['irc.libera']);
+  const late = await open();
+  expect(late.get('irc.libera')?.term).toBe(1);
+});
+
+it('gives an id to one of two that create it', async () => {
+  const [a, b] = [await open(), await open()];
+  const outcomes = await Promise.allSettled([
+    a.create('x', record('x', 'h1')),
+    b.create('x', record('x', 'h2')),
+  ]);
+  expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  const refused = outcomes.find(({ status }) => status === 'rejected');
+  expect(refused).toMatchObject({ reason: { code: 'conflict' } });
+});
+
+it('applies each of many changes that are made at the same time', async () => {
+  const [a, b] = [await open(), await open()];
+  await a.create('x', record('x', 'h1', 0));
+  await vi.waitFor(() => expect(b.get('x')).toBeDefined(), 40_000);
+  const raise = (records: BotRecords) =>
+    records.change('x', (before) => ({ ...before, term: before.term + 1 }));
+  await Promise.all([a, b, a, b, a, b].map(raise));
+  await vi.waitFor(() => expect([a.get('x')?.term, b.get('x')?.term]).toEqual([6, 6]), 40_000);
+});
+
+it('gives a bot a higher term than a deleted one with its id had', async () => {
+  const [a, b] = [await open(), await open()];
+  await a.create('x', record('x', 'h1', 1));
+  await a.change('x', (before) => ({ ...before, term: 2 }));
+  expect(await a.remove('x', ({ term }) => term === 1)).toBe(false);
+  expect(await a.remove('x', ({ term }) => term === 2)).toBe(true);
+  await vi.waitFor(() => expect(b.isDeleted('x')).toBe(true), 40_000);
+  expect(b.firstTerm('x')).toBeGreaterThan(2);
+  expect(a.firstTerm('x')).toBeGreaterThan(2);
+  await b.create('x', record('x', 'h2', b.firstTerm('x')));
+  await vi.waitFor(() => expect(a.get('x')?.node).toBe('h2'), 40_000);
+  expect(a.isDeleted('x')).toBe(false);
+});
+
+it('refuses changes while NATS is away, and has all records again when it is back', async () => {
+  const [a, b] = [await open(), await open()];
+  await a.create('x', record('x', 'h1'));
+  await server.kill();
+  await vi.waitFor(() => expect(a.fault).not.toBeNull(), 40_000);
+  await expect(a.change('x', (before) => before)).rejects.toMatchObject({ code: 'unavailable' });
+  expect(a.get('x')?.node).toBe('h1');
+  await server.run();
+  await Promise.all([loaded(a), loaded(b)]);
+  await b.create('y', record('y', 'h2'));
+  await vi.waitFor(() => expect(a.get('y')?.node).toBe('h2'), 40_000);
+});
+
+it('makes a bucket again that was deleted, and knows that it is empty', async () => {
+  const nats = await server.connect();
+  const a = await open();
+  await a.create('x', record('x', 'h1'));
+  const told: string[] = [];
+  a.onChange((id) => void told.push(id));
+  const bucket = await new Kvm(nats).open(BUCKET);
+  await bucket.destroy();
+  await vi.waitFor(() => expect(told).toContain('x'), 40_000);
+  await loaded(a);
+  expect([a.get('x'), a.isDeleted('x')]).toEqual([undefined, false]);
+  await a.create('x', record('x', 'h1', 2));
+  expect(a.get('x')?.term).toBe(2);
+});
+
+it('does not touch a bucket, or a record, of a later version', async () => {
+  const nats = await server.connect();
+  const a = await open();
+  const bucket = await new Kvm(nats).open(BUCKET);
+  await bucket.put('new', JSON.stringify({ ...record('new', 'h1'), v: 2 }));
+  await vi.waitFor(() => expect(a.isUnreadable('new')).toBe(true), 40_000);
+  expect(lines).toContainEqual(expect.stringContaining('of a later version of Drover (2)'));
+  const other = 'drover-later-bots';
+  await new Kvm(nats).create(other, { description: 'drover protocol 2' });
+  const say = (_: string, line: string): void => void lines.push(line);
+  const b = new BotRecords(await server.connect(), { bucket: other, replicas: 1, say });
+  opened.push(b);
+  await vi.waitFor(() => expect(b.fault).toContain('another version of Drover'), 40_000);
+});

@@ -1,0 +1,136 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { NatsServer } from '../harness/nats.js';
+import { BusNode } from './bus-fixture.js';
+
+let server: NatsServer;
+let nodes: BusNode[];
+
+beforeEach(async () => {
+  server = await NatsServer.start();
+  nodes = [];
+});
+
+afterEach(async () => {
+  await Promise.all(nodes.map(({ bus }) => bus.close(0)));
+  await server.stop();
+});
+
+function node(name: string, options?: ConstructorParameters<typeof BusNode>[2]): BusNode {
+  const made = new BusNode(name, [server.url], options);
+  nodes.push(made);
+  return made;
+}
+
+async function three(): Promise<[BusNode, BusNode, BusNode]> {
+  const all: [BusNode, BusNode, BusNode] = [node('h1'), node('h2'), node('h3')];
+  for (const one of all) {
+    await one.on_();
+    one.bus.publish([]);
+  }
+  return all;
+}
+
+const range = (prefix: string, from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, at) => `${prefix}${from + at}`);
+
+describe('the stream of a cluster', () => {
+  it('has the lines of all nodes, with the same ids on each, in the order of each node', async () => {
+    const all = await three();
+    for (let round = 0; round < 20; round++) {
+      for (const one of all) one.log(...range(`${one.node} `, round * 50, round * 50 + 50));
+      await new Promise(setImmediate);
+    }
+    for (const one of all) for (const other of all) await one.has(`${other.node} 999`);
+    const [first, ...others] = all;
+    for (const one of others) expect(one.seen).toEqual(first.seen);
+    for (const { node: name } of all) {
+      expect(first.texts(name)).toEqual(range(`${name} `, 0, 1000));
+    }
+    const numbers = first.seen.map(({ id }) => Number(id.split('-')[1]));
+    expect(numbers).toEqual(range('', 1, 3001).map(Number));
+  });
+
+  it('continues after the NATS server was killed, with each line once', async () => {
+    const all = await three();
+    for (const one of all) one.log(...range('a', 0, 100));
+    await all[0].has('a99');
+    await server.kill();
+    for (const one of all) one.log(...range('b', 0, 100));
+    await server.run();
+    for (const one of all) one.log(...range('c', 0, 100));
+    const wanted = [...range('a', 0, 100), ...range('b', 0, 100), ...range('c', 0, 100)];
+    for (const one of all) {
+      for (const { node: name } of all) {
+        while (one.texts(name).length < 300) await new Promise((next) => one.once('seen', next));
+        expect(one.texts(name)).toEqual(wanted);
+      }
+    }
+    expect(all[1].seen).toEqual(all[0].seen);
+    expect(all[2].seen).toEqual(all[0].seen);
+  });
+
+  it('is numbered alike by a node that joins later, with and without another to ask', async () => {
+    const [h1, h2, h3] = await three();
+    h1.show('bot', { status: 'in_world', term: 2 });
+    h2.log(...range('a', 0, 500));
+    await h3.has('a499');
+    await h1.has('a499');
+    const h4 = node('h4');
+    await h4.on_();
+    expect(h4.bus.baseline().sessions.map((json) => JSON.parse(json))).toMatchObject([
+      { snapshot: { id: 'bot', status: 'in_world' } },
+    ]);
+    h1.log('later');
+    await h4.has('later');
+    await h1.has('later');
+    expect(h4.seen.at(-1)).toEqual(h1.seen.at(-1));
+    // Nobody is there any more.
+    await Promise.all(nodes.splice(0).map(({ bus }) => bus.close(1000)));
+    const h5 = node('h5');
+    await h5.on_();
+    h5.bus.publish([]);
+    h5.log('last');
+    await h5.has('last');
+    expect(numberOf(h5)).toBe(numberOf(h4) + 1);
+  });
+
+  it('refuses the frames of a node that was fenced until it has a lease again', async () => {
+    const [h1, h2] = await three();
+    h1.show('kept', { status: 'a', term: 1 });
+    h1.show('moved-on', { status: 'a', term: 1 });
+    h1.log('before');
+    await h2.has('before');
+    await h2.bus.fence('h1', ['kept', 'moved-on']);
+    expect(h2.texts('h1')).toEqual(['a', 'a', 'before', 'lost', 'lost']);
+    const fenced = new Promise((done) => h1.once('fenced', done));
+    h1.show('kept', { status: 'b' });
+    h1.show('moved-on', { status: 'b' });
+    h1.log('after');
+    await fenced;
+    // Everything that h1 has sent was refused.
+    h2.log('mark');
+    await h2.has('mark');
+    expect(h2.texts('h1').slice(5)).toEqual([]);
+    h1.bus.publish(['kept']);
+    h1.show('kept', { status: 'c' });
+    await h2.has('c');
+    // bot-5 is the session of the line.
+    expect(h2.texts('h1').slice(5)).toEqual(['b', 'gap', 'c']);
+  });
+
+  it('shows the snapshot of the newest term', async () => {
+    const [h1, h2, h3] = await three();
+    h1.show('bot', { status: 'new', term: 3 });
+    await h2.has('new');
+    h2.show('bot', { status: 'old', term: 2 });
+    h2.log('end');
+    for (const one of [h1, h3]) {
+      await one.has('end');
+      expect(one.seen.map(({ text }) => text)).toEqual(['new', 'new', 'end']);
+    }
+  });
+});
+
+function numberOf({ seen }: BusNode): number {
+  return Number(seen.at(-1)?.id.split('-')[1]);
+}

@@ -1,0 +1,215 @@
+// Calls between the main threads of nodes over a real NATS server: several nodes in this process, each with its own connection.
+
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { CallResults } from '../../src/main/cluster/call-results.js';
+import { NodeCalls } from '../../src/main/cluster/calls.js';
+import { clusterNames } from '../../src/shared/cluster/names.js';
+import type { NatsConnection } from '../../src/shared/cluster/nats.js';
+import { Deferred } from '../../src/shared/deferred.js';
+import { DroverError } from '../../src/shared/errors.js';
+import { NatsServer } from '../harness/nats.js';
+
+const names = clusterNames('test');
+const LONG = 30_000;
+let server: NatsServer;
+let opened: NodeCalls[];
+
+beforeEach(async () => {
+  server = await NatsServer.start();
+  opened = [];
+});
+afterEach(async () => {
+  for (const calls of opened) calls.close();
+  await server.stop();
+});
+
+async function node(
+  name: string,
+  results?: CallResults,
+): Promise<{ calls: NodeCalls; nats: NatsConnection }> {
+  const nats = await server.connect();
+  const calls = new NodeCalls(nats, { names, node: name, ...(results && { results }) });
+  opened.push(calls);
+  // The server has its subscriptions.
+  await nats.flush();
+  return { calls, nats };
+}
+
+const ask = async (nats: NatsConnection, message: object): Promise<unknown> => {
+  const data = JSON.stringify({ v: 1, id: 'x', deadline_ms: LONG, ...message });
+  return (await nats.request(names.calls('b'), data, { timeout: LONG })).json();
+};
+
+it('answers with what the other node returns or throws', async () => {
+  const [{ calls: a }, { calls: b }] = [await node('a'), await node('b')];
+  b.serve({
+    double: ({ n }: { n: number }) => ({ n: 2 * n }),
+    nothing: () => undefined,
+    refuse: () => Promise.reject(new DroverError('too_many', 'slower', 7)),
+    break: () => Promise.reject(new Error('an inner detail')),
+  });
+  expect(await a.call('b', 'double', { n: 21 }, LONG)).toEqual({ n: 42 });
+  expect(await a.call('b', 'nothing', null, LONG)).toBeUndefined();
+  await expect(a.call('b', 'refuse', null, LONG)).rejects.toMatchObject({
+    code: 'too_many',
+    message: 'slower',
+    retryAfterS: 7,
+  });
+  await expect(a.call('b', 'break', null, LONG)).rejects.toMatchObject({ code: 'internal' });
+  await expect(a.call('b', 'absent', null, LONG)).rejects.toMatchObject({ code: 'unavailable' });
+  expect(await b.call('b', 'double', { n: 1 }, LONG)).toEqual({ n: 2 });
+});
+
+it('fails at once when nothing answers to the name, and names the node', async () => {
+  const { calls } = await node('a');
+  const before = performance.now();
+  await expect(calls.call('gone', 'x', null, LONG)).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'node gone cannot be reached: nothing answers to its name',
+  });
+  expect(performance.now() - before).toBeLessThan(LONG / 3);
+});
+
+it('fails at the deadline, and cancels what runs there', async () => {
+  const [{ calls: a }, { calls: b }] = [await node('a'), await node('b')];
+  const cancelled = new Deferred();
+  b.serve({
+    hang: (_, gone) => {
+      gone.addEventListener('abort', () => cancelled.resolve());
+      return new Promise(() => {});
+    },
+  });
+  await expect(a.call('b', 'hang', null, 100)).rejects.toThrow('does not answer in time');
+  await cancelled.promise;
+});
+
+it('tells the other node that the client has gone, and takes its answer', async () => {
+  const [{ calls: a }, { calls: b }] = [await node('a'), await node('b')];
+  const begun = new Deferred();
+  b.serve({
+    wait: (_, gone) =>
+      new Promise((_resolve, reject) => {
+        begun.resolve();
+        gone.addEventListener('abort', () => reject(new DroverError('conflict', 'cancelled')));
+      }),
+  });
+  const gone = new AbortController();
+  const answer = a.call('b', 'wait', null, LONG, gone.signal);
+  answer.catch(() => {});
+  await begun.promise;
+  gone.abort();
+  await expect(answer).rejects.toThrow('cancelled');
+  await expect(a.call('b', 'wait', null, LONG, gone.signal)).rejects.toThrow('cancelled');
+});
+
+it('runs a repeated call once, also while it still runs', async () => {
+  const [{ nats }, { calls: b }] = [await node('a'), await node('b')];
+  const first = new Deferred<number>();
+  let runs = 0;
+  b.serve({
+    count: () => {
+      runs += 1;
+      return first.promise;
+    },
+  });
+  const answers = [ask(nats, { method: 'count' }), ask(nats, { method: 'count' })];
+  await nats.flush();
+  await vi.waitFor(() => expect(runs).toBe(1), LONG);
+  first.resolve(5);
+  expect(await Promise.all(answers)).toEqual([
+    { v: 1, result: 5 },
+    { v: 1, result: 5 },
+  ]);
+  expect(await ask(nats, { method: 'count' })).toEqual({ v: 1, result: 5 });
+  expect(runs).toBe(1);
+});
+
+it('refuses a message of a later version, and ignores fields that it does not know', async () => {
+  const [{ nats }, { calls: b }] = [await node('a'), await node('b')];
+  b.serve({ hello: () => 'hello' });
+  expect(await ask(nats, { method: 'hello', added_later: 1 })).toEqual({ v: 1, result: 'hello' });
+  expect(await ask(nats, { v: 2, id: 'y', method: 'hello' })).toMatchObject({
+    error: { code: 'unavailable', message: expect.stringContaining('version 2') },
+  });
+  const noJson = await nats.request(names.calls('b'), 'no json', { timeout: LONG });
+  expect(noJson.json()).toMatchObject({ error: { code: 'unavailable' } });
+});
+
+it('carries an answer that is longer than a message, and refuses such an input', async () => {
+  const [{ calls: a }, { calls: b }] = [await node('a'), await node('b')];
+  const long = 'äöü'.repeat(1_000_000);
+  b.serve({ long: () => ({ long }), take: () => null });
+  expect(await a.call('b', 'long', null, LONG)).toEqual({ long });
+  await expect(a.call('b', 'take', { long }, LONG)).rejects.toMatchObject({
+    code: 'too_large',
+    message: expect.stringContaining('NATS carries 1048576 (max_payload)'),
+  });
+});
+
+it('repeats a call after NATS was away, which then still runs once', async () => {
+  const [{ calls: a }, { calls: b }] = [await node('a'), await node('b')];
+  const first = new Deferred<string>();
+  const begun = new Deferred();
+  let runs = 0;
+  b.serve({
+    slow: () => {
+      runs += 1;
+      begun.resolve();
+      return first.promise;
+    },
+  });
+  const answer = a.call('b', 'slow', null, 60_000);
+  answer.catch(() => {});
+  await begun.promise;
+  await server.kill();
+  // Its answer has nowhere to go.
+  first.resolve('done');
+  await server.run();
+  expect(await answer).toBe('done');
+  expect(runs).toBe(1);
+});
+
+it('refuses at once what another node has to do, when NATS is away for long', async () => {
+  const { calls, nats } = await node('a');
+  const away = new Deferred();
+  void (async () => {
+    for await (const { type } of nats.status()) if (type === 'disconnect') return away.resolve();
+  })();
+  await server.kill();
+  await away.promise;
+  // The first waits for NATS, until its deadline.
+  await expect(calls.call('b', 'x', null, 2500)).rejects.toThrow('does not answer in time');
+  await expect(calls.call('b', 'x', null, LONG)).rejects.toThrow('cut off from NATS');
+});
+
+it('says that the answer was dropped, and does not run the call again', async () => {
+  const results = new CallResults(undefined, { calls: 10, bytes: 50 });
+  const [{ nats }, { calls: b }] = [await node('a'), await node('b', results)];
+  let runs = 0;
+  b.serve({
+    some: () => {
+      runs += 1;
+      return 'x'.repeat(20);
+    },
+  });
+  await ask(nats, { id: '1', method: 'some' });
+  await ask(nats, { id: '2', method: 'some' });
+  expect(await ask(nats, { id: '1', method: 'some' })).toMatchObject({
+    error: { code: 'unavailable', message: expect.stringContaining('node b has done this') },
+  });
+  expect(runs).toBe(2);
+});
+
+it('answers within some milliseconds', async () => {
+  const [{ calls: a }, { calls: b }] = [await node('a'), await node('b')];
+  b.serve({ echo: (input) => input });
+  const times: number[] = [];
+  for (let n = 0; n < 500; n += 1) {
+    const before = performance.now();
+    await a.call('b', 'echo', { n }, LONG);
+    times.push(performance.now() - before);
+  }
+  times.sort((x, y) => x - y);
+  // The median: on a busy machine the slowest say nothing about the code.
+  expect(times[250]).toBeLessThan(20);
+});

@@ -1,0 +1,136 @@
+// What an operator reads when NATS does not do what the configuration wants.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { NatsLink, type NatsStatus } from '../../src/shared/cluster/connect.js';
+import { jetstreamManager } from '../../src/shared/cluster/nats.js';
+import type { NatsConfig } from '../../src/shared/cluster/nats-options.js';
+import { reasonOf } from '../../src/shared/cluster/reasons.js';
+import { makeCertificate } from '../harness/certificate.js';
+import { type NatsOptions, NatsServer } from '../harness/nats.js';
+import { freePort } from '../harness/ports.js';
+
+const patient = { timeout: 60_000, interval: 50 };
+const NO_TLS = { ca: null, cert: null, key: null };
+let servers: NatsServer[];
+let links: NatsLink[];
+let dir: string;
+
+beforeEach(() => {
+  servers = [];
+  links = [];
+  dir = mkdtempSync(join(tmpdir(), 'drover-connect-'));
+});
+afterEach(async () => {
+  for (const link of links) await link.close();
+  for (const server of servers) await server.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+async function serve(options?: NatsOptions): Promise<NatsServer> {
+  const server = await NatsServer.start(options);
+  servers.push(server);
+  return server;
+}
+
+function link(config: Partial<NatsConfig>): { link: NatsLink; told: NatsStatus[] } {
+  const told: NatsStatus[] = [];
+  const made = new NatsLink({
+    config: { servers: [], credentials: null, tls: NO_TLS, ...config },
+    name: 'test',
+    onChange: (status) => told.push(status),
+  });
+  links.push(made);
+  return { link: made, told };
+}
+
+async function reason(config: Partial<NatsConfig>): Promise<string | null> {
+  const { link: made, told } = link(config);
+  await expect.poll(() => told.length, patient).toBeGreaterThan(0);
+  expect(made.status.isConnected).toBe(false);
+  return made.status.reason;
+}
+
+it('servers that cannot be reached', async () => {
+  const port = await freePort();
+  expect(await reason({ servers: [`nats://127.0.0.1:${port}`] })).toBe(
+    `the NATS servers cannot be reached (connect ECONNREFUSED 127.0.0.1:${port})`,
+  );
+});
+
+it('wrong credentials, which are tried again: they may be put right', async () => {
+  const server = await serve({ login: { user: 'drover', password: 'a@b:c' } });
+  const at = `127.0.0.1:${server.port}`;
+  const refused = 'NATS refused the credentials (authorization violation)';
+  expect(await reason({ servers: [`nats://drover:wrong@${at}`] })).toBe(refused);
+  expect(await reason({ servers: [at] })).toBe(refused);
+  await link({ servers: [`nats://drover:a%40b%3Ac@${at}`] }).link.connected();
+});
+
+it('a token', async () => {
+  const server = await serve({ login: { token: 'secret' } });
+  await link({ servers: [`nats://secret@127.0.0.1:${server.port}`] }).link.connected();
+});
+
+it('TLS that the server does not have, or with a certificate that is not trusted', async () => {
+  const plain = await serve();
+  expect(await reason({ servers: [`tls://127.0.0.1:${plain.port}`] })).toBe(
+    "no TLS connection to the NATS servers (server does not support 'tls')",
+  );
+  const { certPath, keyPath } = makeCertificate(dir, 'nats', 1);
+  const server = await serve({ tls: { certPath, keyPath } });
+  expect(await reason({ servers: [`tls://127.0.0.1:${server.port}`] })).toMatch(
+    /^no TLS connection to the NATS servers \(.*certificate/,
+  );
+  const trusted = { ...NO_TLS, ca: certPath };
+  // By name and by address: the certificate is for both.
+  for (const host of ['127.0.0.1', 'localhost']) {
+    const servers = [`tls://${host}:${server.port}`];
+    await link({ servers, tls: trusted }).link.connected();
+  }
+});
+
+it('JetStream that is not enabled', async () => {
+  const server = await serve({ jetstream: false });
+  const nats = await link({ servers: [server.url] }).link.connected();
+  const thrown = await jetstreamManager(nats).catch((error: unknown) => error);
+  expect(reasonOf(thrown)).toBe(
+    'JetStream is not enabled on the NATS server: start it with -js, or enable it for this account',
+  );
+});
+
+it('a server that ends and comes back', async () => {
+  const server = await serve();
+  const { link: made } = link({ servers: [server.url] });
+  const connection = await made.connected();
+  await server.kill();
+  await expect
+    .poll(() => made.status.reason, patient)
+    .toMatch(/^the connection to the NATS server/);
+  await server.run();
+  await expect.poll(() => made.status, patient).toEqual({ isConnected: true, reason: null });
+  // The same one.
+  await connection.flush();
+});
+
+it('files and addresses that are wrong end the start', () => {
+  const file = join(dir, 'nats.creds');
+  const servers = ['nats://127.0.0.1:4222'];
+  expect(() => link({ servers, credentials: file })).toThrow(
+    `the file of cluster.credentials cannot be read (ENOENT: no such file or directory, open '${file}')`,
+  );
+  writeFileSync(file, 'no credentials');
+  expect(() => link({ servers, credentials: file })).toThrow(
+    `${file} (cluster.credentials) is not a NATS credentials file`,
+  );
+  const tls = { ...NO_TLS, ca: join(dir, 'ca.pem') };
+  expect(() => link({ servers, tls })).toThrow('the file of cluster.tls.ca cannot be read (ENOENT');
+  expect(() => link({ servers: ['http://u:secret@h:1'] })).toThrow(
+    /^an address in cluster.servers is not understood; write nats:(?!.*secret)/,
+  );
+  expect(() => link({ servers: ['nats://a:b@h1', 'nats://a:c@h2'] })).toThrow(
+    'the addresses in cluster.servers have different users or passwords',
+  );
+});

@@ -1,0 +1,105 @@
+// The routes of nodes, in a single service and in a cluster whose part in main is a model.
+
+import { expect, it } from 'vitest';
+import type { ClusterControl } from '../../src/main/cluster-control.js';
+import type { ClusterNode } from '../../src/shared/contract/nodes.js';
+import { DroverError } from '../../src/shared/errors.js';
+import { call, expectError } from '../harness/api.js';
+import { ClusterStream } from '../harness/cluster-stream.js';
+import { inject } from '../harness/inject.js';
+import { readMetrics } from '../harness/metrics-text.js';
+
+const NODE: ClusterNode = {
+  node: 'h1',
+  state: 'live',
+  is_self: true,
+  is_leader: true,
+  labels: {},
+  version: '1.0.0',
+  address: null,
+  started_at_ms: 1,
+  renewed_at_ms: 2,
+  kinds: ['demo'],
+  capacity: { cores: 2, memory_mb: 4000 },
+  figures: { bots: 0, running: 0, streams: 0, cpu: 0, memory_mb: 0, unpublished: 0 },
+};
+const ACTIONS = ['h1/cordon', 'h1/uncordon', 'h1/drain', 'rebalance'];
+
+function model(calls: unknown[]): ClusterControl {
+  return {
+    nodes: () => ({ cluster: 'c', state: 'cut_off', reason: 'no server', nodes: [NODE] }),
+    actOnNode: async (node, action) => {
+      if (node !== NODE.node) throw new DroverError('not_found', `no node ${JSON.stringify(node)}`);
+      calls.push([node, action]);
+      return { ...NODE, state: 'draining' };
+    },
+    rebalance: async () => {
+      calls.push('rebalance');
+      return { moving: 3 };
+    },
+    pressure: () => ({ state: 'cut_off', reason: 'no server', unpublished: 7, behind: 2 }),
+    metrics: () => ({
+      nodes: { live: 2, cordoned: 0, draining: 1, lost: 0 },
+      isLeader: true,
+      isOn: false,
+      unpublished: 7,
+      behind: 2,
+    }),
+  };
+}
+
+it('a single service has no nodes, and refuses what is for a cluster', async () => {
+  const service = await inject();
+  const { status, json } = await call(service, 'GET', '/api/nodes');
+  expect(status).toBe(200);
+  expect(json).toEqual({ cluster: null, state: 'off', reason: null, nodes: [] });
+  for (const action of ACTIONS) {
+    const answer = await call(service, 'POST', `/api/nodes/${action}`);
+    expectError(answer, 409, 'this service is not in a cluster');
+  }
+  const { text } = await call(service, 'GET', '/metrics');
+  expect([...readMetrics(text).keys()].filter((name) => name.includes('cluster'))).toEqual([]);
+});
+
+it('in a cluster main lists them and acts on them', async () => {
+  const calls: unknown[] = [];
+  const service = await inject({ cluster: model(calls) });
+  expect((await call(service, 'GET', '/api/nodes')).json).toEqual({
+    cluster: 'c',
+    state: 'cut_off',
+    reason: 'no server',
+    nodes: [NODE],
+  });
+  for (const action of ACTIONS.slice(0, 3)) {
+    const { status, json } = await call(service, 'POST', `/api/nodes/${action}`);
+    expect([status, json]).toEqual([200, { ...NODE, state: 'draining' }]);
+  }
+  const { status, json } = await call(service, 'POST', '/api/nodes/rebalance');
+  expect([status, json]).toEqual([200, { moving: 3 }]);
+  expect(calls).toEqual([['h1', 'cordon'], ['h1', 'uncordon'], ['h1', 'drain'], 'rebalance']);
+  expectError(await call(service, 'POST', '/api/nodes/h2/drain'), 404, 'no node "h2"');
+});
+
+it('in a cluster the report of pressure and the metrics say how the node stands', async () => {
+  const control = model([]);
+  const service = await inject({ cluster: control, sources: { cluster: control.pressure } });
+  expect((await call(service, 'GET', '/api/pressure')).json).toMatchObject({
+    cluster: { state: 'cut_off', reason: 'no server', unpublished: 7, behind: 2 },
+  });
+  const cluster = new ClusterStream('c1c1c1c1c1');
+  cluster.bot('h1', 'a');
+  await service.attachCluster(cluster);
+  const metrics = readMetrics((await call(service, 'GET', '/metrics')).text);
+  const figure = (name: string) => metrics.get(`drover_cluster_${name}`)?.samples[0]?.value;
+  const nodes = metrics.get('drover_cluster_nodes')?.samples;
+  expect(nodes?.map(({ labels, value }) => [labels['state'], value])).toEqual([
+    ['live', 2],
+    ['cordoned', 0],
+    ['draining', 1],
+    ['lost', 0],
+  ]);
+  const names = ['is_leader', 'up', 'unpublished_events', 'behind_blocks'];
+  expect(names.map(figure)).toEqual([1, 0, 7, 2]);
+  expect(figure('ring_bytes')).toBeGreaterThan(100);
+  expect(figure('ring_capacity_bytes')).toBe(2 ** 20);
+});

@@ -1,0 +1,204 @@
+// What a cluster does to the bots of a node: gives them, takes them, keeps them from running. With a fake host and store.
+
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { BotDependencies } from '../../../src/main/bots/bot.js';
+import type { Incidents } from '../../../src/main/bots/incidents.js';
+import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
+import { KindSchemas } from '../../../src/main/bots/kind-schemas.js';
+import { BotRegistry } from '../../../src/main/bots/registry.js';
+import { StartPace } from '../../../src/main/bots/start-pace.js';
+import type { HostThread } from '../../../src/main/threads/host-thread.js';
+import type { BotSpec, CreateBotBody, UpdateBotBody } from '../../../src/shared/contract/bots.js';
+import type { Item } from '../../../src/shared/contract/events.js';
+import { Deferred } from '../../../src/shared/deferred.js';
+import { RESTART_AT_ONCE } from './restart-at-once.js';
+
+let calls: string[];
+/** Which bots run on without the lease, as hosts were told. */
+let fences: string[];
+let patches: object[];
+let stored: Map<string, BotSpec>;
+/** Until it is resolved, hosts do not answer to a start. */
+let hostAnswers: Deferred;
+let registry: BotRegistry;
+
+function spec(more: Partial<BotSpec> = {}): BotSpec {
+  const rest = { labels: {}, desired: 'running' as const, dedicated: false, config: {} };
+  return { id: 'a', kind: 'k', restart: RESTART_AT_ONCE, term: 3, ...rest, ...more };
+}
+
+beforeEach(() => {
+  calls = [];
+  fences = [];
+  patches = [];
+  stored = new Map();
+  hostAnswers = new Deferred();
+  hostAnswers.resolve();
+  const host = {
+    number: 0,
+    startBot: async ({ id, stays }: { id: string; stays?: boolean }) => {
+      calls.push(`start ${id}${stays ? ' without the lease' : ''}`);
+      await hostAnswers.promise;
+    },
+    stopBot: async (id: string) => void calls.push(`stop ${id}`),
+    setStays: (id: string, stays: boolean) => void fences.push(`${id} ${stays}`),
+    forgetCommands: () => {},
+  } as unknown as HostThread;
+  const keep = (...items: Item[]): void => {
+    for (const item of items) if (item.kind === 'session') patches.push(item.patch);
+  };
+  const dependencies = {
+    hosts: {
+      clear: async () => null,
+      place: async () => host,
+      leave: () => {},
+      threads: () => [host],
+    },
+    pace: new StartPace({ total: null, byKind: {} }),
+    events: { tell: keep, publish: async (...items: Item[]) => keep(...items) },
+    restarted: () => {},
+    graceMs: 1000,
+    isolationOf: () => 'thread',
+    cluster: {
+      shown: ({ term, failover = 'restart' }: BotSpec) => ({ node: 'h1', term, failover }),
+      firstTerm: () => 7,
+    },
+  } as unknown as BotDependencies;
+  const schemas = new KindSchemas();
+  schemas.add([{ kind: 'k', description: '', config: { type: 'object' }, commands: {} }]);
+  const store = {
+    all: () => [...stored.values()],
+    put: async (bot: BotSpec) => void stored.set(bot.id, bot),
+    remove: async (id: string) => void stored.delete(id),
+  };
+  const incidents = { report: async () => {} } as unknown as Incidents;
+  registry = new BotRegistry(
+    dependencies,
+    schemas,
+    new KindQuarantine(),
+    store,
+    incidents,
+    RESTART_AT_ONCE,
+    () => {},
+  );
+});
+
+const body = (more: object = {}): CreateBotBody => ({
+  id: 'a',
+  kind: 'k',
+  config: {},
+  labels: {},
+  dedicated: false,
+  desired: 'running',
+  ...more,
+});
+const last = (): object | undefined => patches.at(-1);
+const forget = async (): Promise<void> => void stored.delete('a');
+
+describe('a bot that the node is given', () => {
+  it('is stored, shown with its place and started; each of its events has the term', async () => {
+    await registry.adopt(spec());
+    expect([calls, stored.get('a')?.term]).toEqual([['start a'], 3]);
+    expect(patches[0]).toMatchObject({ id: 'a', node: 'h1', term: 3, failover: 'restart' });
+    await registry.act('a', 'stop');
+    expect(patches.every((patch) => 'term' in patch && patch.term === 3)).toBe(true);
+    await expect(registry.adopt(spec())).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it('is only shown when it is to be stopped', async () => {
+    await registry.adopt(spec({ desired: 'stopped' }));
+    expect([calls, last()]).toEqual([[], expect.objectContaining({ status: 'stopped' })]);
+  });
+
+  it('is stopped, shown as moved and forgotten when it goes to another', async () => {
+    await registry.adopt(spec());
+    await registry.release('a', forget);
+    expect(calls).toEqual(['start a', 'stop a']);
+    expect(last()).toMatchObject({ status: 'moved', term: 3 });
+    expect([registry.has('a'), stored.size]).toEqual([false, 0]);
+  });
+
+  it('does not run, and stays known, when it cannot be forgotten', async () => {
+    await registry.adopt(spec());
+    const fails = async (): Promise<void> => Promise.reject(new Error('disk full'));
+    await expect(registry.release('a', fails)).rejects.toThrow('disk full');
+    await registry.act('a', 'start');
+    expect(calls).toEqual(['start a', 'stop a']);
+    expect(registry.has('a')).toBe(true);
+  });
+});
+
+describe('a bot that is kept from running', () => {
+  it('stops, starts when it is let go, and not because of anything before', async () => {
+    await registry.adopt(spec());
+    await registry.keepStopped('a', 'no lease');
+    expect(last()).toMatchObject({ last_error: 'no lease' });
+    await registry.act('a', 'restart');
+    expect(calls).toEqual(['start a', 'stop a']);
+    await registry.letGo('a');
+    expect(calls).toEqual(['start a', 'stop a', 'start a']);
+    expect(registry.snapshots([])[0]?.last_error).toBeNull();
+    await registry.letGo('a');
+    expect(calls).toHaveLength(3);
+  });
+
+  it('stays stopped when that is wanted meanwhile, or was before', async () => {
+    await registry.adopt(spec());
+    await registry.keepStopped('a', 'no lease');
+    await registry.act('a', 'stop');
+    await registry.letGo('a');
+    await registry.keepStopped('a', 'no lease');
+    await registry.letGo('a');
+    expect(calls).toEqual(['start a', 'stop a']);
+  });
+
+  it('does not run when its start was under way', async () => {
+    hostAnswers = new Deferred();
+    const adopted = registry.adopt(spec());
+    await expect.poll(() => calls).toEqual(['start a']);
+    const kept = registry.keepStopped('a', 'no lease');
+    expect(calls).toEqual(['start a', 'stop a']);
+    hostAnswers.resolve();
+    await Promise.all([adopted, kept]);
+    expect([calls, registry.running]).toEqual([['start a', 'stop a'], 0]);
+  });
+
+  it('waits at the start of the service, and starts when it is let go', async () => {
+    stored.set('a', spec());
+    await registry.show([]);
+    void registry.keepStopped('a', 'not joined');
+    await registry.begin(() => null);
+    expect(calls).toEqual([]);
+    await registry.letGo('a');
+    expect(calls).toEqual(['start a']);
+  });
+});
+
+describe('where a bot is to run', () => {
+  it('is stored and shown in its configuration; a new bot has its first term', async () => {
+    await registry.create(body({ node: 'h1', failover: 'stay' }));
+    expect(calls).toEqual(['start a without the lease']);
+    expect(stored.get('a')).toMatchObject({ node: 'h1', failover: 'stay', term: 7 });
+    expect(registry.config('a')).toMatchObject({ node: 'h1', failover: 'stay' });
+    const change = { node: null, node_labels: { zone: 'eu' } } as UpdateBotBody;
+    await registry.update('a', change, true);
+    expect(stored.get('a')).not.toHaveProperty('node');
+    expect(registry.config('a')).toMatchObject({ node_labels: { zone: 'eu' } });
+    expect(calls).toHaveLength(1);
+  });
+
+  it('is a node or labels', async () => {
+    const both = body({ node: 'h1', node_labels: { zone: 'eu' } });
+    await expect(registry.create(both)).rejects.toMatchObject({ code: 'bad_request' });
+    await registry.create(body({ node: 'h1' }));
+    const change = { node_labels: { zone: 'eu' } } as UpdateBotBody;
+    await expect(registry.update('a', change, true)).rejects.toMatchObject({ code: 'bad_request' });
+  });
+
+  it('with another failover it runs on, and its host knows', async () => {
+    await registry.create(body());
+    await registry.update('a', { failover: 'stay' }, true);
+    expect([calls, fences]).toEqual([['start a'], ['a true']]);
+    expect(registry.snapshots([])[0]).toMatchObject({ failover: 'stay' });
+  });
+});

@@ -1,0 +1,251 @@
+import { expect, test } from 'vitest';
+import { CallsToMembers } from '../../../src/main/cluster/node-calls.js';
+import type { CallMethods, Calls, Member } from '../../../src/main/cluster/parts.js';
+import { clusterController, type RemoteParts } from '../../../src/main/cluster/remote-control.js';
+import type { Controller } from '../../../src/main/cluster/served-methods.js';
+import type { Rights } from '../../../src/shared/contract/tokens.js';
+import { DroverError } from '../../../src/shared/errors.js';
+
+const ADMIN: Rights = { scopes: ['admin'], reach: null };
+type Placed = Record<string, { node: string; labels?: Record<string, string> }>;
+
+/** Nodes in one process: what each was asked to do itself is in `asked`. */
+class World {
+  readonly asked: { node: string; method: string; input: unknown }[] = [];
+  readonly sent: { node: string; method: string; input: string }[] = [];
+  readonly lost = new Set<string>();
+  readonly #served = new Map<string, CallMethods>();
+  readonly #placed: Placed;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(placed: Placed = {}) {
+    this.#placed = placed;
+  }
+
+  lose(node: string): void {
+    this.lost.add(node);
+    for (const listener of this.#listeners) listener();
+  }
+
+  node(self: string, methods: Record<string, (input: never) => unknown> = {}): Controller {
+    const local = new Proxy({} as Record<string, (input: never) => unknown>, {
+      ownKeys: () => Object.keys(methods),
+      get: (_, method: string) => (input: never) => {
+        this.asked.push({ node: self, method, input });
+        return methods[method]?.(input) ?? null;
+      },
+    });
+    return clusterController(local as unknown as Controller, this.#parts(self));
+  }
+
+  serve(node: string, methods: CallMethods): void {
+    this.#served.set(node, { ...this.#served.get(node), ...methods });
+  }
+
+  #parts(self: string): RemoteParts {
+    const calls: Calls = {
+      call: async (node, method, input) => {
+        this.sent.push({ node, method, input: JSON.stringify(input) });
+        const serves = this.#served.get(node)?.[method];
+        if (!serves) throw new DroverError('unavailable', `node ${node} cannot be reached`);
+        return serves(structuredClone(input) as never, new AbortController().signal);
+      },
+      serve: (methods) => this.serve(self, methods),
+    };
+    const member = (node: string): Member =>
+      ({ node, isLive: !this.lost.has(node) }) as unknown as Member;
+    const members = {
+      self,
+      leader: 'a',
+      all: () => ['a', 'b', 'c'].map(member),
+      get: member,
+      onChange: (listener: () => void) => {
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+      },
+    };
+    return {
+      members,
+      others: new CallsToMembers(calls, members),
+      tokens: { revoke: async () => {} },
+      records: {
+        fault: null,
+        ids: () => Object.keys(this.#placed),
+        get: (id) => {
+          const found = this.#placed[id];
+          return found && ({ node: found.node, spec: { labels: found.labels ?? {} } } as never);
+        },
+      },
+      calls,
+      secrets: {
+        encrypt: (binding, text) => Buffer.from(binding + text).toString('hex'),
+        decrypt: (binding, sealed) => Buffer.from(sealed, 'hex').toString().slice(binding.length),
+      },
+      snapshotOf: async (id) => ({ id, from: self }) as never,
+      invokeMs: 1000,
+    };
+  }
+}
+
+test('what is about one bot is done by its node, and answered with its snapshot there', async () => {
+  const world = new World({ x: { node: 'b' }, y: { node: 'a' } });
+  const [a] = [world.node('a'), world.node('b')];
+  const input = { id: 'x', action: 'restart' as const, rights: ADMIN };
+  expect(await a.actOnBot(input)).toEqual({ id: 'x', from: 'b' });
+  expect(await a.actOnBot({ ...input, id: 'y' })).toBeNull();
+  expect(await a.actOnBot({ ...input, id: 'unknown' })).toBeNull();
+  expect(world.asked.map(({ node, input }) => [node, (input as { id: string }).id])).toEqual([
+    ['b', 'x'],
+    ['a', 'y'],
+    ['a', 'unknown'],
+  ]);
+});
+
+test('an error of another node is as one of this node', async () => {
+  const world = new World({ x: { node: 'b' } });
+  const refuse = (): never => {
+    throw new DroverError('conflict', 'another operation is under way');
+  };
+  const [a] = [world.node('a'), world.node('b', { endBot: refuse })];
+  await expect(a.endBot({ id: 'x', action: 'stop', rights: ADMIN })).rejects.toMatchObject({
+    code: 'conflict',
+    message: 'another operation is under way',
+  });
+});
+
+test('a lost node is an error at once, also for a call that waits for it', async () => {
+  const world = new World({ x: { node: 'b' } });
+  const a = world.node('a');
+  world.serve('b', { botConfig: () => new Promise(() => {}) });
+  const waits = Promise.resolve(a.botConfig({ id: 'x', rights: ADMIN }));
+  waits.catch(() => {});
+  await Promise.resolve();
+  world.lose('b');
+  const refused = { code: 'unavailable', message: expect.stringContaining('node b cannot be') };
+  await expect(waits).rejects.toMatchObject(refused);
+  await expect(a.botConfig({ id: 'x', rights: ADMIN })).rejects.toMatchObject(refused);
+});
+
+test('a bot that the caller does not reach is not looked for elsewhere', async () => {
+  const world = new World({ x: { node: 'b', labels: { team: 'one' } } });
+  const a = world.node('a');
+  const rights: Rights = { scopes: ['control'], reach: { labels: { team: 'two' } } };
+  await a.botConfig({ id: 'x', rights });
+  expect(world.asked).toMatchObject([{ node: 'a', method: 'botConfig' }]);
+  expect(world.sent).toEqual([]);
+});
+
+test('a list is one call a node, and bots of a node that does not answer get an error each', async () => {
+  const placed: Placed = {};
+  for (let n = 0; n < 1000; n += 1) placed[`bot${n}`] = { node: 'abc'[n % 3] as string };
+  const world = new World(placed);
+  const act = ({ actions }: { actions: { ids: string[] } }) => ({
+    results: Object.fromEntries(actions.ids.map((id) => [id, { status: 'running' }])),
+  });
+  const [a] = [world.node('a', { actOnBots: act }), world.node('b', { actOnBots: act })];
+  world.lose('c');
+  const ids = Object.keys(placed);
+  const { results } = (await a.actOnBots({
+    actions: { action: 'start', ids },
+    rights: ADMIN,
+  })) as { results: Record<string, unknown> };
+  expect(Object.keys(results)).toEqual(ids);
+  expect(results['bot1']).toEqual({ status: 'running' });
+  expect(results['bot2']).toEqual({
+    error: 'node c cannot be reached: its lease has run out',
+  });
+  expect(world.sent.map(({ node }) => node)).toEqual(['b']);
+});
+
+test('labels select by records, and on each node', async () => {
+  const labels = { team: 'one' };
+  const world = new World({ x: { node: 'b', labels }, y: { node: 'b' }, z: { node: 'a', labels } });
+  const none = () => ({ results: {} });
+  const [a] = [world.node('a', { endBots: none }), world.node('b', { endBots: none })];
+  await a.endBots({ actions: { action: 'stop', labels }, rights: ADMIN });
+  expect(
+    world.asked.map(({ node, input }) => [node, (input as { actions: unknown }).actions]),
+  ).toEqual([
+    ['a', { action: 'stop', labels }],
+    ['b', { action: 'stop', labels, ids: ['x'] }],
+  ]);
+});
+
+test('a command for many bots is one call a node, and its results are in order', async () => {
+  const world = new World({ x: { node: 'b' }, y: { node: 'a' }, z: { node: 'c' } });
+  const invoke = ({ call }: { call: { session_id: string[] } }) => ({
+    results: Object.fromEntries(call.session_id.map((id) => [id, { result: id }])),
+  });
+  const [a] = [world.node('a', { invoke }), world.node('b', { invoke })];
+  const call = { session_id: ['z', 'x', 'y', 'none'], command: 'say', args: {} };
+  expect(await a.invoke({ call, rights: ADMIN })).toEqual({
+    results: {
+      z: { error: 'node c cannot be reached' },
+      x: { result: 'x' },
+      y: { result: 'y' },
+      none: { result: 'none' },
+    },
+  });
+});
+
+const BOT = { id: 'new', kind: 'irc', config: { password: 'hunter2' }, labels: {} };
+const create = (more: object = {}) =>
+  ({ bot: { ...BOT, dedicated: false, desired: 'running', ...more }, rights: ADMIN }) as never;
+
+test('a new bot is created where the leader says, and its configuration is encrypted on its way', async () => {
+  const world = new World();
+  const [a] = [world.node('a'), world.node('b')];
+  const wishes: unknown[] = [];
+  world.serve('a', {
+    place: (wish) => {
+      wishes.push(wish);
+      return { node: 'b' };
+    },
+  });
+  expect(await a.createBot(create({ node_labels: { zone: 'eu' } }))).toMatchObject({ from: 'b' });
+  expect(wishes).toEqual([{ id: 'new', kind: 'irc', node_labels: { zone: 'eu' } }]);
+  expect(world.asked).toMatchObject([
+    { node: 'b', method: 'createBot', input: { bot: { config: { password: 'hunter2' } } } },
+  ]);
+  expect(JSON.stringify(world.sent)).not.toContain('hunter2');
+});
+
+test('a new bot whose id there is already is refused by the node that has it', async () => {
+  const world = new World({ new: { node: 'b' } });
+  const refuse = (): never => {
+    throw new DroverError('conflict', 'bot new exists already');
+  };
+  const [a] = [world.node('a'), world.node('b', { createBot: refuse })];
+  await expect(a.createBot(create())).rejects.toThrow('exists already');
+  expect(world.sent.map(({ method }) => method)).toEqual(['createBot']);
+});
+
+test('incidents and kinds are those of all nodes that answer', async () => {
+  const world = new World();
+  const list = (kind: string, quarantine: object | null) => ({
+    incidents: () => ({ incidents: [{ id: kind, at_ms: kind === 'x' ? 1 : 2 }] }),
+    kinds: () => ({
+      kinds: [
+        { kind: 'both', quarantine, changed: false },
+        { kind, quarantine: null, changed: false },
+      ],
+      failed: [],
+    }),
+    releaseKind: () => ({ started: 2 }),
+  });
+  const held = { since_ms: 1, reason: 'broke its host' };
+  const [a] = [world.node('a', list('x', null)), world.node('b', list('y', held))];
+  expect(await a.incidents({ bot: null, limit: 10, rights: ADMIN })).toEqual({
+    incidents: [
+      { id: 'y', at_ms: 2, node: 'b' },
+      { id: 'x', at_ms: 1, node: 'a' },
+    ],
+  });
+  expect(await a.incidents({ bot: null, limit: 1, rights: ADMIN })).toMatchObject({
+    incidents: [{ id: 'y' }],
+  });
+  expect(await a.kinds(null)).toMatchObject({
+    kinds: [{ kind: 'both', quarantine: held }, { kind: 'x' }, { kind: 'y' }],
+  });
+  expect(await a.releaseKind({ kind: 'both', rights: ADMIN })).toEqual({ started: 4 });
+});

@@ -1,0 +1,76 @@
+// When another node's lease counts as run out, by the clock of the one that looks.
+
+import { beforeEach, expect, it } from 'vitest';
+import { SeenLeases } from '../../../src/main/cluster/seen-leases.js';
+import { LEASE_MS, Time } from './lease-fixture.js';
+
+const MARGIN_MS = 1000;
+const KEY = 'node.h1';
+let time: Time;
+let seen: SeenLeases;
+
+beforeEach(() => {
+  time = new Time();
+  seen = new SeenLeases(time, LEASE_MS);
+  seen.current(true);
+});
+
+it('counts from when the renewal was seen, and a margin longer', async () => {
+  seen.saw(KEY, '{}', 1);
+  await time.pass(LEASE_MS + MARGIN_MS - 1);
+  expect(seen.isLive(KEY)).toBe(true);
+  expect(seen.mayBeEnded(KEY)).toBe(false);
+  await time.pass(1);
+  expect(seen.isLive(KEY)).toBe(false);
+  expect(seen.mayBeEnded(KEY)).toBe(true);
+});
+
+it('is extended by another revision only: a watch that starts over tells the same again', async () => {
+  seen.saw(KEY, '{}', 1);
+  await time.pass(LEASE_MS);
+  seen.saw(KEY, '{}', 1);
+  await time.pass(MARGIN_MS);
+  expect(seen.isLive(KEY)).toBe(false);
+  seen.saw(KEY, '{}', 2);
+  expect(seen.isLive(KEY)).toBe(true);
+});
+
+it('is the same when the wall clock jumps', async () => {
+  seen.saw(KEY, '{}', 1);
+  time.wallMs += 3_600_000;
+  expect(seen.isLive(KEY)).toBe(true);
+  await time.pass(LEASE_MS + MARGIN_MS);
+  time.wallMs -= 7_200_000;
+  expect(seen.isLive(KEY)).toBe(false);
+});
+
+it('is over at once when it was ended or given back', () => {
+  seen.saw(KEY, '{}', 1);
+  seen.saw(KEY, null, 2);
+  expect(seen.isLive(KEY)).toBe(false);
+  expect(seen.mayBeEnded(KEY)).toBe(true);
+  seen.saw(KEY, '{}', 3);
+  expect(seen.mayBeEnded(KEY)).toBe(false);
+});
+
+it('counts on when the bucket has dropped it: the owner may still rely on it', async () => {
+  seen.saw(KEY, '{}', 1);
+  seen.vanished(KEY);
+  expect(seen.isLive(KEY)).toBe(true);
+  expect(seen.get(KEY)?.revision).toBeNull();
+  await time.pass(LEASE_MS + MARGIN_MS);
+  expect(seen.mayBeEnded(KEY)).toBe(true);
+});
+
+it('may not be ended by one that has just begun to look: it may have been renewed before that', async () => {
+  expect(seen.mayBeEnded('node.unknown')).toBe(false);
+  await time.pass(LEASE_MS);
+  seen.current(false);
+  seen.current(true);
+  await time.pass(LEASE_MS + MARGIN_MS - 1);
+  expect(seen.mayBeEnded('node.unknown')).toBe(false);
+  await time.pass(1);
+  expect(seen.mayBeEnded('node.unknown')).toBe(true);
+  seen.current(false);
+  expect(seen.mayBeEnded('node.unknown')).toBe(false);
+});
