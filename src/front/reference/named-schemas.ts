@@ -15,7 +15,7 @@ import {
   SessionEvent,
 } from '../../shared/contract/event-schemas.js';
 import { JournalStatus, PastEvent } from '../../shared/contract/journal-schemas.js';
-import { ClusterNode, ClusterStreamState, NodeList } from '../../shared/contract/nodes.js';
+import { ClusterNode, NodeList } from '../../shared/contract/nodes.js';
 import { PressureReport } from '../../shared/contract/pressure.js';
 import { CreateTokenBody, NewToken, TokenInfo } from '../../shared/contract/tokens.js';
 import type { TSchema } from '../../shared/contract/typebox.js';
@@ -27,7 +27,6 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   LogEvent,
   SessionEvent,
   GapEvent,
-  ClusterEvent: ClusterStreamState,
   CreateBot: CreateBotBody,
   UpdateBot: UpdateBotBody,
   BotConfig,
