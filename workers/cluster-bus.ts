@@ -67,7 +67,11 @@ const methods: Serves<ClusterBusMethods> = {
   fence: ({ node, bots }) => bus.fence(node, bots),
   flush: async ({ withinMs }) => ({ isPublished: await bus.flush(withinMs) }),
   status: () => bus.status,
+  members: ({ members }) => {
+    history.members = members;
+  },
   async close({ withinMs }) {
+    history.close();
     await bus.close(withinMs);
     detachBroadcaster();
     detachJournal();
@@ -86,7 +90,7 @@ const bus = new ClusterBus(start, {
     return own?.sessions ?? [];
   },
 });
-const history = new BusHistory(bus, () => ownJournal());
+const history = new BusHistory(bus, start, () => ownJournal());
 
 function ownJournal(): Rpc<never, JournalFrontMethods> {
   if (!journal) throw new DroverError('unavailable', 'the journal is not there');

@@ -1,22 +1,110 @@
-// Runs in the bus thread. What a front asks of a journal, for the stream of the cluster.
+// Runs in the bus thread. What a front asks of a journal, for the stream of the cluster; and what other nodes ask of this one's.
 
+import type { BusMember, ClusterBusStart } from '../shared/cluster/bus-messages.js';
+import { clusterNames } from '../shared/cluster/names.js';
+import type { NatsConnection } from '../shared/cluster/nats.js';
 import { Handover, type Rpc, type Serves } from '../shared/contract/rpc.js';
 import type { JournalFrontMethods } from '../shared/contract/threads.js';
+import { DroverError } from '../shared/errors.js';
+import { Semaphore } from '../shared/semaphore.js';
 import type { ClusterBus } from './cluster-bus.js';
+import type { HistoryQuestion } from './history-messages.js';
+import { HistoryNodes } from './history-nodes.js';
+import { replayFromJournals } from './journal-replay.js';
+import { serveLongAnswers } from './long-answers.js';
+import { MergedPages } from './merged-pages.js';
+import { mergedStats } from './merged-stats.js';
+import { OwnHistory } from './own-history.js';
+import { OwnPlaces } from './own-places.js';
 import { Window } from './window.js';
 
-export class BusHistory {
-  readonly #journal: () => Rpc<never, JournalFrontMethods>;
-  readonly #window: Window;
+/** Requests that hold the pages of all nodes at once. More wait; the fronts bound how many come. */
+const MERGES = { permits: 8, maxQueued: 1000 };
+/** Questions of other nodes that are answered at once; more are refused as overloaded. */
+const QUESTIONS = { permits: 16, maxQueued: 256 };
 
-  /** @param journal the channel to the node's own. */
-  constructor(bus: ClusterBus, journal: () => Rpc<never, JournalFrontMethods>) {
-    this.#journal = journal;
+export class BusHistory {
+  readonly #bus: ClusterBus;
+  readonly #node: string;
+  readonly #window: Window;
+  readonly #places: OwnPlaces;
+  readonly #nodes: HistoryNodes;
+  readonly #pages: MergedPages;
+  readonly #merges = new Semaphore(MERGES);
+  #connection: NatsConnection | undefined;
+  #members: readonly BusMember[] = [];
+  #unserve: () => void = () => {};
+  #isClosed = false;
+
+  /** @param journal the channel to the node's own; throws DroverError `unavailable` while there is none. */
+  constructor(
+    bus: ClusterBus,
+    { config, local, incarnation, dir }: ClusterBusStart,
+    journal: () => Pick<Rpc<never, JournalFrontMethods>, 'call' | 'cancellableCall'>,
+  ) {
+    const { node } = config;
+    const names = clusterNames(config.name);
+    this.#bus = bus;
+    this.#node = node;
+    const epoch = (): string | undefined => bus.ring?.identity.epoch;
     this.#window = new Window({
       stream: () => bus.stream,
-      epoch: () => bus.ring?.identity.epoch,
+      epoch,
+      next: () => bus.ring?.next ?? 0,
+      behind: (of, request, before, cut) => {
+        const { hasher, nodes } = this.#window;
+        return replayFromJournals(
+          { nodes: this.#nodes, hasher, names: nodes },
+          of,
+          request,
+          before,
+          cut,
+        );
+      },
     });
-    bus.onBlock((_block, first, seq) => this.#window.saw(seq, first));
+    this.#places = new OwnPlaces({
+      dir,
+      ownEpoch: local.epoch,
+      node,
+      nextOwn: async (seq) => (await bus.stream?.nextOf(node, seq)) ?? null,
+      firstOf: (seq) => this.#window.firstOf(seq),
+      async oldest() {
+        const request = { from: 0, filter: null, pieceBytes: 1, maxBytes: 1 };
+        return (await journal().call('replay', request)).first;
+      },
+    });
+    const { places } = this.#places;
+    const own = new OwnHistory({
+      node,
+      incarnation,
+      ownEpoch: local.epoch,
+      epoch,
+      places,
+      journal,
+      readUpTo: async (seq, withinMs) =>
+        (await bus.readUpTo(seq, withinMs)) && (await this.#places.known(withinMs)),
+      pendingFrom: () => places.end ?? bus.pendingFrom,
+    });
+    this.#nodes = new HistoryNodes({
+      node,
+      names,
+      own,
+      connection: () => this.#connection,
+      cutOff: () => bus.cutOffReason,
+      members: () => this.#members,
+    });
+    this.#pages = new MergedPages({ nodes: this.#nodes, position: () => this.#position() });
+    bus.onJoin(() => this.#places.joined(epoch() ?? '', bus.seq));
+    bus.onBlock((block, first, seq) => {
+      this.#window.saw(seq, first);
+      this.#places.saw(block, first, seq);
+    });
+    void this.#serve(`${names.bus(node)}.history`, own);
+  }
+
+  /** The nodes of the cluster. */
+  set members(members: readonly BusMember[]) {
+    this.#members = members;
   }
 
   frontMethods(): Serves<JournalFrontMethods> {
@@ -25,8 +113,40 @@ export class BusHistory {
         const part = await this.#window.replay(request, cancelled);
         return new Handover(part, [part.bytes.buffer as ArrayBuffer]);
       },
-      page: (request) => this.#journal().call('page', request),
-      stats: (request) => this.#journal().call('stats', request),
+      page: async (request, cancelled) => {
+        const { token } = request;
+        const page = (): ReturnType<MergedPages['page']> => this.#pages.page(request, cancelled);
+        return Handover.bytes(await this.#merges.run(page, cancelled, token), 'body');
+      },
+      stats: async (request, cancelled) => {
+        const stats = (): Promise<Uint8Array> =>
+          mergedStats(this.#nodes, this.#node, request, cancelled);
+        const body = await this.#merges.run(stats, cancelled, request.token);
+        return Handover.bytes({ body }, 'body');
+      },
     };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#unserve();
+    this.#places.close();
+  }
+
+  #position(): { epoch: string; next: number; seq: number } {
+    const { ring, seq } = this.#bus;
+    if (!ring) throw new DroverError('unavailable', 'the stream of the cluster is not there');
+    return { epoch: ring.identity.epoch, next: ring.next, seq };
+  }
+
+  async #serve(subject: string, own: OwnHistory): Promise<void> {
+    const questions = new Semaphore(QUESTIONS);
+    // Rejects when the bus is closed before.
+    const connection = await this.#bus.connection.catch(() => undefined);
+    if (!connection || this.#isClosed) return;
+    this.#connection = connection;
+    this.#unserve = serveLongAnswers<HistoryQuestion>(connection, subject, (question) =>
+      questions.run(() => own.answer(question)),
+    );
   }
 }

@@ -50,6 +50,7 @@ export class ClusterBus {
   readonly #publisher: Publisher;
   readonly #sessions = new Sessions();
   readonly #listeners: BlockListener[] = [];
+  readonly #joinListeners: (() => void)[] = [];
   /** Who waits for messages. */
   readonly #waiting: { seq: number; done: Deferred }[] = [];
   #cluster: ClusterRing | undefined;
@@ -127,6 +128,32 @@ export class ClusterBus {
   /** @param listener is called for each block, before fronts see its frames. */
   onBlock(listener: BlockListener): void {
     this.#listeners.push(listener);
+  }
+
+  /** @param listener is called before blocks come, each time that the stream is joined. */
+  onJoin(listener: () => void): void {
+    this.#joinListeners.push(listener);
+  }
+
+  /** Sequence of the last message that is on the ring. */
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** Own frames from this number on are not on the stream yet, as far as is known. */
+  get pendingFrom(): number {
+    return this.#publisher.next;
+  }
+
+  /** Why the cluster cannot be asked, null when it can. */
+  get cutOffReason(): string | null {
+    return this.#state === 'on' ? null : (this.#reason ?? 'it is connecting');
+  }
+
+  /** @returns false when the messages up to `seq` are not on the ring in time. */
+  readUpTo(seq: number, withinMs: number): Promise<boolean> {
+    const done = this.#readUpTo(seq).then(() => true);
+    return withTimeout(done, withinMs, () => false);
   }
 
   set journal(journal: OwnJournal | null) {
@@ -273,6 +300,7 @@ export class ClusterBus {
     const { node } = this.#start.config;
     this.#tail = new AbortController();
     const { signal } = this.#tail;
+    for (const listener of this.#joinListeners) listener();
     const unserve = serveBaseline(connection, this.#names, node, () => this.#offered());
     const look = setInterval(() => void this.#look(stream), LOOK_MS);
     this.#isFollowing = true;

@@ -98,6 +98,11 @@ export class EventStream {
     return toBlock(await this.#get({ seq }));
   }
 
+  /** The next message of a node, from the sequence `seq` on; null when there is none. */
+  async nextOf(node: string, seq: number): Promise<LastBlock | null> {
+    return toBlock(await this.#get({ seq, next_by_subj: this.#names.events(node) }));
+  }
+
   /** Messages from `seq` on, in order. Ends only with an error, or when `signal` is aborted. */
   async *read(
     seq: number,
@@ -120,7 +125,9 @@ export class EventStream {
     }
   }
 
-  async #get(query: { seq: number } | { last_by_subj: string }): Promise<StoredMsg | null> {
+  async #get(
+    query: { seq: number; next_by_subj?: string } | { last_by_subj: string },
+  ): Promise<StoredMsg | null> {
     try {
       return await this.#manager.streams.getMessage(this.#names.stream, query);
     } catch (thrown) {

@@ -1,10 +1,11 @@
 // Runs in the bus thread. Reads the frames of the node's own stream, for blocks: from the ring, and from the journal what has left it.
 
-import type { BotSnapshot, LogEvent } from '../shared/contract/events.js';
+import type { BotSnapshot } from '../shared/contract/events.js';
 import type { ReplayPart, ReplayRequest } from '../shared/contract/journal-messages.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
-import { eventId, gapJson, KIND_CODE, LEVEL_CODE, NO_LEVEL } from '../shared/stream/frame.js';
+import { eventId, gapJson, KIND_CODE, NO_LEVEL } from '../shared/stream/frame.js';
 import type { BlockWriter } from './block.js';
+import { namesIn, readFrames } from './replayed-frames.js';
 
 /** Frames and bytes that are read under one protection of the ring, so that the broadcaster does not wait. */
 const STEP_FRAMES = 512;
@@ -198,7 +199,7 @@ export class OwnFrames {
       return this.lose(from, writer, first ?? undefined);
     }
     const taken: Taken = { first: from, next: from };
-    for (const frame of framesIn(part.bytes)) {
+    for (const frame of readFrames(part.bytes)) {
       if (frame.seq < from) continue;
       if (frame.seq !== taken.next || writer.isFull) break;
       if (!this.#add(frame.seq, frame.kind, frame.level, frame, frame.json, writer)) {
@@ -209,38 +210,6 @@ export class OwnFrames {
     }
     return taken;
   }
-}
-
-interface ReadFrame {
-  seq: number;
-  kind: number;
-  level: number;
-  session: string | null;
-  scope: string | null;
-  json: string;
-}
-
-/** The frames of a part of a replay. */
-function* framesIn(bytes: Uint8Array): Generator<ReadFrame> {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  for (const frame of text.split('\n\n')) {
-    const match = /^id: [0-9a-f]+-(\d+)\nevent: (\w+)\ndata: (.*)$/s.exec(frame);
-    if (!match) continue;
-    const [, seq, kind, json = ''] = match;
-    yield {
-      seq: Number(seq),
-      kind: KIND_CODE[kind as keyof typeof KIND_CODE],
-      json,
-      ...namesIn(json),
-    };
-  }
-}
-
-function namesIn(json: string): { session: string | null; scope: string | null; level: number } {
-  const data = JSON.parse(json) as Partial<LogEvent> & { snapshot?: BotSnapshot };
-  const { snapshot, session_id: session = null, scope = null, level } = data;
-  const code = level === undefined ? NO_LEVEL : LEVEL_CODE[level];
-  return { session: snapshot?.id ?? session, scope, level: code };
 }
 
 function isMoved(json: string): boolean {

@@ -72,7 +72,12 @@ export class Publisher {
 
   /** Frames that are not on the stream yet. */
   get unpublished(): number {
-    return Math.max(0, this.#options.frames.head - (this.#cursor ?? this.#options.first));
+    return Math.max(0, this.#options.frames.head - this.next);
+  }
+
+  /** Number of the next frame to publish, as far as is known. */
+  get next(): number {
+    return this.#cursor ?? Math.max(this.#options.first, this.#sent);
   }
 
   /** Begins: the node holds its lease. */

@@ -33,12 +33,16 @@ export interface WindowParts {
   stream: () => Pick<EventStream, 'facts' | 'at'> | undefined;
   /** Numbering of the ring; undefined while there is none. */
   epoch: () => string | undefined;
+  /** Number of the next frame of the ring. */
+  next: () => number;
+  /** Reads from the journals of the nodes what is below the number `before`. */
+  behind: (epoch: string, request: ReplayRequest, before: number, cut: Cut) => Promise<ReplayPart>;
 }
 
 export class Window {
   readonly #parts: WindowParts;
-  readonly #hasher = new NameHasher(randomBytes(32).toString('hex'));
-  readonly #nodes = new NodeNamesWriter(createNodeNames());
+  readonly hasher = new NameHasher(randomBytes(32).toString('hex'));
+  readonly nodes = new NodeNamesWriter(createNodeNames());
   readonly #replays = new Semaphore(REPLAYS);
   /** Of the numbering `#epoch`, in the order in which they were learned. */
   readonly #places = new Map<number, number>();
@@ -75,7 +79,7 @@ export class Window {
     const filter =
       request.filter === null
         ? null
-        : Filter.ofKey(request.filter, this.#hasher, new LabelHistory(), this.#nodes);
+        : Filter.ofKey(request.filter, this.hasher, new LabelHistory(), this.nodes);
     const cut = new Cut(request, filter);
     // The labels that a bot had then are not known: the client gets a gap.
     if (filter?.isLabelled) return cut.part(null, request.from);
@@ -92,12 +96,14 @@ export class Window {
   async #read(
     stream: Pick<EventStream, 'at'>,
     facts: StreamFacts,
-    { from, maxBytes }: ReplayRequest,
+    request: ReplayRequest,
     cut: Cut,
   ): Promise<ReplayPart> {
+    const { from, maxBytes } = request;
     const place = await this.#find(stream, facts, from);
+    const begins = place?.first ?? this.#parts.next();
+    if (begins > from) return this.#parts.behind(facts.epoch, request, begins, cut);
     if (!place) return cut.part(null, from);
-    if (place.first > from) return cut.part(place.first, place.first);
     let { seq, first } = place;
     let next = from;
     while (seq <= facts.last) {
@@ -108,8 +114,8 @@ export class Window {
       if (head.at.seq === seq - 1 && head.at.total + 1 !== first) break;
       const block = new WindowBlock({ head, frames }, first, {
         epoch: facts.epoch,
-        hasher: this.#hasher,
-        nodes: this.#nodes,
+        hasher: this.hasher,
+        nodes: this.nodes,
       });
       if (block.next > next) next = cut.take(block, next);
       if (next < block.next) break;
@@ -166,7 +172,15 @@ export class Window {
     return low.first + count > number ? low : after;
   }
 
-  /** Number of the first frame of a message: a head says what was counted at a message before it. */
+  /** Number of the first frame of a message; null when it, or what is needed to count it, has left the window. */
+  async firstOf(seq: number): Promise<number | null> {
+    const stream = this.#parts.stream();
+    if (!stream) return null;
+    this.#turn();
+    return this.#firstOf(stream, seq);
+  }
+
+  /** A head says what was counted at a message before it. */
   async #firstOf(stream: Pick<EventStream, 'at'>, seq: number): Promise<number | null> {
     const known = this.#places.get(seq);
     if (known !== undefined) return known;

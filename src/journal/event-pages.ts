@@ -219,7 +219,9 @@ class Collected {
 
   /** Adds a gap for frames that were removed. */
   missing({ from, to, last }: Gap): void {
-    this.#events.push(`{"id":"${to}","event":"gap","data":${gapJson(from, to, null)}}`);
+    this.#events.push(
+      `${this.#stamp(0, last)}{"id":"${to}","event":"gap","data":${gapJson(from, to, null)}}`,
+    );
     this.last = last;
   }
 
@@ -236,7 +238,8 @@ class Collected {
     if (needle && (isBroken || !needle.isIn(text, kind))) return false;
     const { id, json } = isBroken ? block.gap(seq) : { id: frameId(text), json: frameData(text) };
     const event = isBroken ? 'gap' : KINDS[kind];
-    const shown = `{"id":"${id}","event":"${event}","data":${json}}`;
+    const stamp = this.#stamp(block.time(seq), seq);
+    const shown = `${stamp}{"id":"${id}","event":"${event}","data":${json}}`;
     this.#events.push(shown);
     this.#bytes += shown.length;
     this.last = seq;
@@ -255,6 +258,10 @@ class Collected {
       cursor: following,
       end,
     };
+  }
+
+  #stamp(ms: number, seq: number): string {
+    return this.#search.request.isStamped ? `${ms} ${seq} ` : '';
   }
 
   #json(cursor: number | null): string {

@@ -7,6 +7,7 @@ import type {
   StatsRequest,
 } from '../shared/contract/journal-messages.js';
 import { DroverError } from '../shared/errors.js';
+import { largestScopes, OTHER_SCOPES } from '../shared/stream/scope-counts.js';
 import { type Readable, Slices } from './slices.js';
 import type { BucketCounts, State, Tables } from './tables.js';
 
@@ -14,9 +15,6 @@ import type { BucketCounts, State, Tables } from './tables.js';
 export const BUCKET_S = 10;
 /** Scopes that are counted by name in one bucket; the rest share one count. */
 const MAX_SCOPES = 200;
-/** Scopes that a point of an answer names, by number of events. */
-const SHOWN_SCOPES = 20;
-const OTHER_SCOPES = '…';
 /** Most points of one answer, and the target when no step is given. */
 const MAX_POINTS = 1000;
 const POINTS = 300;
@@ -151,17 +149,8 @@ class Sum {
       per_second: Math.round((events / covered) * 1000) / 1000,
       levels: Object.fromEntries(LEVELS.map((level, code) => [level, this.#levels[code] ?? 0])),
       other: this.#levels[LEVELS.length] ?? 0,
-      scopes: this.#largest(),
+      scopes: largestScopes(Object.fromEntries(this.#scopes)),
     };
-  }
-
-  /** The scopes with the most events; the others share one sum. */
-  #largest(): Record<string, number> {
-    const { [OTHER_SCOPES]: others = 0, ...named } = Object.fromEntries(this.#scopes);
-    const sorted = Object.entries(named).sort(([, one], [, other]) => other - one);
-    const rest = sorted.slice(SHOWN_SCOPES).reduce((sum, [, count]) => sum + count, others);
-    const shown = Object.fromEntries(sorted.slice(0, SHOWN_SCOPES));
-    return rest > 0 ? { ...shown, [OTHER_SCOPES]: rest } : shown;
   }
 }
 

@@ -1,7 +1,7 @@
 // What has left a node's ring of the cluster's stream is read from JetStream, with the same ids.
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Window } from '../../src/cluster-bus/window.js';
+import { Window, type WindowParts } from '../../src/cluster-bus/window.js';
 import { jetstreamManager } from '../../src/shared/cluster/nats.js';
 import { FILTER_NAMES } from '../../src/shared/stream/filter.js';
 import { frameId } from '../../src/shared/stream/frame.js';
@@ -41,8 +41,15 @@ function first(): BusNode {
   return nodes[0] as BusNode;
 }
 
+/** Without journals: what JetStream does not have begins at the next frame. */
+const OTHERS: Pick<WindowParts, 'next' | 'behind'> = {
+  next: () => 0,
+  behind: async (_epoch, _request, before, cut) => cut.part(before, before),
+};
+
 function windowOf({ bus }: BusNode): Window {
-  return new Window({ stream: () => bus.stream, epoch: () => bus.ring?.identity.epoch });
+  const epoch = (): string | undefined => bus.ring?.identity.epoch;
+  return new Window({ stream: () => bus.stream, epoch, ...OTHERS });
 }
 
 const numberOf = (id: string): number => Number(id.split('-')[1]);
@@ -108,9 +115,9 @@ it('is unavailable while JetStream does not answer, and when the stream is anoth
   const facts = (): Promise<never> => Promise.reject(new Error('no answer'));
   const at = (): Promise<never> => Promise.reject(new Error('no answer'));
   const epoch = (): string | undefined => bus.ring?.identity.epoch;
-  const unreachable = new Window({ stream: () => ({ facts, at }), epoch });
+  const unreachable = new Window({ stream: () => ({ facts, at }), epoch, ...OTHERS });
   await expect(unreachable.replay(request)).rejects.toMatchObject({ code: 'unavailable' });
-  const other = new Window({ stream: () => bus.stream, epoch: () => 'another' });
+  const other = new Window({ stream: () => bus.stream, epoch: () => 'another', ...OTHERS });
   await expect(other.replay(request)).rejects.toMatchObject({ code: 'unavailable' });
 });
 

@@ -32,8 +32,10 @@ export class ClusterStream {
   readonly identity: StreamIdentity;
   /** Answers to baselines. False: it has hung. */
   answers = true;
-  /** Requests to the history, answered with an empty page. */
+  /** Requests for pages of the history. */
   readonly pages: unknown[] = [];
+  /** The page that answers the next one; an empty one where it returns none. */
+  answer: () => { body: string; merged: Page['merged'] } | undefined = () => undefined;
   readonly #writer: RingWriter;
   readonly #nodes: NodeNamesWriter;
   readonly #names: NameHasher;
@@ -68,16 +70,13 @@ export class ClusterStream {
       front,
       new Rpc<BroadcasterFrontMethods, FrontBellMethods>(stream.port1, baseline),
     );
-    const page: Page = {
-      body: Buffer.from('{"events":[],"cursor":null}'),
-      count: 0,
-      cursor: null,
-      end: 0,
-    };
     new Rpc<JournalFrontMethods, never>(history.port1, {
-      page: (request) => {
+      page: (request): Page => {
         this.pages.push(request);
-        return page;
+        const empty = { body: '{"events":[],"cursor":null}', merged: undefined };
+        const { body, merged } = this.answer() ?? empty;
+        const bytes = new Uint8Array(Buffer.from(body));
+        return { body: bytes, count: 0, cursor: null, end: 0, ...(merged && { merged }) };
       },
       stats: () => Promise.reject(new Error('nobody asks for statistics')),
       replay: () => Promise.reject(new Error('nothing is to be replayed')),

@@ -206,14 +206,38 @@ it('self cannot be asked for together with others', async () => {
   }
 });
 
-it('past events are those of the node, whose ids are not those of the cluster', async () => {
+it('past events are those of all nodes, with the ids of the cluster; self is the own journal', async () => {
   await service.attachCluster(cluster);
-  const { status, text } = await call(service, 'GET', `/api/events?after=${EPOCH}-3`);
-  expect([status, text]).toEqual([400, expect.stringContaining('id of another numbering')]);
-  expectError(await call(service, 'GET', '/api/events'), 503, 'the journal is off');
+  const { status } = await call(service, 'GET', `/api/events?after=${EPOCH}-3&node=h2&cursor=c`);
+  expect(status).toBe(200);
+  const h2 = JSON.stringify([null, null, null, null, ['h2'], null]);
+  const merged = { cursor: 'c', cut: null };
+  expect(cluster.pages).toMatchObject([{ afterSeq: 3, filter: h2, merged }]);
+  expectError(await call(service, 'GET', '/api/events?after=ab-3'), 400, /another numbering/);
+  expectError(await call(service, 'GET', `/api/events?node=self&after=${EPOCH}-3`), 400, /another/);
   expectError(await call(service, 'GET', '/api/events?node=self'), 503, 'the journal is off');
   expectError(await call(service, 'GET', '/api/stats?node=self'), 503, 'the journal is off');
   expectError(await call(service, 'GET', '/api/stats?node=h2'), 400, /^node must be self/);
+});
+
+it('a download of all nodes is read to its cut, names the nodes that are missing, and breaks off when one more is', async () => {
+  await service.attachCluster(cluster);
+  const missing = [{ node: 'h3', reason: 'nobody answers' }];
+  const pages = [
+    { body: '{"n":1}\n', merged: { cursor: 'next', cut: 7, missing } },
+    { body: '{"n":2}\n', merged: { cursor: null, cut: 7, missing } },
+  ];
+  cluster.answer = () => pages.shift();
+  const whole = await call(service, 'GET', '/api/events?format=ndjson');
+  expect([whole.status, whole.text]).toEqual([200, '{"n":1}\n{"n":2}\n']);
+  expect(whole.headers.get('drover-missing-nodes')).toBe('h3');
+  expect(cluster.pages.at(-1)).toMatchObject({ merged: { cursor: 'next', cut: 7 } });
+  const broken = [
+    { body: '{"n":1}\n', merged: { cursor: 'next', cut: 7, missing: [] } },
+    { body: '{"n":2}\n', merged: { cursor: null, cut: 7, missing } },
+  ];
+  cluster.answer = () => broken.shift();
+  await expect(call(service, 'GET', '/api/events?format=ndjson')).rejects.toThrow();
 });
 
 it('an id that another node has given already is waited for', async () => {

@@ -76,7 +76,8 @@ export function parseEventQuery(
   if (before?.seq !== undefined) request.beforeSeq = before.seq;
   if (before?.ms !== undefined) request.beforeMs = before.ms;
   const cursor = values.get('cursor');
-  if (cursor !== undefined) {
+  if (nodes) request.merged = { cursor: cursor ?? null, cut: null };
+  else if (cursor !== undefined) {
     const at = seqOf('cursor', cursor, epoch);
     if (at === undefined) throw new DroverError('bad_request', 'cursor is not one of this journal');
     if (order === 'newest') request.beforeSeq = Math.min(request.beforeSeq ?? at, at);

@@ -1,3 +1,4 @@
+import type { Page, PageRequest } from '../../shared/contract/journal-messages.js';
 import { DroverError } from '../../shared/errors.js';
 import type { Authenticator, Caller } from '../auth.js';
 import type { Exchange, StreamSink } from '../engine/engine.js';
@@ -27,15 +28,21 @@ const DOWNLOAD_HEADERS = [
   ...SAFE_HEADERS,
 ];
 
+/** Of a download in a cluster: the nodes whose events are not in it. */
+const MISSING_NODES = 'Drover-Missing-Nodes';
+
 export interface HistoryRoutesParts {
   auth: Pick<Authenticator, 'recheck'>;
   leases: Pick<StreamLeases, 'acquire'>;
-  views: Pick<Views, 'of' | 'self'>;
+  views: Pick<Views, 'of'>;
   /** The most bytes that one write to a stream sends in one piece. */
   maxWriteBytes: number;
 }
 
-/** `GET /api/events` and `GET /api/stats`. The journal searches in its own thread. */
+/**
+ * `GET /api/events` and `GET /api/stats`. The journal searches in its own thread. In a cluster the bus thread asks the journals of all
+ * nodes.
+ */
 export function historyRoutes(
   parts: HistoryRoutesParts,
 ): Pick<Handlers, 'GET /api/events' | 'GET /api/stats'> {
@@ -45,9 +52,7 @@ export function historyRoutes(
     'GET /api/events': async (exchange, caller) => {
       const { id: token, reach } = caller.record;
       const pairs = queryPairs(exchange.query);
-      views.of(pairs);
-      // The journal is the node's, with the ids of its stream, also in a cluster: docs/decisions/0085.
-      const view = views.self;
+      const view = views.of(pairs);
       let query: EventQuery;
       const leave = shares.enter(token);
       try {
@@ -71,8 +76,7 @@ export function historyRoutes(
       try {
         const pairs = queryPairs(exchange.query);
         const request = parseStatsQuery(pairs);
-        views.of(pairs);
-        const { journal } = views.self;
+        const { journal } = views.of(pairs);
         const { body } = await journal.stats({ ...request, token }, exchange.gone());
         auth.recheck(caller);
         exchange.respond(jsonResponse(body));
@@ -119,10 +123,13 @@ async function sendPages(
   if (signal.aborted) return;
   auth.recheck(caller);
   // Later events are left out: under load the download would never end.
-  wanted.beforeSeq = page.end;
+  if (!page.merged) wanted.beforeSeq = page.end;
+  const missing = page.merged?.missing.map(({ node }) => node) ?? [];
   const flow = new Flow();
   const sink = exchange.stream(
-    DOWNLOAD_HEADERS,
+    missing.length > 0
+      ? [...DOWNLOAD_HEADERS, MISSING_NODES, missing.join(', ')]
+      : DOWNLOAD_HEADERS,
     () => flow.close(),
     () => flow.open(),
   );
@@ -131,11 +138,12 @@ async function sendPages(
     for (;;) {
       await send(sink, flow, page.body, maxWriteBytes);
       if (flow.isClosed) return;
-      if (page.cursor === null) break;
-      if (wanted.order === 'newest') wanted.beforeSeq = page.cursor;
-      else wanted.afterSeq = page.cursor;
+      if (!continueWith(wanted, page)) break;
       page = await journal.page(wanted);
       if (flow.isClosed) return;
+      if (page.merged?.missing.some(({ node }) => !missing.includes(node))) {
+        throw new DroverError('unavailable', 'a node has stopped answering');
+      }
       auth.recheck(caller);
     }
     sink.end();
@@ -143,6 +151,18 @@ async function sendPages(
     // The client must notice that the download is incomplete.
     if (!flow.isClosed) sink.close();
   }
+}
+
+/** Makes a request the one for the next page. @returns false when there is none. */
+function continueWith(wanted: PageRequest, { cursor, merged }: Page): boolean {
+  if (merged) {
+    wanted.merged = { cursor: merged.cursor, cut: merged.cut };
+    return merged.cursor !== null;
+  }
+  if (cursor === null) return false;
+  if (wanted.order === 'newest') wanted.beforeSeq = cursor;
+  else wanted.afterSeq = cursor;
+  return true;
 }
 
 async function send(

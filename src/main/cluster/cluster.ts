@@ -325,6 +325,14 @@ export class Cluster implements ClusterControl {
       this.#parts.broadcaster,
     );
     this.#bus = bus;
+    const { members } = this.#membership;
+    const tell = (): void => {
+      bus.members = members
+        .all()
+        .map(({ node, isLive, renewed_at_ms: seenMs }) => ({ node, isLive, seenMs }));
+    };
+    members.onChange(tell);
+    tell();
   }
 
   async #showStream(stream: StreamIdentity): Promise<void> {

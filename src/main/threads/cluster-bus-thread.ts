@@ -2,6 +2,7 @@
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type {
+  BusMember,
   BusStatus,
   ClusterBusEvents,
   ClusterBusMethods,
@@ -39,6 +40,7 @@ export class ClusterBusThread {
   readonly #thread: SupervisedThread<ClusterBusEvents, ClusterBusMethods>;
   /** The bots whose unpublished frames count, while the node holds its lease. */
   #keep: string[] | null = null;
+  #members: BusMember[] = [];
 
   constructor(options: ClusterBusOptions, broadcaster: EventSink) {
     this.#options = options;
@@ -55,6 +57,7 @@ export class ClusterBusThread {
       prepare: async (peer) => {
         this.#connect(peer, this.#broadcaster.peer);
         this.#attachJournal(peer);
+        peer.tell('members', { members: this.#members });
         if (this.#keep) peer.tell('publish', { keep: this.#keep });
       },
       exited: ({ reason, isExpected }) => {
@@ -107,6 +110,12 @@ export class ClusterBusThread {
   hold(): void {
     this.#keep = null;
     if (this.#thread.isAlive) this.#thread.peer.tell('hold', null);
+  }
+
+  /** The nodes of the cluster: their journals are asked about the past. */
+  set members(members: BusMember[]) {
+    this.#members = members;
+    if (this.#thread.isAlive) this.#thread.peer.tell('members', { members });
   }
 
   async close(withinMs: number): Promise<void> {

@@ -27,6 +27,15 @@ export interface ClusterBusStart {
   lag: SharedLag;
 }
 
+/** A node of the cluster, as main sees it. */
+export interface BusMember {
+  node: string;
+  /** Its lease has not run out, as far as this node knows. */
+  isLive: boolean;
+  /** When it renewed its lease last, by its own clock, in Unix epoch ms. */
+  seenMs: number;
+}
+
 /** How the bus stands. Part of `GET /api/pressure`. */
 export interface BusStatus {
   /** `joining`: it does not know the stream yet. `on`. `cut_off`: NATS does not answer, or refuses. */
@@ -63,6 +72,8 @@ export type ClusterBusMethods = {
   /** Whether every frame that this node had until now is on the stream, after waiting up to `withinMs`. */
   flush(input: { withinMs: number }): { isPublished: boolean };
   status(input: null): BusStatus;
+  /** The nodes of the cluster: their journals are asked about the past. */
+  members(input: { members: BusMember[] }): void;
   /** Publishes what is left, for at most `withinMs`, and ends the thread. */
   close(input: { withinMs: number }): void;
 };

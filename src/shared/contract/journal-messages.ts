@@ -1,8 +1,8 @@
 // Requests to the journal thread and its answers. Threads that validate nothing import the types from here and load no TypeBox.
 
-import type { JournalStatus, StatsAnswer } from './journal-schemas.js';
+import type { JournalStatus, MissingNode, StatsAnswer } from './journal-schemas.js';
 
-export type { JournalStatus, StatsAnswer };
+export type { JournalStatus, MissingNode, StatsAnswer };
 
 export const JOURNAL_OFF: JournalStatus = {
   state: 'off',
@@ -65,6 +65,17 @@ export interface PageRequest {
   maxBytes: number;
   /** NDJSON instead of one JSON document. */
   lines: boolean;
+  /** With `lines`: before each event its time and its number, with a space behind each, for a merge. */
+  isStamped?: boolean;
+  /** Only for the stream of a cluster: where the page of all nodes begins, and ends. */
+  merged?: MergedPosition;
+}
+
+export interface MergedPosition {
+  /** The cursor of the page before, null for the first page. */
+  cursor: string | null;
+  /** Events from this number on are left out; null for those that come after the request. */
+  cut: number | null;
 }
 
 export interface Page {
@@ -75,6 +86,8 @@ export interface Page {
   cursor: number | null;
   /** Events from this sequence number on are newer than the request, or outside its range. */
   end: number;
+  /** Of a page of all nodes of a cluster, in place of `cursor` and `end`. */
+  merged?: MergedPosition & { missing: MissingNode[] };
 }
 
 /** Query of `GET /api/stats`, in Unix epoch milliseconds. */

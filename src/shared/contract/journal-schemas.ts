@@ -51,8 +51,22 @@ export const StatsAnswer = Type.Object({
 });
 export type StatsAnswer = Static<typeof StatsAnswer>;
 
-/** The same with the journal's state. */
-export const Stats = Type.Object({ ...StatsAnswer.properties, journal: JournalStatus });
+/** A node of a cluster whose events are missing in an answer. */
+export const MissingNode = Type.Object({
+  node: Type.String({ description: 'Its name.' }),
+  reason: Type.String({ description: 'Why, in one line.' }),
+});
+
+export type MissingNode = Static<typeof MissingNode>;
+
+const missing = Type.Optional(
+  Type.Array(MissingNode, {
+    description: 'In a cluster: the nodes that did not answer, whose events are not in here.',
+  }),
+);
+
+/** The same with the journal's state: in a cluster that of the node that answers. */
+export const Stats = Type.Object({ ...StatsAnswer.properties, journal: JournalStatus, missing });
 
 /** An event that was on the stream. */
 export const PastEvent = Type.Union(
@@ -76,4 +90,5 @@ export const PastEvent = Type.Union(
 export const EventPage = Type.Object({
   events: Type.Array(PastEvent),
   cursor: nullable(Type.String(), 'Where the next page continues; null at the end of the range.'),
+  missing,
 });

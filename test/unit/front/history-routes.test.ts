@@ -46,7 +46,7 @@ it.each(['', 'format=ndjson'])('%j is refused', async (query) => {
   const routes = historyRoutes({
     auth,
     leases: new StreamLeases(quota, names, new TokenStreams()),
-    views: { of: () => view, self: view },
+    views: { of: () => view },
     maxWriteBytes: 1000,
   });
   const responses: Response[] = [];

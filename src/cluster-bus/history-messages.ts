@@ -1,0 +1,68 @@
+// What the bus threads of nodes ask each other about the past. Carried by long-answers.ts. Later versions may add fields.
+
+import type { PageRequest, StatsRequest } from '../shared/contract/journal-messages.js';
+
+/** Asks for a page of the node's own journal. */
+export interface PageQuestion {
+  kind: 'page';
+  /** Without bounds by number, and with a filter that names no node. */
+  request: Omit<PageRequest, 'afterSeq' | 'beforeSeq' | 'lines' | 'isStamped' | 'merged'>;
+  /** Of the client: each gets its share of the searches. */
+  token: string;
+  /** Epoch of the cluster's stream; the bounds are numbers of it. Only events above `after` and below `before`. */
+  epoch: string;
+  after: number | null;
+  before: number | null;
+  /** The message of the stream up to which numbers are in use. */
+  seq: number;
+  /** Number of the node's own stream to continue from, exclusive; null for the beginning. */
+  at: number | null;
+}
+
+/** The first line of the answer. An event on each further line: its time, its number in the node's own stream, its JSON. */
+export interface PageAnswerHead {
+  /** Number of the node's own stream to continue from, exclusive; null at the end of the range. */
+  at: number | null;
+  /** Events of this node below this number of the cluster may have been removed. */
+  forgottenBelow: number;
+}
+
+/** Asks for the statistics of the node: the body of `GET /api/stats`. */
+export interface StatsQuestion {
+  kind: 'stats';
+  request: StatsRequest;
+  token: string;
+}
+
+/** Asks for the frames that the node has published, from a number of the cluster on. */
+export interface FramesQuestion {
+  kind: 'frames';
+  epoch: string;
+  from: number;
+  /** Approximate bytes of their data. */
+  maxBytes: number;
+}
+
+/** The first line of the answer. The blocks follow (block.ts), one behind the other. */
+export interface FramesAnswerHead {
+  /** Number of the first frame of each block, and its bytes. */
+  blocks: { first: number; bytes: number }[];
+  /** All frames that this node has below this number are in the answer; null when there are no more. */
+  upTo: number | null;
+}
+
+export type HistoryQuestion = PageQuestion | StatsQuestion | FramesQuestion;
+
+const NEWLINE = 10;
+
+/** An answer whose first line is JSON. */
+export function withHead(head: object, ...rest: readonly Uint8Array[]): Uint8Array {
+  return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), ...rest]);
+}
+
+/** @throws SyntaxError when the first line is not JSON. */
+export function splitHead<H>(answer: Buffer): { head: H; rest: Buffer } {
+  const end = answer.indexOf(NEWLINE);
+  const head = JSON.parse(answer.toString('utf8', 0, end)) as H;
+  return { head, rest: answer.subarray(end + 1) };
+}

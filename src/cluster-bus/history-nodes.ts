@@ -1,0 +1,110 @@
+// Runs in the bus thread. Puts a question about the past to the nodes that can have an answer: to this one directly, to others over NATS.
+
+import type { BusMember } from '../shared/cluster/bus-messages.js';
+import type { ClusterNames } from '../shared/cluster/names.js';
+import type { NatsConnection } from '../shared/cluster/nats.js';
+import { reasonOf } from '../shared/cluster/reasons.js';
+import type { MissingNode } from '../shared/contract/journal-messages.js';
+import { DroverError } from '../shared/errors.js';
+import type { HistoryQuestion } from './history-messages.js';
+import { askForLong } from './long-answers.js';
+import type { OwnHistory } from './own-history.js';
+
+/** How long a node may take, in ms. A search that finds nothing ends after 1.5 s, and may wait for others. */
+const ANSWER_MS = 10_000;
+/** The same for one that is lost: it may have come back a moment ago. */
+const LOST_MS = 1000;
+/** Clocks of nodes may differ by as much, in ms. */
+const CLOCKS_MS = 60_000;
+
+export interface HistoryNodesParts {
+  node: string;
+  names: ClusterNames;
+  own: OwnHistory;
+  /** Undefined before the first connection. */
+  connection: () => NatsConnection | undefined;
+  /** Why the cluster cannot be asked; null when it can. */
+  cutOff: () => string | null;
+  /** The nodes of the cluster, with this one. */
+  members: () => readonly BusMember[];
+}
+
+export interface Answered {
+  node: string;
+  bytes: Buffer;
+}
+
+export class HistoryNodes {
+  readonly #parts: HistoryNodesParts;
+
+  constructor(parts: HistoryNodesParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The nodes that can have events of this time, by name. One that is lost has none after its last renewal.
+   * @param wanted null for all. @param afterMs Unix epoch ms, null for all times.
+   */
+  of(wanted: readonly string[] | null, afterMs: number | null): string[] {
+    const { members, node } = this.#parts;
+    const names = members()
+      .filter(({ isLive, seenMs }) => isLive || afterMs === null || seenMs + CLOCKS_MS >= afterMs)
+      .map((member) => member.node);
+    return [...new Set([node, ...names])]
+      .filter((name) => wanted === null || wanted.includes(name))
+      .sort();
+  }
+
+  isLive(node: string): boolean {
+    return this.#parts.members().some((member) => member.node === node && member.isLive);
+  }
+
+  /** Asks each node its question at the same time. */
+  async ask(
+    questions: ReadonlyMap<string, HistoryQuestion>,
+    cancelled?: AbortSignal,
+  ): Promise<{ answers: Answered[]; missing: MissingNode[]; faults: Map<string, DroverError> }> {
+    const answers: Answered[] = [];
+    const missing: MissingNode[] = [];
+    const faults = new Map<string, DroverError>();
+    await Promise.all(
+      [...questions].map(async ([node, question]) => {
+        try {
+          answers.push({ node, bytes: await this.#ask(node, question, cancelled) });
+        } catch (thrown) {
+          const fault =
+            thrown instanceof DroverError
+              ? thrown
+              : new DroverError('unavailable', reasonOf(thrown));
+          missing.push({ node, reason: fault.message });
+          faults.set(node, fault);
+        }
+      }),
+    );
+    answers.sort((one, other) => (one.node < other.node ? -1 : 1));
+    missing.sort((one, other) => (one.node < other.node ? -1 : 1));
+    return { answers, missing, faults };
+  }
+
+  async #ask(node: string, question: HistoryQuestion, cancelled?: AbortSignal): Promise<Buffer> {
+    const { own, names, connection, cutOff } = this.#parts;
+    if (node === this.#parts.node) {
+      const bytes = await own.answer(question, cancelled);
+      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    }
+    const reason = cutOff();
+    const nats = connection();
+    if (reason !== null || !nats) {
+      throw new DroverError(
+        'unavailable',
+        `this node is cut off from the cluster: ${reason ?? 'it is connecting'}`,
+      );
+    }
+    return askForLong(
+      nats,
+      `${names.bus(node)}.history`,
+      question,
+      this.isLive(node) ? ANSWER_MS : LOST_MS,
+    );
+  }
+}

@@ -1,0 +1,69 @@
+// Runs in the bus thread. Reads frames that have left JetStream's window from the journals of the nodes, for streams that resume: each
+// has those that it has published.
+
+import type { ReplayPart, ReplayRequest } from '../shared/contract/journal-messages.js';
+import type { NameHasher } from '../shared/contract/name-hash.js';
+import type { NodeNamesWriter } from '../shared/memory/node-names.js';
+import type { Cut } from '../shared/stream/replay-cut.js';
+import { type Block, decodeBlock } from './block.js';
+import { type FramesAnswerHead, type FramesQuestion, splitHead } from './history-messages.js';
+import type { HistoryNodes } from './history-nodes.js';
+import { WindowBlock } from './window-block.js';
+
+export interface JournalReplayParts {
+  nodes: Pick<HistoryNodes, 'of' | 'ask' | 'isLive'>;
+  hasher: NameHasher;
+  names: NodeNamesWriter;
+}
+
+interface Found {
+  first: number;
+  block: Block;
+}
+
+/**
+ * A part from the number that is asked for. When that frame is in no journal that answers, a part without frames, which begins at the
+ * next one that is: what is in between is declared as lost. @param before the number at which JetStream's window begins: the part ends
+ * there. @throws DroverError when a live node does not answer.
+ */
+export async function replayFromJournals(
+  { nodes, hasher, names }: JournalReplayParts,
+  epoch: string,
+  request: ReplayRequest,
+  before: number,
+  cut: Cut,
+): Promise<ReplayPart> {
+  const { from, maxBytes } = request;
+  const question: FramesQuestion = { kind: 'frames', epoch, from, maxBytes };
+  const asked = nodes.of(null, null).map((node) => [node, question] as const);
+  const { answers, faults } = await nodes.ask(new Map(asked));
+  // One that is there will answer: streams ask again. What a node has that is lost is declared as lost.
+  for (const [node, fault] of faults) if (nodes.isLive(node)) throw fault;
+  const found: Found[] = [];
+  // Below this number, every frame that is not found is in no journal that answers.
+  let known = before;
+  for (const { bytes } of answers) {
+    const { head, rest } = splitHead<FramesAnswerHead>(bytes);
+    known = Math.min(known, head.upTo ?? before);
+    let at = 0;
+    for (const { first, bytes: length } of head.blocks) {
+      found.push({ first, block: decodeBlock(rest.subarray(at, at + length)) });
+      at += length;
+    }
+  }
+  found.sort((one, other) => one.first - other.first);
+  let next = from;
+  for (const { first, block } of found) {
+    if (first >= known || first + block.frames.length <= next) continue;
+    if (first > next) {
+      // The next request begins at the hole.
+      return next > from ? cut.part(from, next) : cut.part(first, first);
+    }
+    const end = Math.min(known, first + block.frames.length);
+    const usable = { head: block.head, frames: block.frames.slice(0, end - first) };
+    next = cut.take(new WindowBlock(usable, first, { epoch, hasher, nodes: names }), next);
+    if (next < end) break;
+  }
+  if (next > from) return cut.part(from, next);
+  return cut.part(known, known);
+}

@@ -1,0 +1,111 @@
+// Runs in the bus thread. Questions to the bus threads of other nodes, with answers that may be longer than a message of NATS: they come
+// as several, compressed, to a subject of the one who asks.
+
+import { randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
+import { deflateRaw, inflateRaw } from 'node:zlib';
+import { PROTOCOL } from '../shared/cluster/names.js';
+import { type Msg, type NatsConnection, RequestError } from '../shared/cluster/nats.js';
+import { DroverError, type PlainError } from '../shared/errors.js';
+import { withTimeout } from '../shared/with-timeout.js';
+
+const deflate = promisify(deflateRaw);
+const inflate = promisify(inflateRaw);
+/** Bytes of a message: the servers allow 1 MiB by default. */
+const PART_BYTES = 512 * 1024;
+/** An answer that is longer than this, decompressed, is refused. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** What is asked goes beside these. */
+interface Question {
+  v: number;
+  /** The subject to which the parts of the answer go. */
+  parts: string;
+}
+
+type Reply = { v: number; count: number } | { v: number; error: PlainError };
+
+/** @returns what is answered; null for no answer at all, as if nobody was there. @throws DroverError, which the other side gets. */
+export type Answer<Q> = (question: Q) => Promise<Uint8Array | null>;
+
+/** Answers questions on a subject. @returns a function that ends it. */
+export function serveLongAnswers<Q extends object>(
+  connection: NatsConnection,
+  subject: string,
+  answer: Answer<Q>,
+): () => void {
+  const callback = (fault: unknown, message: Msg): void => {
+    if (fault === null) void respond(connection, message, answer);
+  };
+  const subscription = connection.subscribe(subject, { callback });
+  return () => subscription.unsubscribe();
+}
+
+async function respond<Q extends object>(
+  connection: NatsConnection,
+  message: Msg,
+  answer: Answer<Q>,
+): Promise<void> {
+  const reply = (value: Reply): void => void message.respond(JSON.stringify(value));
+  try {
+    const { v, parts, ...question } = message.json<Question & Q>();
+    if (v > PROTOCOL) {
+      throw new DroverError(
+        'unavailable',
+        `it knows version ${PROTOCOL} of the protocol, not ${v}`,
+      );
+    }
+    const bytes = await answer(question as unknown as Q);
+    if (bytes === null || connection.isClosed()) return;
+    const packed = await deflate(bytes, { level: 1 });
+    const count = Math.ceil(packed.length / PART_BYTES);
+    reply({ v: PROTOCOL, count });
+    for (let at = 0; at < count; at++) {
+      connection.publish(parts, packed.subarray(at * PART_BYTES, (at + 1) * PART_BYTES));
+    }
+  } catch (thrown) {
+    const fault = thrown instanceof DroverError ? thrown : new DroverError('internal');
+    reply({ v: PROTOCOL, error: fault.toPlain() });
+  }
+}
+
+/**
+ * Asks. @throws DroverError what the other side has thrown; `unavailable` when nobody answers to the subject, at once, and `no_answer`
+ * when the answer is not complete in time.
+ */
+export async function askForLong(
+  connection: NatsConnection,
+  subject: string,
+  question: object,
+  withinMs: number,
+): Promise<Buffer> {
+  const parts = `_INBOX.${randomUUID()}`;
+  const subscription = connection.subscribe(parts);
+  try {
+    const asked = { v: PROTOCOL, parts, ...question };
+    const gathered = async (): Promise<Buffer> => {
+      const message = await connection.request(subject, JSON.stringify(asked), {
+        timeout: withinMs,
+      });
+      const reply = message.json<Reply>();
+      if ('error' in reply) throw DroverError.fromPlain(reply.error);
+      const found: Uint8Array[] = [];
+      if (reply.count > 0) {
+        for await (const part of subscription) {
+          if (found.push(part.data) === reply.count) break;
+        }
+      }
+      return inflate(Buffer.concat(found), { maxOutputLength: MAX_BYTES });
+    };
+    return await withTimeout(gathered(), withinMs, () => {
+      throw new DroverError('no_answer', 'no answer in time');
+    });
+  } catch (thrown) {
+    if (thrown instanceof RequestError && thrown.isNoResponders()) {
+      throw new DroverError('unavailable', 'nobody answers');
+    }
+    throw thrown;
+  } finally {
+    subscription.unsubscribe();
+  }
+}

@@ -1,0 +1,185 @@
+// Runs in the bus thread. The pages of `GET /api/events` in a cluster: asks the nodes for theirs, and merges them by time.
+//
+// A page continues each node where its last one ended, so a cursor has a place for each node. All pages of a request have the same cut,
+// a number of the stream of the cluster: what comes after it is on the stream of a client that resumes from the newest event.
+
+import type { Asked, MissingNode, Page, PageRequest } from '../shared/contract/journal-messages.js';
+import { DroverError } from '../shared/errors.js';
+import { nodesOfKey } from '../shared/stream/filter.js';
+import { eventId, gapJson } from '../shared/stream/frame.js';
+import { type PageAnswerHead, type PageQuestion, splitHead } from './history-messages.js';
+import type { Answered, HistoryNodes } from './history-nodes.js';
+import { type Cursor, decodeCursor, encodeCursor } from './merged-cursor.js';
+
+export interface MergedPagesParts {
+  nodes: Pick<HistoryNodes, 'of' | 'ask'>;
+  /** The stream of the cluster as this node has read it: the next number, and the sequence of the last message. */
+  position: () => { epoch: string; next: number; seq: number };
+}
+
+interface StampedEvent {
+  ms: number;
+  seq: number;
+  json: string;
+}
+
+/** One node's part of a page. */
+interface NodeList {
+  node: string;
+  events: StampedEvent[];
+  /** Events that were taken. */
+  taken: number;
+  head: PageAnswerHead;
+}
+
+export class MergedPages {
+  readonly #parts: MergedPagesParts;
+
+  constructor(parts: MergedPagesParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * @throws DroverError `bad_request` for a cursor that is not one of this stream; what a node has thrown when none has answered.
+   */
+  async page(request: Asked<PageRequest>, cancelled?: AbortSignal): Promise<Page> {
+    const { epoch, next, seq } = this.#parts.position();
+    const { cursor = null, cut = null } = request.merged ?? {};
+    const from = cursor === null ? null : decodeCursor(cursor, epoch, request.order);
+    const until = cut ?? (request.order === 'newest' ? from?.cut : undefined) ?? next;
+    const { nodes, key } = request.filter === null ? ALL : nodesOfKey(request.filter);
+    const asked = this.#parts.nodes.of(nodes, request.afterMs);
+    const questions = new Map<string, PageQuestion>();
+    for (const node of asked) {
+      const at = from?.at[node];
+      if (at !== null) questions.set(node, question(request, { epoch, seq, key, until, from, at }));
+    }
+    const { answers, missing, faults } = await this.#parts.nodes.ask(questions, cancelled);
+    if (answers.length === 0 && missing.length > 0) {
+      throw faults.values().next().value ?? new DroverError('unavailable', 'no node answers');
+    }
+    const { order } = request;
+    const lists = answers.map(parse);
+    const events = from === null ? forgotten(lists, request, epoch) : [];
+    const ms = merge(lists, request, events) ?? from?.ms ?? null;
+    const places = lists.map((list) => [list.node, place(list, order)] as const);
+    const hasMore = places.some(([, at]) => at !== null);
+    const at = { ...from?.at, ...Object.fromEntries(places) };
+    const following = hasMore ? encodeCursor({ epoch, order, cut: until, at, ms }) : null;
+    return {
+      body: bodyOf(events, request.lines, following, missing),
+      count: events.length,
+      cursor: null,
+      end: 0,
+      merged: { cursor: following, cut: until, missing },
+    };
+  }
+}
+
+const ALL = { nodes: null, key: null };
+
+function question(
+  request: Asked<PageRequest>,
+  {
+    epoch,
+    seq,
+    key,
+    until,
+    from,
+    at,
+  }: {
+    epoch: string;
+    seq: number;
+    key: string | null;
+    until: number;
+    from: Cursor | null;
+    at: number | undefined;
+  },
+): PageQuestion {
+  const { order, afterSeq, beforeSeq, text, limit, maxBytes, token } = request;
+  let { afterMs, beforeMs } = request;
+  // The node has not answered before: what it has of the time of earlier pages is left out, which was said of them.
+  if (from && at === undefined && from.ms !== null) {
+    if (order === 'newest') beforeMs = Math.min(beforeMs ?? from.ms + 1, from.ms + 1);
+    else afterMs = Math.max(afterMs ?? from.ms, from.ms);
+  }
+  return {
+    kind: 'page',
+    request: { filter: key, order, afterMs, beforeMs, text, limit, maxBytes },
+    token,
+    epoch,
+    after: afterSeq,
+    before: Math.min(beforeSeq ?? until, until),
+    seq,
+    at: at ?? null,
+  };
+}
+
+function parse({ node, bytes }: Answered): NodeList {
+  const { head, rest } = splitHead<PageAnswerHead>(bytes);
+  const events = rest
+    .toString('utf8')
+    .split('\n')
+    .flatMap((line) => {
+      const [, ms, seq, json] = /^(\d+) (\d+) (.*)$/s.exec(line) ?? [];
+      return json === undefined ? [] : [{ ms: Number(ms), seq: Number(seq), json }];
+    });
+  return { node, events, taken: 0, head };
+}
+
+/** Events after the client's position that a node has removed since are declared as one gap, as a single service does. */
+function forgotten(lists: readonly NodeList[], request: PageRequest, epoch: string): string[] {
+  const { order, afterSeq, text } = request;
+  if (order !== 'oldest' || text !== null || afterSeq === null) return [];
+  const end = Math.max(0, ...lists.map(({ head }) => head.forgottenBelow));
+  if (end <= afterSeq + 1) return [];
+  const [from, to] = [eventId(epoch, afterSeq + 1), eventId(epoch, end - 1)];
+  return [`{"id":"${to}","event":"gap","data":${gapJson(from, to, null)}}`];
+}
+
+/**
+ * Takes events from the lists in the order of their times, to the end of the page, or of a list that its node has not searched to the
+ * end: what comes after that is not known. @returns the time of the last one, null when there is none.
+ */
+function merge(lists: NodeList[], request: PageRequest, events: string[]): number | null {
+  const sign = request.order === 'newest' ? -1 : 1;
+  let bytes = 0;
+  let last: number | null = null;
+  while (events.length < request.limit && bytes < request.maxBytes) {
+    let next: NodeList | null = null;
+    for (const list of lists) {
+      const event = list.events[list.taken];
+      if (!event) {
+        if (list.head.at !== null) return last;
+        continue;
+      }
+      const best = next?.events[next.taken];
+      if (!best || sign * (event.ms - best.ms) < 0) next = list;
+    }
+    const event = next?.events[next.taken];
+    if (!next || !event) return last;
+    next.taken += 1;
+    events.push(event.json);
+    bytes += event.json.length;
+    last = event.ms;
+  }
+  return last;
+}
+
+/** Where the node continues, exclusive. */
+function place({ events, taken, head }: NodeList, order: PageRequest['order']): number | null {
+  const next = events[taken];
+  if (!next) return head.at;
+  return order === 'newest' ? next.seq + 1 : next.seq - 1;
+}
+
+function bodyOf(
+  events: readonly string[],
+  lines: boolean,
+  cursor: string | null,
+  missing: readonly MissingNode[],
+): Buffer {
+  if (lines) return Buffer.from(events.map((json) => `${json}\n`).join(''));
+  const rest = `"cursor":${JSON.stringify(cursor)},"missing":${JSON.stringify(missing)}`;
+  return Buffer.from(`{"events":[${events.join(',')}],${rest}}`);
+}

@@ -1,0 +1,81 @@
+// Runs in the bus thread. The statistics of `GET /api/stats` in a cluster: the sum of those of the nodes.
+
+import {
+  type Asked,
+  JOURNAL_OFF,
+  type JournalStatus,
+  type MissingNode,
+  type StatsAnswer,
+  type StatsRequest,
+} from '../shared/contract/journal-messages.js';
+import { DroverError } from '../shared/errors.js';
+import { largestScopes } from '../shared/stream/scope-counts.js';
+import type { StatsQuestion } from './history-messages.js';
+import type { HistoryNodes } from './history-nodes.js';
+
+/** Default range, in ms, as a single journal has it (src/journal/stats.ts). */
+const RANGE_MS = 3_600_000;
+type Bucket = StatsAnswer['buckets'][number];
+type NodeStats = StatsAnswer & { journal: JournalStatus };
+
+/** @param self this node: the state of the journal in the answer is that of its own. @throws DroverError when no node has answered. */
+export async function mergedStats(
+  nodes: Pick<HistoryNodes, 'of' | 'ask'>,
+  self: string,
+  { token, ...request }: Asked<StatsRequest>,
+  cancelled?: AbortSignal,
+): Promise<Uint8Array> {
+  // The same range for each of them.
+  const before = request.before ?? Date.now();
+  const after = request.after ?? before - RANGE_MS;
+  const question: StatsQuestion = { kind: 'stats', request: { ...request, after, before }, token };
+  const asked = nodes.of(null, after).map((node) => [node, question] as const);
+  const { answers, missing, faults } = await nodes.ask(new Map(asked), cancelled);
+  if (answers.length === 0) {
+    throw faults.values().next().value ?? new DroverError('unavailable', 'no node answers');
+  }
+  const parsed = answers.map(
+    ({ node, bytes }) => [node, JSON.parse(bytes.toString()) as NodeStats] as const,
+  );
+  const own = parsed.find(([node]) => node === self)?.[1];
+  const all = parsed.map(([, stats]) => stats);
+  const merged: NodeStats & { missing: MissingNode[] } = {
+    step_s: all[0]?.step_s ?? 0,
+    buckets: sum(all.flatMap(({ buckets }) => buckets)),
+    journal: own?.journal ?? JOURNAL_OFF,
+    missing,
+  };
+  return Buffer.from(JSON.stringify(merged));
+}
+
+function sum(buckets: readonly Bucket[]): Bucket[] {
+  const sums = new Map<number, Bucket>();
+  for (const bucket of buckets) {
+    const { at_ms } = bucket;
+    const before = sums.get(at_ms);
+    sums.set(at_ms, before ? added(before, bucket) : bucket);
+  }
+  return [...sums.values()]
+    .sort((one, other) => one.at_ms - other.at_ms)
+    .map((bucket) => ({ ...bucket, scopes: largestScopes(bucket.scopes) }));
+}
+
+function added(one: Bucket, other: Bucket): Bucket {
+  return {
+    at_ms: one.at_ms,
+    events: one.events + other.events,
+    per_second: Math.round((one.per_second + other.per_second) * 1000) / 1000,
+    levels: addedCounts(one.levels, other.levels),
+    other: one.other + other.other,
+    scopes: addedCounts(one.scopes, other.scopes),
+  };
+}
+
+function addedCounts(
+  one: Record<string, number>,
+  other: Record<string, number>,
+): Record<string, number> {
+  const counts = { ...one };
+  for (const [name, count] of Object.entries(other)) counts[name] = (counts[name] ?? 0) + count;
+  return counts;
+}

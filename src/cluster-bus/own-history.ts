@@ -1,0 +1,222 @@
+// Runs in the bus thread. Answers what nodes ask about the past of this one, this one included, from its journal. The journal numbers
+// events as the node's own stream does; the table of places says which number each has in the stream of the cluster.
+
+import type { Page } from '../shared/contract/journal-messages.js';
+import type { Rpc } from '../shared/contract/rpc.js';
+import type { JournalFrontMethods } from '../shared/contract/threads.js';
+import { DroverError } from '../shared/errors.js';
+import { eventId } from '../shared/stream/frame.js';
+import { BlockWriter } from './block.js';
+import {
+  type FramesAnswerHead,
+  type FramesQuestion,
+  type HistoryQuestion,
+  type PageAnswerHead,
+  type PageQuestion,
+  withHead,
+} from './history-messages.js';
+import type { Places } from './places.js';
+import { type ReplayedFrame, readFrames } from './replayed-frames.js';
+
+/** How long it waits until this node has read what the one who asks has read, in ms. */
+const READ_MS = 2000;
+const PIECE_BYTES = 256 * 1024;
+
+export interface OwnHistoryParts {
+  node: string;
+  incarnation: string;
+  /** Epoch of the node's own stream. */
+  ownEpoch: string;
+  /** Epoch of the cluster's stream as this node has it; undefined while there is none. */
+  epoch: () => string | undefined;
+  places: Places;
+  /** @throws DroverError `unavailable` when there is none. */
+  journal: () => Pick<Rpc<never, JournalFrontMethods>, 'call' | 'cancellableCall'>;
+  /** Resolves with false when this node has not read so far in time, or does not know yet where all of its own frames are. */
+  readUpTo: (seq: number, withinMs: number) => Promise<boolean>;
+  /** Own frames from this number on are not on the stream yet, as far as this node knows. */
+  pendingFrom: () => number;
+}
+
+export class OwnHistory {
+  readonly #parts: OwnHistoryParts;
+
+  constructor(parts: OwnHistoryParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws DroverError */
+  async answer(question: HistoryQuestion, cancelled?: AbortSignal): Promise<Uint8Array> {
+    if (question.kind === 'page') return this.#page(question, cancelled);
+    if (question.kind === 'frames') return this.#frames(question);
+    if (question.kind !== 'stats') {
+      throw new DroverError('unavailable', 'it does not know this question: upgrade it');
+    }
+    const { request, token } = question;
+    return (await this.#parts.journal().call('stats', { ...request, token })).body;
+  }
+
+  async #page(question: PageQuestion, cancelled?: AbortSignal): Promise<Uint8Array> {
+    const { request, epoch, token, seq } = question;
+    const { places, journal } = this.#parts;
+    this.#expectEpoch(epoch);
+    if (!(await this.#parts.readUpTo(seq, READ_MS))) {
+      throw new DroverError('unavailable', 'it is behind the stream of the cluster');
+    }
+    const forgottenBelow = places.forgottenBelow(epoch);
+    const bounds = this.#bounds(question);
+    if (bounds.beforeSeq <= (bounds.afterSeq ?? -1) + 1) {
+      return withHead({ at: null, forgottenBelow } satisfies PageAnswerHead);
+    }
+    const asked = { ...request, ...bounds, lines: true, isStamped: true, token };
+    const page: Page = await (cancelled
+      ? journal().cancellableCall('page', asked, cancelled)
+      : journal().call('page', asked));
+    const head: PageAnswerHead = { at: page.cursor, forgottenBelow };
+    return withHead(head, Buffer.from(this.#renumbered(page.body)));
+  }
+
+  /** The bounds in the node's own numbering. What is not on the stream yet comes on it later, and is no past. */
+  #bounds({ request, epoch, after, before, at }: PageQuestion): {
+    afterSeq: number | null;
+    beforeSeq: number;
+  } {
+    const { places, pendingFrom } = this.#parts;
+    const pending = pendingFrom();
+    const ownFrom = (number: number): number => places.ownFrom(epoch, number) ?? pending;
+    const isDown = request.order === 'newest';
+    const lows = [after === null ? null : ownFrom(after + 1) - 1, isDown ? null : at];
+    const known = lows.filter((low) => low !== null);
+    const beforeSeq = Math.min(
+      pending,
+      before === null ? pending : ownFrom(before),
+      isDown && at !== null ? at : pending,
+    );
+    return { afterSeq: known.length === 0 ? null : Math.max(...known), beforeSeq };
+  }
+
+  /** Lines of a page, with the ids of the cluster where events have one. */
+  #renumbered(body: Uint8Array): string {
+    const { places, ownEpoch } = this.#parts;
+    const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+    const lines = text.split('\n');
+    return lines
+      .map((line) => {
+        const [, stamp = '', seq = ''] = /^(\d+ (\d+) )/.exec(line) ?? [];
+        const place = seq === '' ? null : places.of(Number(seq));
+        if (!place) return line;
+        const start = `${stamp}{"id":"${eventId(ownEpoch, Number(seq))}"`;
+        if (!line.startsWith(start)) return line;
+        const id = eventId(place.epoch, place.number);
+        return `${stamp}{"id":"${id}"${line.slice(start.length)}`;
+      })
+      .join('\n');
+  }
+
+  async #frames({ epoch, from, maxBytes }: FramesQuestion): Promise<Uint8Array> {
+    this.#expectEpoch(epoch);
+    const blocks = new Blocks(this.#parts);
+    const reader = new JournalFrames(this.#parts.journal());
+    let left = maxBytes;
+    let upTo: number | null = null;
+    for (const run of this.#parts.places.from(epoch, from)) {
+      const end = run.own + run.count;
+      let own = run.own + Math.max(0, from - run.number);
+      while (own < end && left > 0) {
+        const frame = await reader.from(own);
+        const next = Math.min(frame?.seq ?? end, end);
+        // A block has no holes: what the journal has lost ends it.
+        if (frame && next === own) {
+          left -= frame.json.length;
+          blocks.add(run.number + own - run.own, frame);
+          own += 1;
+        } else {
+          blocks.end();
+          own = next;
+        }
+      }
+      blocks.end();
+      if (left > 0) continue;
+      upTo = run.number + own - run.own;
+      break;
+    }
+    const head: FramesAnswerHead = { blocks: blocks.list, upTo };
+    return withHead(head, ...blocks.bytes);
+  }
+
+  #expectEpoch(epoch: string): void {
+    if (epoch !== this.#parts.epoch()) {
+      throw new DroverError('unavailable', 'it has another stream of the cluster');
+    }
+  }
+}
+
+/** Frames as blocks, each of frames that follow each other in both numberings. */
+class Blocks {
+  readonly list: FramesAnswerHead['blocks'] = [];
+  readonly bytes: Uint8Array[] = [];
+  readonly #parts: OwnHistoryParts;
+  readonly #writer = new BlockWriter();
+  #first = 0;
+  #own = 0;
+
+  constructor(parts: OwnHistoryParts) {
+    this.#parts = parts;
+  }
+
+  /** @param number of the cluster. */
+  add(number: number, { seq, kind, level, session, scope, json }: ReplayedFrame): void {
+    if (this.#writer.isFull) this.end();
+    if (this.#writer.count === 0) {
+      this.#first = number;
+      this.#own = seq;
+    }
+    this.#writer.add(kind, level, session, scope, json);
+  }
+
+  end(): void {
+    const { count } = this.#writer;
+    if (count === 0) return;
+    const { node, incarnation, ownEpoch: epoch } = this.#parts;
+    const bytes = this.#writer.finish({
+      node,
+      incarnation,
+      type: 'frames',
+      epoch,
+      first: this.#own,
+      next: this.#own + count,
+      at: { seq: 0, total: 0 },
+    });
+    this.bytes.push(bytes);
+    this.list.push({ first: this.#first, bytes: bytes.length });
+  }
+}
+
+/** Reads ahead in the journal. */
+class JournalFrames {
+  readonly #journal: ReturnType<OwnHistoryParts['journal']>;
+  #frames: ReplayedFrame[] = [];
+  #at = 0;
+
+  constructor(journal: ReturnType<OwnHistoryParts['journal']>) {
+    this.#journal = journal;
+  }
+
+  /** The frame with this number, or the first after it; null when there is none. */
+  async from(seq: number): Promise<ReplayedFrame | null> {
+    for (let from = seq; ; ) {
+      while (this.#at < this.#frames.length) {
+        const frame = this.#frames[this.#at] as ReplayedFrame;
+        if (frame.seq >= seq) return frame;
+        this.#at += 1;
+      }
+      const request = { from, filter: null, pieceBytes: PIECE_BYTES, maxBytes: PIECE_BYTES };
+      const part = await this.#journal.call('replay', request);
+      this.#frames = readFrames(part.bytes);
+      this.#at = 0;
+      // Without frames, those that it has begin at `next`.
+      if (part.first === null || (this.#frames.length === 0 && part.next <= from)) return null;
+      from = part.next;
+    }
+  }
+}

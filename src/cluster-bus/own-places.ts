@@ -1,0 +1,157 @@
+// Runs in the bus thread. Keeps the table of places: learns from the stream where the node's own blocks are, also of those that came
+// while this node did not read.
+
+import { Deferred } from '../shared/deferred.js';
+import { eventId, KIND_CODE } from '../shared/stream/frame.js';
+import { withTimeout } from '../shared/with-timeout.js';
+import { type Block, decodeBlock } from './block.js';
+import { Places } from './places.js';
+import { PlacesFile } from './places-file.js';
+import type { LastBlock } from './publisher.js';
+import type { Run } from './runs.js';
+
+/** New places are written after this, in ms: those that a crash loses are found on the stream again. */
+const WRITE_MS = 5000;
+/** Of the writes, each so-many-th removes what the journal has removed. */
+const PRUNE_EVERY = 12;
+/** Blocks that wait while older ones are looked for. When there are more, those are given up: their events keep their own ids. */
+const MAX_WAITING = 10_000;
+
+export interface OwnPlacesParts {
+  dir: string;
+  /** Epoch of the node's own stream. */
+  ownEpoch: string;
+  node: string;
+  /** The next message of this node's subject, from a sequence on; null when there is none. */
+  nextOwn: (seq: number) => Promise<LastBlock | null>;
+  /** Number of the first frame of a message; null when nobody can tell any more. */
+  firstOf: (seq: number) => Promise<number | null>;
+  /** The first own frame that the journal has; null when that is not known. */
+  oldest: () => Promise<number | null>;
+}
+
+interface Waiting {
+  seq: number;
+  runs: Run[];
+}
+
+export class OwnPlaces {
+  readonly places: Places;
+  readonly #parts: OwnPlacesParts;
+  #epoch = '';
+  /** The runs of all messages up to this one are known. */
+  #seq = 0;
+  /** Own blocks that came while older ones are looked for; null while nothing is looked for. */
+  #waiting: Waiting[] | null = null;
+  #known = new Deferred();
+  #timer: NodeJS.Timeout | undefined;
+  #writes = 0;
+
+  constructor(parts: OwnPlacesParts) {
+    this.#parts = parts;
+    this.places = new Places(new PlacesFile(parts.dir, parts.ownEpoch));
+    this.#known.resolve();
+  }
+
+  /** Resolves with false when it is not known in time where all own frames are. */
+  known(withinMs: number): Promise<boolean> {
+    const isKnown = this.#known.promise.then(() => true);
+    return withTimeout(isKnown, withinMs, () => false);
+  }
+
+  /** The messages after `seq` of the stream come from now on. */
+  joined(epoch: string, seq: number): void {
+    if (this.#epoch !== epoch) {
+      this.#epoch = epoch;
+      this.#seq = this.places.seq(epoch);
+    }
+    if (this.#seq >= seq || this.#waiting) return;
+    this.#waiting = [];
+    this.#known = new Deferred();
+    void this.#catchUp(epoch, seq);
+  }
+
+  /** A message was read. @param first number of its first frame. */
+  saw(block: Block, first: number, seq: number): void {
+    const runs = this.#runsOf(block, first);
+    if (!this.#waiting) {
+      this.#add(seq, runs);
+      return;
+    }
+    if (runs.length > 0) this.#waiting.push({ seq, runs });
+    if (this.#waiting.length > MAX_WAITING) this.#endCatchUp();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.places.flush();
+  }
+
+  /** Looks for own blocks up to the message `end`. */
+  async #catchUp(epoch: string, end: number): Promise<void> {
+    const { nextOwn, firstOf } = this.#parts;
+    try {
+      while (this.#waiting && this.#epoch === epoch && this.#seq < end) {
+        const message = await nextOwn(this.#seq + 1);
+        if (!message || message.seq > end) break;
+        const first = await firstOf(message.seq);
+        if (!this.#waiting || this.#epoch !== epoch) break;
+        this.#add(
+          message.seq,
+          first === null ? [] : this.#runsOf(decodeBlock(message.bytes), first),
+        );
+      }
+    } catch {
+      // NATS is away. What is missing keeps its own ids.
+    }
+    this.#endCatchUp();
+  }
+
+  #endCatchUp(): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = null;
+    for (const { seq, runs } of waiting) this.#add(seq, runs);
+    this.#known.resolve();
+  }
+
+  #add(seq: number, runs: readonly Run[]): void {
+    this.#seq = seq;
+    for (const run of runs) this.places.add(this.#epoch, seq, run);
+    if (runs.length > 0) this.#timer ??= setTimeout(() => this.#write(), WRITE_MS).unref();
+  }
+
+  #write(): void {
+    this.#timer = undefined;
+    this.places.flush();
+    this.#writes += 1;
+    if (this.#writes % PRUNE_EVERY === 0) void this.#prune();
+  }
+
+  async #prune(): Promise<void> {
+    const oldest = await this.#parts.oldest().catch(() => null);
+    if (oldest !== null) this.places.prune(oldest);
+  }
+
+  /** The frames of the node's own stream in a block. A gap that stands for frames that were left out is none of them. */
+  #runsOf({ head, frames }: Block, first: number): Run[] {
+    const { node, ownEpoch } = this.#parts;
+    if (head.node !== node || head.type !== 'frames' || head.epoch !== ownEpoch) return [];
+    const runs: Run[] = [];
+    let start = 0;
+    const end = (at: number): void => {
+      if (at > start)
+        runs.push({ own: head.first + start, number: first + start, count: at - start });
+      start = at + 1;
+    };
+    for (const [at, { kind, json }] of frames.entries()) {
+      if (kind === KIND_CODE.gap && endsAt(json, eventId(ownEpoch, head.first + at))) end(at);
+    }
+    end(frames.length);
+    return runs;
+  }
+}
+
+/** Whether a gap declares frames up to this id. */
+function endsAt(json: string, id: string): boolean {
+  return (JSON.parse(json) as { to: string }).to === id;
+}

@@ -1,0 +1,135 @@
+// Runs in the bus thread. Owns what is known of where the node's own frames are in the stream of the cluster: history has the ids of
+// the cluster by it, and frames that have left JetStream's window are found in the journal.
+
+import type { PlacesFile } from './places-file.js';
+import {
+  addRun,
+  type Extent,
+  extentOf,
+  lastUpTo,
+  type Place,
+  type Run,
+  type RunList,
+} from './runs.js';
+
+/** Runs that are kept in memory before they are written. */
+const LIST_RUNS = 512;
+/** Runs that wait for a disk that takes no writes. When there are more, the oldest are forgotten: their frames keep their own ids. */
+const MAX_WAITING = 64 * 1024;
+
+export class Places {
+  readonly #file: PlacesFile;
+  /** What is not written yet. */
+  #list: RunList & { runs: Run[] } = { epoch: '', seq: 0, runs: [] };
+
+  constructor(file: PlacesFile) {
+    this.#file = file;
+  }
+
+  /** The own number after the last frame that has a place; null when none has. */
+  get end(): number | null {
+    const last = this.#list.runs.at(-1);
+    return last ? last.own + last.count : (this.#file.entries.at(-1)?.ownEnd ?? null);
+  }
+
+  /** The message of the stream up to which the runs of all messages are known; 0 when none is. */
+  seq(epoch: string): number {
+    const last = this.#list.runs.length > 0 ? this.#list : this.#file.entries.at(-1);
+    return last?.epoch === epoch ? last.seq : 0;
+  }
+
+  /** Adds a run of the message `seq` behind all others. What is known already is left out. */
+  add(epoch: string, seq: number, { own, number, count }: Run): void {
+    const known = Math.max(0, (this.end ?? 0) - own);
+    if (known >= count) return;
+    if (this.#list.epoch !== epoch) {
+      this.flush();
+      // A disk that is full takes nothing: what is left is of another numbering.
+      this.#list = { epoch, seq, runs: [] };
+    }
+    const { runs } = this.#list;
+    this.#list.seq = seq;
+    addRun(runs, { own: own + known, number: number + known, count: count - known });
+    if (runs.length < LIST_RUNS) return;
+    this.flush();
+    if (this.#list.runs.length > MAX_WAITING) this.#list.runs.splice(0, LIST_RUNS);
+  }
+
+  /** Writes what is new. @returns false when the disk takes no writes: it stays in memory. */
+  flush(): boolean {
+    if (this.#list.runs.length === 0) return true;
+    try {
+      this.#file.append(this.#list);
+    } catch {
+      return false;
+    }
+    this.#list = { ...this.#list, runs: [] };
+    return true;
+  }
+
+  /** The journal has no frames below `own` any more. */
+  prune(own: number): void {
+    try {
+      this.#file.prune(own);
+    } catch {
+      // The disk takes no writes: what is too much stays for now.
+    }
+  }
+
+  /** Of an own frame; null when it is not on the stream of the cluster, or nobody knows where. */
+  of(own: number): Place | null {
+    const list = this.#listUpTo(({ own: first }) => first, own);
+    const run = list?.runs[lastUpTo(list.runs, own, (one) => one.own)];
+    if (!run || own >= run.own + run.count) return null;
+    return { epoch: list.epoch, number: run.number + own - run.own };
+  }
+
+  /** The first own frame with this number of the cluster, or a higher one; null when there is none. */
+  ownFrom(epoch: string, number: number): number | null {
+    for (const { own, number: at } of this.from(epoch, number)) {
+      return own + Math.max(0, number - at);
+    }
+    return null;
+  }
+
+  /** The runs that end after this number of the cluster, ascending. */
+  *from(epoch: string, number: number): Generator<Run> {
+    const extents = this.#lists();
+    // Numberings follow each other, and in each the numbers ascend.
+    let index = extents.findIndex((extent) => extent.epoch === epoch);
+    if (index === -1) return;
+    const end = extents.findLastIndex((extent) => extent.epoch === epoch) + 1;
+    index += Math.max(
+      0,
+      lastUpTo(extents.slice(index, end), number, (one) => one.number),
+    );
+    for (; index < end; index++) {
+      for (const run of this.#runsAt(index)?.runs ?? []) {
+        if (run.number + run.count > number) yield run;
+      }
+    }
+  }
+
+  /** Frames of this node below this number of the cluster may be gone from its journal; 0 when none are. */
+  forgottenBelow(epoch: string): number {
+    const { forgotten } = this.#file;
+    return forgotten?.epoch === epoch ? forgotten.number : 0;
+  }
+
+  /** What is written, and what is not yet. */
+  #lists(): readonly Extent[] {
+    const { entries } = this.#file;
+    return this.#list.runs.length === 0 ? entries : [...entries, extentOf(this.#list)];
+  }
+
+  #runsAt(index: number): RunList | null {
+    return index < this.#file.entries.length ? this.#file.read(index) : this.#list;
+  }
+
+  #listUpTo(keyOf: (extent: Extent) => number, key: number): RunList | null {
+    const { runs } = this.#list;
+    if (runs.length > 0 && keyOf(extentOf(this.#list)) <= key) return this.#list;
+    const index = lastUpTo(this.#file.entries, key, keyOf);
+    return index === -1 ? null : this.#file.read(index);
+  }
+}
