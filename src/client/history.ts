@@ -25,6 +25,8 @@ export type DownloadQuery = Omit<EventsQuery, 'limit' | 'cursor'>;
 export interface EventsPage {
   events: StreamEvent[];
   cursor: string | null;
+  /** In a cluster: the nodes that did not answer, whose events are not in here. */
+  missing?: readonly { node: string; reason: string }[];
 }
 
 /** Query of `GET /api/stats`. */

@@ -97,9 +97,13 @@ export class StreamStarts {
     return { opening: '', loss: this.#lossAt({ next: cursor }), snapshots: true };
   }
 
-  /** Frames before `next` are lost. How many there were is not known: not every number was used. */
+  /**
+   * Frames before `next` are lost. How many there were is not known on a node's own stream: not every number was used. On that of a
+   * cluster each is.
+   */
   afterHole({ cursor }: Subscriber, next: number): SubscribeStart {
-    const loss = { from: eventId(this.#options.epoch, cursor), first: null };
+    const { epoch, isShared } = this.#options;
+    const loss = { from: eventId(epoch, cursor), first: isShared ? cursor : null };
     return { opening: '', loss, snapshots: true, at: next };
   }
 

@@ -16,7 +16,7 @@ import { parseDuration } from '../flags/duration.js';
 import { type FilterFlags, selectorsOf, withFilter } from '../flags/filter-flags.js';
 import { list, wholeNumber } from '../flags/flag-values.js';
 import { stopSignal } from '../stop-signals.js';
-import { action } from '../terminal/action.js';
+import { action, complain } from '../terminal/action.js';
 import { eventLine } from '../terminal/event-line.js';
 import { isColored, print, safeJson } from '../terminal/output.js';
 
@@ -76,8 +76,8 @@ async function logs(options: LogsOptions): Promise<undefined> {
     ...selection.request,
     // Without a place to continue from, a bot may have changed before the stream is open.
     snapshot: selection.selectsBots,
-    // Continue right after the last printed line.
-    lastEventId: history.at(-1)?.id ?? idIn(options.since),
+    // Continue right after what was printed.
+    lastEventId: newestId(history) ?? idIn(options.since),
     signal: stopSignal,
     onState: new StreamWatch().onState,
   });
@@ -112,6 +112,17 @@ function textOf(event: StreamEvent): string {
   return event.event === 'log' ? event.data.message : JSON.stringify(event.data);
 }
 
+/** The highest id in the numbering of the last event: in a cluster events are in the order of their times. */
+function newestId(history: readonly StreamEvent[]): string | undefined {
+  const last = history.at(-1)?.id;
+  if (!last) return undefined;
+  const start = last.slice(0, last.indexOf('-') + 1);
+  const numbers = history.flatMap(({ id }) =>
+    id?.startsWith(start) ? [Number(id.slice(start.length))] : [],
+  );
+  return `${start}${Math.max(...numbers)}`;
+}
+
 /** Oldest first. */
 async function historyOf(
   connection: Connection,
@@ -125,6 +136,7 @@ async function historyOf(
   if (request === null) return [];
   const events: StreamEvent[] = [];
   const query = { ...request, after: since && sinceOf(since), q: grep };
+  const missing = new Map<string, string>();
   let cursor: string | undefined;
   while (events.length < wanted) {
     const limit = Math.min(PAGE, wanted - events.length);
@@ -132,9 +144,12 @@ async function historyOf(
       .events({ ...query, limit, cursor, ...connection.call() })
       .catch(explain);
     events.push(...page.events.filter(fits));
+    for (const { node, reason } of page.missing ?? []) missing.set(node, reason);
     if (page.cursor === null) break;
     cursor = page.cursor;
   }
+  for (const [node, reason] of missing)
+    complain(`past lines of node ${node} are missing: ${reason}`);
   return events.reverse();
 }
 

@@ -54,6 +54,7 @@ export const EVENT_OPERATIONS = {
     description: [
       'Reads the journal, which survives restarts and goes back as far as `journal.max_bytes` and `journal.max_age_hours` allow. Limits of the token apply as on streams. Lost events appear as `gap`.',
       'A page can have fewer events than `limit`, even none, and still a cursor: a long search stops after a while and continues with the cursor.',
+      'In a cluster the journals of all nodes are asked, and their events merged by time. `missing` names the nodes that did not answer.',
     ].join('\n\n'),
     query: EVENTS_QUERY,
     responses: {

@@ -1,0 +1,195 @@
+// The past of a cluster: the same on each node, with the ids of the stream, from the journals of all of them.
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { clusterNames } from '../../src/shared/cluster/names.js';
+import { jetstreamManager } from '../../src/shared/cluster/nats.js';
+import { call } from '../harness/api.js';
+import { eventually } from '../harness/bots.js';
+import { type ServiceNode, TestCluster } from '../harness/cluster.js';
+import { allPages, epochOf, type PastEvent, pastDownload, seqOf } from '../harness/history.js';
+import { HoppingClient, presentNumber, type Texts } from '../harness/hopping-client.js';
+import { allJoined, CONFIG, createWitnesses } from './service.js';
+
+const BOTS = 6;
+
+let cluster: TestCluster;
+let ids: string[];
+/** What a client has heard since the start, by number. */
+const texts: Texts = new Map();
+let client: HoppingClient;
+let epoch: string;
+
+beforeAll(async () => {
+  cluster = await TestCluster.start({ config: CONFIG });
+  await allJoined(cluster);
+  client = new HoppingClient(await cluster.node(0).service.token(), texts);
+  await client.hop(cluster.node(0));
+  ids = await createWitnesses(cluster, cluster.node(0), BOTS, { log_ms: 40 });
+  await cluster.witness.all(ids);
+  for (const id of ids) await client.hears(id);
+  epoch = epochOf(client.ledger.lastEventId);
+});
+afterAll(() => cluster?.stop());
+
+/** A page of each node. */
+const ofAll = <T>(read: (node: ServiceNode) => Promise<T>): Promise<T[]> =>
+  Promise.all(cluster.nodes.map(read));
+
+const dataOf = (block: string): unknown =>
+  JSON.parse(block.slice(block.indexOf('\ndata: ') + '\ndata: '.length));
+
+/** What the client has heard below a number, as history shows it. */
+function heard(end: number): PastEvent[] {
+  return [...texts]
+    .filter(([seq, text]) => seq < end && !text.includes('\nevent: gap\n'))
+    .map(([seq, text]) => ({
+      id: `${epoch}-${seq}`,
+      event: /\nevent: (\w+)\n/.exec(text)?.[1] as PastEvent['event'],
+      data: dataOf(text) as PastEvent['data'],
+    }));
+}
+
+const byNumber = (events: readonly PastEvent[]): PastEvent[] =>
+  [...events].sort((one, other) => seqOf(one.id) - seqOf(other.id));
+
+/** Epoch of the stream that a node shows. */
+async function epochAt(node: ServiceNode): Promise<string> {
+  const one = new HoppingClient(await node.service.token());
+  await one.hop(node);
+  await eventually(() => one.ledger.lastEventId !== '', 'the position of a stream');
+  one.leave();
+  return epochOf(one.ledger.lastEventId);
+}
+
+/** Until the client has had everything up to now. */
+async function present(): Promise<number> {
+  const end = await presentNumber(cluster.node(1));
+  await client.reach(end);
+  return end;
+}
+
+it('is the same on each node: what was on the stream, each event once, with its id', async () => {
+  const end = await present();
+  const first = Math.min(...texts.keys());
+  const range = `after=${epoch}-${first - 1}&before=${epoch}-${end}`;
+  const newest = await ofAll(({ service }) => allPages(service, `?limit=37&${range}`));
+  const oldest = await ofAll(({ service }) => allPages(service, `?order=oldest&limit=41&${range}`));
+  for (const events of [...newest, ...oldest]) expect(byNumber(events)).toEqual(heard(end));
+  expect(newest.map((events) => events.map(({ id }) => id))).toEqual(
+    Array(3).fill(newest[0]?.map(({ id }) => id)),
+  );
+  // Merged by time, and what is from one bot stays in its order.
+  for (const id of ids) {
+    const own = oldest[0]?.filter(({ data }) => data.session_id === id) ?? [];
+    expect(own).toEqual(byNumber(own));
+    expect(own.length).toBeGreaterThan(1);
+  }
+});
+
+it('is filtered by node, by bot, by text and by time, and is downloaded', async () => {
+  const end = await present();
+  const until = `&before=${epoch}-${end}`;
+  const [whole, byNode, byBot, byText] = await Promise.all(
+    ['', '&node=h2', `&session=${ids[0]}`, '&q=of%20run'].map((query) =>
+      allPages(cluster.node(2).service, `?order=oldest&limit=1000${until}${query}`),
+    ),
+  );
+  const own = await allPages(cluster.node(1).service, '?order=oldest&limit=1000&node=self');
+  const texts = new Set(own.map(({ data }) => JSON.stringify(data)));
+  expect(byNode?.length).toBeGreaterThan(0);
+  expect(byNode?.filter(({ data }) => !texts.has(JSON.stringify(data)))).toEqual([]);
+  const wanted = (fits: (event: PastEvent) => boolean) => byNumber(whole?.filter(fits) ?? []);
+  expect(byNumber(byBot ?? [])).toEqual(
+    wanted(({ data }) => data.session_id === ids[0] || data.snapshot?.id === ids[0]),
+  );
+  expect(byNumber(byText ?? [])).toEqual(
+    wanted(({ data }) => data.message?.includes('of run') ?? false),
+  );
+  expect(await pastDownload(cluster.node(0).service, until)).toEqual(whole);
+  const middle = whole?.[Math.floor(whole.length / 2)]?.data.timestamp_ms ?? Date.now();
+  const later = await allPages(
+    cluster.node(0).service,
+    `?order=oldest&limit=1000&after=${middle}${until}&kind=log`,
+  );
+  expect(byNumber(later)).toEqual(
+    wanted(({ event, data }) => event === 'log' && (data.timestamp_ms ?? 0) >= middle),
+  );
+});
+
+it('its statistics are the sum of those of the nodes', async () => {
+  await present();
+  const before = Date.now();
+  const query = `?after=${before - 600_000}&before=${before}&step=600`;
+  interface Answer {
+    buckets: { events: number; scopes: Record<string, number> }[];
+    missing?: unknown[];
+  }
+  const read = async ({ service }: ServiceNode, more = ''): Promise<Answer> =>
+    (await call(service, 'GET', `/api/stats${query}${more}`)).json as Answer;
+  const sumOf = (answers: readonly Answer[]): number =>
+    answers.reduce((sum, one) => sum + one.buckets.reduce((all, { events }) => all + events, 0), 0);
+  // What is counted of this moment grows until it is over.
+  await eventually(async () => {
+    const merged = await read(cluster.node(0));
+    expect(merged.missing).toEqual([]);
+    return sumOf([merged]) === sumOf(await ofAll((node) => read(node, '&node=self')));
+  }, 'the sum of the nodes');
+});
+
+it('names a node that does not answer, and has its events again, with their ids, when it is back', async () => {
+  const end = await present();
+  const until = `?order=oldest&limit=1000&before=${epoch}-${end}`;
+  const whole = await allPages(cluster.node(0).service, until);
+  await cluster.node(2).kill();
+  const page = await call(cluster.node(0).service, 'GET', `/api/events${until}`);
+  expect(page.status, page.text).toBe(200);
+  const { events, missing } = page.json as { events: PastEvent[]; missing: { node: string }[] };
+  expect(missing.map(({ node }) => node)).toEqual(['h3']);
+  expect(events.length).toBeLessThan(whole.length);
+  const only = await call(cluster.node(0).service, 'GET', `/api/events${until}&node=h3`);
+  expect([only.status, only.json]).toEqual([503, { error: expect.any(String) }]);
+  await cluster.node(2).start();
+  await allJoined(cluster);
+  const again = await allPages(cluster.node(1).service, until);
+  expect(again.map(({ id }) => id)).toEqual(whole.map(({ id }) => id));
+});
+
+it('what has left the window of JetStream comes from the journals, each event once', async () => {
+  // What a test has started ends with it.
+  await cluster.node(2).kill();
+  await cluster.node(2).start();
+  await allJoined(cluster);
+  for (const id of ids) await client.hears(id);
+  await present();
+  const resumed = new HoppingClient(await cluster.node(0).service.token(), texts);
+  await resumed.hop(cluster.node(0));
+  for (const id of ids) await resumed.hears(id);
+  resumed.leave();
+  const from = resumed.ledger.last ?? 0;
+  for (const id of ids) await client.hears(id);
+  // The ring of a node that starts again begins where the stream is then.
+  await cluster.node(1).stop();
+  const end = await presentNumber(cluster.node(0));
+  await cluster.node(1).start();
+  await allJoined(cluster);
+  const [nats] = cluster.nats;
+  if (!nats) throw new Error('there is no NATS server');
+  const manager = await jetstreamManager(await nats.connect());
+  const { stream } = clusterNames('test');
+  await manager.streams.purge(stream);
+  // A node is in the cluster a moment before its fronts show the stream.
+  await eventually(async () => (await epochAt(cluster.node(1))) === epoch, 'the stream on h2');
+  await resumed.hop(cluster.node(1));
+  const later = await present();
+  await resumed.reach(later);
+  resumed.leave();
+  expect(resumed.allFaults).toEqual([]);
+  expect(end).toBeGreaterThan(from);
+  // All but what the leader has said of lost nodes: their bots' last snapshots are in no journal. Other gaps were on the stream.
+  const shown = new Set(client.ledger.gaps.map(({ to }) => to));
+  const gaps = resumed.ledger.gaps.filter(({ to }) => !shown.has(to));
+  const missing = gaps.flatMap((gap) =>
+    Array.from({ length: gap.to - gap.from + 1 }, (_, at) => texts.get(gap.from + at) ?? ''),
+  );
+  expect(missing.filter((text) => !text.includes('"status":"lost"'))).toEqual([]);
+});
