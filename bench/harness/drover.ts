@@ -173,8 +173,8 @@ export class Drover {
   }
 
   /** Creates and starts one bot. */
-  async createBot(id: string, kind: string, config: object = {}): Promise<void> {
-    await this.#ask('POST', '/api/bots', { id, kind, config });
+  async createBot(id: string, kind: string, config: object = {}, more: object = {}): Promise<void> {
+    await this.#ask('POST', '/api/bots', { id, kind, config, ...more });
   }
 
   async deleteBot(id: string): Promise<void> {

@@ -6,7 +6,8 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { Deferred } from '../shared/deferred.js';
-import { type BlockHead, BlockWriter, decodeHead, type Total } from './block.js';
+import { type BlockHead, decodeHead, type Total } from './block.js';
+import { BlockWriter } from './block-writer.js';
 import type { OwnFrames } from './own-frames.js';
 
 /** Frames wait this long for others, in ms: a block costs a message on each node. */

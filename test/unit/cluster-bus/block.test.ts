@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
   type BlockHead,
-  BlockWriter,
   decodeBlock,
   decodeHead,
 } from '../../../src/cluster-bus/block.js';
+import { BlockWriter } from '../../../src/cluster-bus/block-writer.js';
 import { PROTOCOL } from '../../../src/shared/cluster/names.js';
 
 const HEAD: Omit<BlockHead, 'v' | 'count'> = {
