@@ -7,7 +7,7 @@ import { type BenchCluster, NODES } from './cluster.js';
 import { expectAll, Marks, type Positions } from './positions.js';
 
 /** On each node. */
-const BOTS = Number(process.env['BOTS'] ?? 4);
+const BOTS = Number(process.env['BOTS'] ?? 2);
 const SETTLE_MS = 1000;
 const MARK_WITHIN_MS = 60_000;
 /** A node that is further behind does not keep up, in ms. */

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { defineBot, Type } from '../../src/bot-sdk/index.js';
 
 /** Interval between two batches of lines, in ms. */
-const TICK_MS = 10;
+const TICK_MS = 20;
 /** Lines per turn of the event loop. */
 const BURST = 2000;
 /** Lines that are made before the load, so that making them is not part of it. Many more than a block has. */

@@ -13,6 +13,7 @@ const MAX_DATA_BYTES = 512 * 1024;
 export const MAX_PIECE_BYTES = 256 * 1024;
 /** V8 copies out of shared memory byte by byte unless source and target are aligned alike. */
 const ALIGNMENT = 8;
+const CHUNK = 64 * 1024;
 const QUALITY = 2;
 /** A block has about 2 ** 19 bytes at most. */
 const WINDOW_BITS = 19;
@@ -83,11 +84,11 @@ export class BlockWriter {
   }
 
   /** The block; the writer is empty after that. */
-  finish(head: Omit<BlockHead, 'v' | 'count'>): Uint8Array {
+  finish(head: Omit<BlockHead, 'v' | 'count' | 'size'>): Uint8Array {
     const count = this.#count;
-    const full: BlockHead = { v: PROTOCOL, ...head, count };
     const names = Buffer.from(JSON.stringify([...this.#names.keys()]));
     const body = Buffer.allocUnsafe(4 + names.length + count * FRAME_BYTES + this.#size);
+    const full: BlockHead = { v: PROTOCOL, ...head, count, size: body.length };
     let at = body.writeUInt32LE(names.length, 0);
     at += names.copy(body, at);
     for (const column of [
@@ -105,6 +106,7 @@ export class BlockWriter {
     this.#data.copy(body, at, 0, this.#size);
     this.reset();
     const packed = brotliCompressSync(body, {
+      chunkSize: CHUNK,
       params: {
         [constants.BROTLI_PARAM_QUALITY]: QUALITY,
         [constants.BROTLI_PARAM_LGWIN]: WINDOW_BITS,

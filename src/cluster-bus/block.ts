@@ -17,7 +17,8 @@ export const HEADER_BYTES = 8;
 export const FRAME_BYTES = 10;
 export const MAX_FRAMES = 4096;
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
-const CHUNK = 256 * 1024;
+/** Of zlib. */
+const MIN_CHUNK = 64;
 
 /** How many frames there are on the stream up to and including the message with this sequence. */
 export interface Total {
@@ -38,6 +39,8 @@ export interface BlockHead {
   first: number;
   next: number;
   count: number;
+  /** Bytes of the body before compression. */
+  size: number;
   /** What the publisher had counted. */
   at: Total;
 }
@@ -149,7 +152,7 @@ export function decodeBlock(bytes: Uint8Array): ReadBlock {
   const block = viewOf(bytes);
   const { head, end } = parseHead(block);
   const body = brotliDecompressSync(block.subarray(end), {
-    chunkSize: CHUNK,
+    chunkSize: Math.max(MIN_CHUNK, Math.min(head.size, MAX_BODY_BYTES)),
     maxOutputLength: MAX_BODY_BYTES,
   });
   return new ReadBlock(head, body);
