@@ -2,14 +2,15 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { jetstreamManager, type NatsConnection } from '../../src/shared/cluster/nats.js';
 import { clusterNames } from '../../src/shared/cluster/names.js';
+import { jetstreamManager, type NatsConnection } from '../../src/shared/cluster/nats.js';
 import { NatsCluster, NatsServer } from '../../test/harness/nats.js';
 import { ask } from '../harness/ask.js';
 import { Drover, type Settings } from '../harness/drover.js';
-import { benchScript } from '../harness/paths.js';
+import { benchScript, REPOSITORY } from '../harness/paths.js';
 
 const NAME = 'bench';
+const WITNESS_KIND = fileURLToPath(new URL('test/fixtures/kinds/witness.mjs', REPOSITORY));
 const JOINED_WITHIN_MS = 30_000;
 const LOOK_AGAIN_MS = 50;
 /** Ends the server with the bench, even if the bench is killed. */
@@ -28,7 +29,11 @@ export class BenchCluster {
   readonly nodes: readonly Drover[];
   readonly #connection: NatsConnection;
 
-  private constructor(nats: readonly NatsServer[], nodes: readonly Drover[], connection: NatsConnection) {
+  private constructor(
+    nats: readonly NatsServer[],
+    nodes: readonly Drover[],
+    connection: NatsConnection,
+  ) {
     this.nats = nats;
     this.nodes = nodes;
     this.#connection = connection;
@@ -45,7 +50,7 @@ export class BenchCluster {
       for (const node of NODES) {
         nodes.push(
           await Drover.start(node, {
-            kinds: [fileURLToPath(benchScript('load/talking-bot.js'))],
+            kinds: [fileURLToPath(benchScript('load/talking-bot.js')), WITNESS_KIND],
             // No limits: a bench intends to fill the service.
             pressure: { max_cpu: 1, max_queue: 1 },
             ...settings,
@@ -77,6 +82,11 @@ export class BenchCluster {
     return { messages: state.last_seq, bytes: state.bytes };
   }
 
+  /** Ends a node by SIGKILL. */
+  async kill(node: Drover): Promise<void> {
+    await node.server.kill();
+  }
+
   async stop(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.stop()));
     await Promise.all(this.nats.map((server) => server.stop()));
@@ -101,7 +111,9 @@ async function joined({ server, authorization }: Drover): Promise<void> {
     const live = list.nodes.filter(({ state }) => state === 'live');
     if (list.state === 'on' && live.length === NODES.length) return;
     if (performance.now() > until) {
-      throw new Error(`${server.name} sees ${live.length} of ${NODES.length} nodes, is ${list.state}`);
+      throw new Error(
+        `${server.name} sees ${live.length} of ${NODES.length} nodes, is ${list.state}`,
+      );
     }
     await delay(LOOK_AGAIN_MS);
   }

@@ -7,7 +7,7 @@ import { type BenchCluster, NODES } from './cluster.js';
 import { expectAll, Marks, type Positions } from './positions.js';
 
 /** On each node. */
-const BOTS = Number(process.env['BOTS'] ?? 2);
+const BOTS = 2;
 const SETTLE_MS = 1000;
 const MARK_WITHIN_MS = 60_000;
 /** A node that is further behind does not keep up, in ms. */
@@ -176,7 +176,9 @@ async function sampleBytes(cluster: BenchCluster, { cluster: at }: Positions): P
   abort.abort();
   const found = [...text.matchAll(/^id: [0-9a-f]+-(\d+)$/gm)].map(([, seq]) => Number(seq));
   const wanted = found.findIndex((seq) => seq === last.seq - SAMPLE + 1);
-  const isWhole = found.slice(wanted, wanted + SAMPLE).every((seq, n) => seq === last.seq - SAMPLE + 1 + n);
+  const isWhole = found
+    .slice(wanted, wanted + SAMPLE)
+    .every((seq, n) => seq === last.seq - SAMPLE + 1 + n);
   if (wanted === -1 || !isWhole) throw new Error('a client did not get the last frames in order');
   const begin = text.indexOf(`id: ${epoch}-${last.seq - SAMPLE + 1}\n`);
   return Buffer.byteLength(text.slice(begin, text.indexOf(end))) / (SAMPLE - 1);

@@ -78,7 +78,8 @@ export class BlockWriter {
     json: string,
   ): void {
     const bytes = Buffer.byteLength(json);
-    if (this.#size + bytes > this.#data.length) throw new RangeError('the block has no room for it');
+    if (this.#size + bytes > this.#data.length)
+      throw new RangeError('the block has no room for it');
     this.#data.write(json, this.#size, 'utf8');
     this.#add(kind, level, session, scope, bytes);
   }
@@ -91,13 +92,7 @@ export class BlockWriter {
     const full: BlockHead = { v: PROTOCOL, ...head, count, size: body.length };
     let at = body.writeUInt32LE(names.length, 0);
     at += names.copy(body, at);
-    for (const column of [
-      this.#kinds,
-      this.#levels,
-      this.#sessions,
-      this.#scopes,
-      this.#lengths,
-    ]) {
+    for (const column of [this.#kinds, this.#levels, this.#sessions, this.#scopes, this.#lengths]) {
       // Little-endian, as all machines that run this.
       const bytes = new Uint8Array(column.buffer, 0, count * column.BYTES_PER_ELEMENT);
       body.set(bytes, at);

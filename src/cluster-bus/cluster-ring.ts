@@ -81,7 +81,8 @@ export class ClusterRing {
     let first = 0;
     const flush = (): void => {
       const { count, lengths } = logs;
-      if (count > 0) this.#writer.appendPiece(logs.take(), lengths, count, (at) => meta(first + at));
+      if (count > 0)
+        this.#writer.appendPiece(logs.take(), lengths, count, (at) => meta(first + at));
     };
     let from = 0;
     for (let at = 0; at < head.count; at++) {

@@ -161,7 +161,7 @@ export class RingWriter {
     }
     this.#write();
     if (this.#head + count > this.#clearSlots) {
-      this.#reclaim(this.#position, this.#head + count + this.#stepSlots);
+      this.#reclaim(this.#position, this.#head + Math.max(count, this.#stepSlots));
     }
     this.#reserve(piece.length);
     data.set(piece, this.#position % bytes);

@@ -1,10 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import {
-  type BlockHead,
-  decodeBlock,
-  decodeHead,
-} from '../../../src/cluster-bus/block.js';
+import { type BlockHead, decodeBlock, decodeHead } from '../../../src/cluster-bus/block.js';
 import { BlockWriter } from '../../../src/cluster-bus/block-writer.js';
 import { PROTOCOL } from '../../../src/shared/cluster/names.js';
 
