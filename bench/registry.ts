@@ -1,6 +1,7 @@
 // All benches.
 
 import { bots } from './bots.js';
+import { cluster } from './cluster.js';
 import { crowd } from './crowd.js';
 import { fanout } from './fanout.js';
 import { fanoutTls } from './fanout-tls.js';
@@ -37,4 +38,5 @@ export const BENCHES: readonly Bench[] = [
   journal,
   pinTiming,
   metrics,
+  cluster,
 ];

@@ -21,7 +21,8 @@ Options:
   --short         the form for CI: fewer and shorter rounds
   --rounds <n>    this many rounds instead of the bench's own number
   --guard         compare the metrics with bench/guards.json; exit code 1 when one is out of its bounds
-  --before <dir>  measure the build of another checkout too, in the same rounds (fanout, fanout-tls)
+  --before <dir>  measure the build of another checkout too, in the same rounds (fanout, fanout-tls, cluster)
+  --part <name>   only this part of the bench (cluster)
   --json <file>   write the results of all benches to this file too
   --help          this text
 
@@ -53,6 +54,7 @@ function parseCommandLine(args: string[]): CommandLine | undefined {
       short: { type: 'boolean', default: false },
       rounds: { type: 'string' },
       before: { type: 'string' },
+      part: { type: 'string' },
       guard: { type: 'boolean', default: false },
       json: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
@@ -74,6 +76,7 @@ function parseCommandLine(args: string[]): CommandLine | undefined {
       short: values.short,
       rounds,
       before: values.before === undefined ? undefined : distOf(values.before),
+      part: values.part,
     },
     guard: values.guard,
     json: values.json,

@@ -25,6 +25,8 @@ export interface BenchOptions {
   rounds: number | undefined;
   /** The directory `dist` of another checkout, which benches that can measure in the same rounds. */
   before: URL | undefined;
+  /** Only this part, of benches that have parts; all of them if not given. */
+  part: string | undefined;
 }
 
 export interface BenchResult {

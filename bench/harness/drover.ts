@@ -155,7 +155,7 @@ export class Drover {
   async createSyntheticBots(count: number, config: SyntheticConfig): Promise<void> {
     const ids = Array.from({ length: count }, (_, n) => `bench-${String(n).padStart(5, '0')}`);
     await this.forEach(ids, (id) => this.createSyntheticBot(id, config));
-    await this.#untilSettled(count);
+    await this.untilSettled(count);
   }
 
   /** Makes a request for each bot, a few at a time. */
@@ -173,8 +173,8 @@ export class Drover {
   }
 
   /** Creates and starts one bot. */
-  async createBot(id: string, kind: string, config: object = {}): Promise<void> {
-    await this.#ask('POST', '/api/bots', { id, kind, config });
+  async createBot(id: string, kind: string, config: object = {}, more: object = {}): Promise<void> {
+    await this.#ask('POST', '/api/bots', { id, kind, config, ...more });
   }
 
   async deleteBot(id: string): Promise<void> {
@@ -213,7 +213,8 @@ export class Drover {
     return ask(this.server.url, path, { method, authorization, ...(body && { body }) });
   }
 
-  async #untilSettled(count: number): Promise<void> {
+  /** Resolves when there are this many bots, and none is starting or stopping. @throws Error when one fails. */
+  async untilSettled(count: number): Promise<void> {
     const deadline = Date.now() + SETTLED_WITHIN_MS;
     for (;;) {
       const { bots } = JSON.parse(await this.#ask('GET', '/api/bots')) as { bots: Bot[] };

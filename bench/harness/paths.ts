@@ -1,7 +1,7 @@
 // Paths, relative to dist/bench: benches run compiled.
 
 /** The repository root. */
-const REPOSITORY = new URL('../../../', import.meta.url);
+export const REPOSITORY = new URL('../../../', import.meta.url);
 
 export const GUARDS_FILE = new URL('bench/guards.json', REPOSITORY);
 export const RESULTS_DIRECTORY = new URL('bench/results/', REPOSITORY);

@@ -30,19 +30,26 @@ export class Probe {
   }
 
   /** The next event that was not there when this was called. @throws Error when none comes. */
-  async next(withinMs: number): Promise<Probed> {
-    const before = this.events.length;
+  next(withinMs: number): Promise<Probed> {
+    return this.after(1, withinMs);
+  }
+
+  /** The last of the `count` events that come after this call. One call at a time. @throws Error when they do not come. */
+  async after(count: number, withinMs: number): Promise<Probed> {
+    const last = this.events.length + count - 1;
     await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(
-        () => reject(new Error(`no event came within ${withinMs / 1000} s`)),
-        withinMs,
-      );
+      const timer = setTimeout(() => {
+        const came = this.events.length - last + count - 1;
+        reject(new Error(`${came} of ${count} events came within ${withinMs / 1000} s`));
+      }, withinMs);
       this.#waiting = () => {
+        if (this.events.length <= last) return;
+        this.#waiting = undefined;
         clearTimeout(timer);
         resolve();
       };
     });
-    return this.events[before] as Probed;
+    return this.events[last] as Probed;
   }
 
   close(): void {
@@ -56,7 +63,6 @@ export class Probe {
         const seq = Number(message.id?.split('-')[1] ?? Number.NaN);
         this.events.push({ at: performance.now(), seq, message });
         this.#waiting?.();
-        this.#waiting = undefined;
       },
     });
     for await (const bytes of body) parser.feed(decoder.decode(bytes, { stream: true }));

@@ -6,26 +6,19 @@
 //   | u32   | u32      |            | names (u32 length, JSON), 10 bytes for each frame, all data      |
 //   +-------+----------+------------+------------------------------------------------------------------+
 //
-// Of a frame: kind u8, level u8, session u16 and scope u16 (index of the name, 0 for none), length of its data u32 in UTF-16 units. Data
-// is JSON as on the stream.
-//
-// Brotli's quality 1 was best with lines of 200 bots in turn (198 bytes a frame, blocks of 40 to 256 KB): 0.12 of the bytes at 390 to
-// 560 MB/s. zlib's level 1: 0.12 to 0.13 at 330 to 350 MB/s; LZ4 as in the journal: 0.17 to 0.19 at 640 to 700 MB/s.
+// Of a frame, column by column, because each compresses better beside its like: kind u8, level u8, session u16 and scope u16 (index of
+// the name, 0 for none), length of its data in bytes u32. Data is JSON as on the stream.
 
-import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
+import { brotliDecompressSync } from 'node:zlib';
 import { PROTOCOL } from '../shared/cluster/names.js';
 
-const MAGIC = 0x4452_4231;
-const HEADER_BYTES = 8;
-const FRAME_BYTES = 10;
-/** Bytes of the data of a block before it is compressed, approximately. */
-const MAX_UNITS = 192 * 1024;
+export const MAGIC = 0x4452_4231;
+export const HEADER_BYTES = 8;
+export const FRAME_BYTES = 10;
 export const MAX_FRAMES = 4096;
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
-const CHUNK = 256 * 1024;
-const QUALITY = 1;
-/** A block is about 2 ** 18 bytes. */
-const WINDOW_BITS = 18;
+/** Of zlib. */
+const MIN_CHUNK = 64;
 
 /** How many frames there are on the stream up to and including the message with this sequence. */
 export interface Total {
@@ -46,6 +39,8 @@ export interface BlockHead {
   first: number;
   next: number;
   count: number;
+  /** Bytes of the body before compression. */
+  size: number;
   /** What the publisher had counted. */
   at: Total;
 }
@@ -67,84 +62,83 @@ export interface Block {
   frames: BlockFrame[];
 }
 
-/** Gathers the frames of a block. */
-export class BlockWriter {
-  #kinds: number[] = [];
-  #levels: number[] = [];
-  #sessions: number[] = [];
-  #scopes: number[] = [];
-  #data: string[] = [];
-  #units = 0;
-  readonly #names = new Map<string, number>();
+/** A block whose frames are still bytes: a ring needs no text of them. */
+export class ReadBlock implements Block {
+  readonly head: BlockHead;
+  readonly body: Buffer;
+  /** Where the data of the first frame begins in the body. */
+  readonly data: number;
+  /** By their indices, from 1 on. */
+  readonly names: readonly string[];
+  readonly #kinds: number;
+  readonly #levels: number;
+  readonly #sessions: number;
+  readonly #scopes: number;
+  readonly #lengths: number;
+  #frames: BlockFrame[] | undefined;
 
-  get count(): number {
-    return this.#data.length;
+  constructor(head: BlockHead, body: Buffer) {
+    const { count } = head;
+    this.head = head;
+    this.body = body;
+    this.#kinds = 4 + body.readUInt32LE(0);
+    this.names = JSON.parse(body.toString('utf8', 4, this.#kinds)) as string[];
+    this.#levels = this.#kinds + count;
+    this.#sessions = this.#levels + count;
+    this.#scopes = this.#sessions + 2 * count;
+    this.#lengths = this.#scopes + 2 * count;
+    this.data = this.#lengths + 4 * count;
   }
 
-  get isFull(): boolean {
-    return this.#data.length >= MAX_FRAMES || this.#units >= MAX_UNITS;
+  /** @param at index of the frame in the block; of the other methods too. */
+  kind(at: number): number {
+    return this.body[this.#kinds + at] as number;
   }
 
-  add(kind: number, level: number, session: string | null, scope: string | null, json: string) {
-    this.#kinds.push(kind);
-    this.#levels.push(level);
-    this.#sessions.push(this.#index(session));
-    this.#scopes.push(this.#index(scope));
-    this.#data.push(json);
-    this.#units += json.length;
+  level(at: number): number {
+    return this.body[this.#levels + at] as number;
   }
 
-  /** The block; the writer is empty after that. */
-  finish(head: Omit<BlockHead, 'v' | 'count'>): Uint8Array {
-    const count = this.#data.length;
-    const full: BlockHead = { v: PROTOCOL, ...head, count };
-    const names = Buffer.from(JSON.stringify([...this.#names.keys()]));
-    const data = Buffer.from(this.#data.join(''));
-    const body = Buffer.allocUnsafe(4 + names.length + count * FRAME_BYTES + data.length);
-    let at = body.writeUInt32LE(names.length, 0);
-    at += names.copy(body, at);
-    // Column by column: each compresses better beside its like.
-    for (const kind of this.#kinds) body[at++] = kind;
-    for (const level of this.#levels) body[at++] = level;
-    for (const session of this.#sessions) at = body.writeUInt16LE(session, at);
-    for (const scope of this.#scopes) at = body.writeUInt16LE(scope, at);
-    for (const json of this.#data) at = body.writeUInt32LE(json.length, at);
-    data.copy(body, at);
-    this.reset();
-    const packed = brotliCompressSync(body, {
-      params: {
-        [constants.BROTLI_PARAM_QUALITY]: QUALITY,
-        [constants.BROTLI_PARAM_LGWIN]: WINDOW_BITS,
-        [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
-      },
-    });
-    const text = Buffer.from(JSON.stringify(full));
-    const block = Buffer.allocUnsafe(HEADER_BYTES + text.length + packed.length);
-    block.writeUInt32LE(MAGIC, 0);
-    block.writeUInt32LE(text.length, 4);
-    text.copy(block, HEADER_BYTES);
-    packed.copy(block, HEADER_BYTES + text.length);
-    return block;
+  /** Index of the name, 0 for none. */
+  session(at: number): number {
+    return this.body.readUInt16LE(this.#sessions + 2 * at);
   }
 
-  /** Throws away what was added. */
-  reset(): void {
-    this.#kinds = [];
-    this.#levels = [];
-    this.#sessions = [];
-    this.#scopes = [];
-    this.#data = [];
-    this.#units = 0;
-    this.#names.clear();
+  /** Index of the name, 0 for none. */
+  scope(at: number): number {
+    return this.body.readUInt16LE(this.#scopes + 2 * at);
   }
 
-  #index(name: string | null): number {
-    if (name === null) return 0;
-    const known = this.#names.get(name);
-    if (known !== undefined) return known;
-    const index = this.#names.size + 1;
-    this.#names.set(name, index);
-    return index;
+  /** Bytes of its data. */
+  length(at: number): number {
+    return this.body.readUInt32LE(this.#lengths + 4 * at);
+  }
+
+  get frames(): BlockFrame[] {
+    this.#frames ??= this.#read();
+    return this.#frames;
+  }
+
+  #read(): BlockFrame[] {
+    const { body, names, data } = this;
+    const { count } = this.head;
+    const text = body.toString('utf8', data);
+    // As many units as bytes: it is all ASCII, and offsets are the same.
+    const isAscii = text.length === body.length - data;
+    const frames: BlockFrame[] = new Array(count);
+    let from = data;
+    for (let at = 0; at < count; at++) {
+      const to = from + this.length(at);
+      frames[at] = {
+        kind: this.kind(at),
+        level: this.level(at),
+        session: names[this.session(at) - 1] ?? null,
+        scope: names[this.scope(at) - 1] ?? null,
+        json: isAscii ? text.slice(from - data, to - data) : body.toString('utf8', from, to),
+      };
+      from = to;
+    }
+    return frames;
   }
 }
 
@@ -154,36 +148,14 @@ export function decodeHead(bytes: Uint8Array): BlockHead {
 }
 
 /** @throws like {@link decodeHead}. */
-export function decodeBlock(bytes: Uint8Array): Block {
+export function decodeBlock(bytes: Uint8Array): ReadBlock {
   const block = viewOf(bytes);
   const { head, end } = parseHead(block);
   const body = brotliDecompressSync(block.subarray(end), {
-    chunkSize: CHUNK,
+    chunkSize: Math.max(MIN_CHUNK, Math.min(head.size, MAX_BODY_BYTES)),
     maxOutputLength: MAX_BODY_BYTES,
   });
-  const namesEnd = 4 + body.readUInt32LE(0);
-  const names = JSON.parse(body.toString('utf8', 4, namesEnd)) as string[];
-  const nameAt = (offset: number): string | null => names[body.readUInt16LE(offset) - 1] ?? null;
-  const { count } = head;
-  const levels = namesEnd + count;
-  const sessions = levels + count;
-  const scopes = sessions + 2 * count;
-  const lengths = scopes + 2 * count;
-  const text = body.toString('utf8', lengths + 4 * count);
-  const frames: BlockFrame[] = new Array(count);
-  let from = 0;
-  for (let at = 0; at < count; at++) {
-    const to = from + body.readUInt32LE(lengths + 4 * at);
-    frames[at] = {
-      kind: body[namesEnd + at] as number,
-      level: body[levels + at] as number,
-      session: nameAt(sessions + 2 * at),
-      scope: nameAt(scopes + 2 * at),
-      json: text.slice(from, to),
-    };
-    from = to;
-  }
-  return { head, frames };
+  return new ReadBlock(head, body);
 }
 
 function viewOf(bytes: Uint8Array): Buffer {

@@ -12,7 +12,8 @@ import { RingReader } from '../shared/memory/ring-reader.js';
 import { KIND_CODE, NO_LEVEL } from '../shared/stream/frame.js';
 import { withTimeout } from '../shared/with-timeout.js';
 import { askBaseline, serveBaseline } from './baseline.js';
-import { type Block, BlockWriter, decodeBlock, decodeHead, type Total } from './block.js';
+import { decodeBlock, decodeHead, type ReadBlock, type Total } from './block.js';
+import { BlockWriter } from './block-writer.js';
 import { ClusterRing } from './cluster-ring.js';
 import { EventStream, type StreamFacts } from './event-stream.js';
 import { OwnFrames, type OwnJournal } from './own-frames.js';
@@ -24,8 +25,6 @@ const RETRY_MS = 500;
 const LOOK_MS = 5000;
 /** More than the frames of any message: where nobody has counted, numbers continue after all that can have been used. */
 const MOST_FRAMES = 8192;
-/** `session` events of one fence message. */
-const FENCED_BOTS = 1000;
 
 export interface BusPeers {
   ready(stream: StreamIdentity): void;
@@ -38,7 +37,7 @@ export interface BusPeers {
 }
 
 /** A block that was written to the ring, the number of its first frame, and the sequence of its message. */
-export type BlockListener = (block: Block, first: number, seq: number) => void;
+export type BlockListener = (block: ReadBlock, first: number, seq: number) => void;
 
 export class ClusterBus {
   readonly #start: ClusterBusStart;
@@ -205,9 +204,14 @@ export class ClusterBus {
       if (last) await this.#readUpTo(last.seq);
       const head = last && decodeHead(last.bytes);
       const writer = new BlockWriter();
-      const some = left.slice(0, FENCED_BOTS);
-      for (const { id, json } of this.#sessions.lost(some, node, Date.now())) {
-        writer.add(KIND_CODE.session, NO_LEVEL, id, null, json);
+      const now = Date.now();
+      let taken = 0;
+      while (taken < left.length && !writer.isFull) {
+        const some = left.slice(taken, taken + 1);
+        for (const { id, json } of this.#sessions.lost(some, node, now)) {
+          writer.add(KIND_CODE.session, NO_LEVEL, id, null, json);
+        }
+        taken += 1;
       }
       const { incarnation } = this.#start;
       const { epoch = '', next = 0 } = head ?? {};
@@ -223,7 +227,7 @@ export class ClusterBus {
       const id = `fence-${node}-${incarnation}-${last?.seq ?? 0}`;
       try {
         const seq = await sink.publish(bytes, id, last?.seq ?? 0);
-        left.splice(0, some.length);
+        left.splice(0, taken);
         if (left.length === 0) await this.#readUpTo(seq);
       } catch (thrown) {
         // A block of the node came first.
@@ -331,7 +335,7 @@ export class ClusterBus {
     this.#isOpen = true;
   }
 
-  #write(block: Block, seq: number): void {
+  #write(block: ReadBlock, seq: number): void {
     const ring = this.#cluster as ClusterRing;
     const first = ring.next;
     ring.write(block);

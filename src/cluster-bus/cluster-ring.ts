@@ -8,7 +8,8 @@ import { createRing, type FrameMeta, slotsFor } from '../shared/memory/layout.js
 import { createNodeNames, NodeNamesWriter } from '../shared/memory/node-names.js';
 import { RingWriter } from '../shared/memory/ring-writer.js';
 import { eventId, gapJson, KIND_CODE, sseFrame } from '../shared/stream/frame.js';
-import type { Block } from './block.js';
+import type { ReadBlock } from './block.js';
+import { LogFrames } from './log-frames.js';
 import type { Sessions } from './sessions.js';
 
 const NO_NAME: Pick<NameHash, 'low' | 'high'> = { low: 0, high: 0 };
@@ -25,9 +26,8 @@ export class ClusterRing {
   readonly identity: StreamIdentity;
   readonly #writer: RingWriter;
   readonly #nodes: NodeNamesWriter;
-  /** Two hashers, because each caches its last name. */
-  readonly #sessionHashes: NameHasher;
-  readonly #scopeHashes: NameHasher;
+  readonly #hasher: NameHasher;
+  readonly #logs: LogFrames;
   readonly #sessions: Sessions;
   readonly #meta: FrameMeta = {
     kind: 0,
@@ -47,8 +47,8 @@ export class ClusterRing {
     this.identity = { ring, epoch, hashKey, nodes };
     this.#writer = new RingWriter(ring);
     this.#nodes = new NodeNamesWriter(nodes);
-    this.#sessionHashes = new NameHasher(hashKey);
-    this.#scopeHashes = new NameHasher(hashKey);
+    this.#hasher = new NameHasher(hashKey);
+    this.#logs = new LogFrames(epoch, this.#writer.maxPiece);
     this.#sessions = sessions;
   }
 
@@ -58,23 +58,52 @@ export class ClusterRing {
   }
 
   /** Writes the frames of a block. Fronts see them after {@link publish}. */
-  write({ head, frames }: Block): void {
-    const meta = this.#meta;
-    const { epoch } = this.identity;
-    meta.node = this.#nodes.number(head.node);
-    for (const { kind, level, session, scope, json } of frames) {
-      const sessionHash = session === null ? NO_NAME : this.#sessionHashes.of(session);
-      const scopeHash = scope === null ? NO_NAME : this.#scopeHashes.of(scope);
-      meta.kind = kind;
-      meta.level = level;
-      meta.sessionLow = sessionHash.low;
-      meta.sessionHigh = sessionHash.high;
-      meta.scopeLow = scopeHash.low;
-      meta.scopeHigh = scopeHash.high;
-      const id = eventId(epoch, this.#writer.next);
-      const data = kind === KIND_CODE.session ? this.#sessions.take(json) : json;
-      this.#writer.append(clusterFrame(id, kind, data), meta);
+  write(block: ReadBlock): void {
+    const { head, names, body } = block;
+    const hashes = names.map((name) => this.#hasher.of(name));
+    const node = this.#nodes.number(head.node);
+    const meta = (at: number): FrameMeta => {
+      const session = hashes[block.session(at) - 1] ?? NO_NAME;
+      const scope = hashes[block.scope(at) - 1] ?? NO_NAME;
+      const all = this.#meta;
+      all.kind = block.kind(at);
+      all.level = block.level(at);
+      all.sessionLow = session.low;
+      all.sessionHigh = session.high;
+      all.scopeLow = scope.low;
+      all.scopeHigh = scope.high;
+      all.node = node;
+      return all;
+    };
+    const logs = this.#logs;
+    logs.load(body.subarray(block.data));
+    /** Of the first frame that is built and not on the ring yet. */
+    let first = 0;
+    const flush = (): void => {
+      const { count, lengths } = logs;
+      if (count > 0)
+        this.#writer.appendPiece(logs.take(), lengths, count, (at) => meta(first + at));
+    };
+    let from = 0;
+    for (let at = 0; at < head.count; at++) {
+      const length = block.length(at);
+      const isLog = block.kind(at) === KIND_CODE.log;
+      if (!isLog || logs.isFull(length)) flush();
+      if (logs.count === 0) first = at;
+      if (isLog) logs.add(this.#writer.next + logs.count, from, length);
+      else this.#append(block, from, length, meta(at));
+      from += length;
     }
+    flush();
+  }
+
+  /** A frame whose data may be another one on this ring. */
+  #append({ body, data }: ReadBlock, from: number, length: number, meta: FrameMeta): void {
+    const json = body.toString('utf8', data + from, data + from + length);
+    const id = eventId(this.identity.epoch, this.#writer.next);
+    const { kind } = meta;
+    const own = kind === KIND_CODE.session ? this.#sessions.take(json) : json;
+    this.#writer.append(clusterFrame(id, kind, own), meta);
   }
 
   /** @returns the fronts that have to be woken. */

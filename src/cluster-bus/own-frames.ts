@@ -4,7 +4,7 @@ import type { BotSnapshot } from '../shared/contract/events.js';
 import type { ReplayPart, ReplayRequest } from '../shared/contract/journal-messages.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
 import { eventId, gapJson, KIND_CODE, NO_LEVEL } from '../shared/stream/frame.js';
-import type { BlockWriter } from './block.js';
+import type { BlockWriter } from './block-writer.js';
 import { namesIn, readFrames } from './replayed-frames.js';
 
 /** Frames and bytes that are read under one protection of the ring, so that the broadcaster does not wait. */
@@ -41,16 +41,11 @@ export interface Taken {
   next: number;
 }
 
-interface Names {
-  high: number;
-  name: string;
-}
-
 export class OwnFrames {
   readonly #ring: RingReader;
   readonly #epoch: string;
-  readonly #sessions = new Map<number, Names>();
-  readonly #scopes = new Map<number, Names>();
+  readonly #sessions = new NameCache();
+  readonly #scopes = new NameCache();
   /** Null while there is none. */
   journal: OwnJournal | null = null;
   #selection: Selection = { before: 0, keep: new Set() };
@@ -108,21 +103,21 @@ export class OwnFrames {
   #step(taken: Taken, end: number, writer: BlockWriter): boolean {
     const ring = this.#ring;
     const { bytes, next } = ring.slice(taken.next, end, STEP_BYTES);
-    const text = (bytes as Buffer).toString('utf8');
-    // As many units as bytes: it is all ASCII, and offsets are the same.
-    const isAscii = text.length === bytes.length;
-    const start = ring.position(taken.next);
+    // The data of frames, in a copy: the ring is shared memory.
+    const copy = writer.piece(bytes) - ring.position(taken.next);
     for (let seq = taken.next; seq < next; seq++) {
       if (writer.isFull) return false;
       const kind = ring.kind(seq);
-      const from = ring.position(seq) - start;
-      const length = ring.length(seq);
-      const frame = isAscii ? text.slice(from, from + length) : ring.text(seq);
-      const json = frame.slice(this.#dataAt(seq, kind), -FRAME_END);
-      if (!this.#add(seq, kind, ring.level(seq), this.#namesOf(seq, json), json, writer)) {
+      const frame = copy + ring.position(seq);
+      const from = frame + this.#dataAt(seq, kind);
+      const to = frame + ring.length(seq) - FRAME_END;
+      const text = (): string => writer.text(from, to);
+      const session = this.#sessionOf(seq, text);
+      if (!this.#isWanted(seq, kind, session, text)) {
         this.#skip(taken, seq, writer);
         return true;
       }
+      writer.addBytes(kind, ring.level(seq), session, this.#scopeOf(seq, text), from, to);
       taken.next = seq + 1;
     }
     return false;
@@ -144,39 +139,29 @@ export class OwnFrames {
     writer.add(KIND_CODE.gap, NO_LEVEL, null, null, json);
   }
 
-  #add(
-    seq: number,
-    kind: number,
-    level: number,
-    names: { session: string | null; scope: string | null },
-    json: string,
-    writer: BlockWriter,
-  ): boolean {
-    const { session, scope } = names;
+  /** Whether a frame is for the other nodes. */
+  #isWanted(seq: number, kind: number, session: string | null, text: () => string): boolean {
     const { before, keep } = this.#selection;
     if (seq < before && session !== null && !keep.has(session)) return false;
-    if (kind === KIND_CODE.session && json.includes(MOVED) && isMoved(json)) return false;
-    writer.add(kind, level, session, scope, json);
-    return true;
+    return kind !== KIND_CODE.session || !isMoved(text());
   }
 
   #dataAt(seq: number, kind: number): number {
     return AROUND + this.#epoch.length + digits(seq) + (KIND_LENGTH[kind] ?? 0);
   }
 
-  #namesOf(seq: number, json: string): { session: string | null; scope: string | null } {
+  #sessionOf(seq: number, text: () => string): string | null {
     const ring = this.#ring;
-    const sessionLow = ring.sessionLow(seq);
-    const scopeLow = ring.scopeLow(seq);
-    const session =
-      sessionLow === 0
-        ? null
-        : cached(this.#sessions, sessionLow, ring.sessionHigh(seq), () => namesIn(json).session);
-    const scope =
-      scopeLow === 0
-        ? null
-        : cached(this.#scopes, scopeLow, ring.scopeHigh(seq), () => namesIn(json).scope);
-    return { session, scope };
+    const low = ring.sessionLow(seq);
+    if (low === 0) return null;
+    return this.#sessions.get(low, ring.sessionHigh(seq), () => namesIn(text()).session);
+  }
+
+  #scopeOf(seq: number, text: () => string): string | null {
+    const ring = this.#ring;
+    const low = ring.scopeLow(seq);
+    if (low === 0) return null;
+    return this.#scopes.get(low, ring.scopeHigh(seq), () => namesIn(text()).scope);
   }
 
   /** Declares the frames from `from` on as lost, up to `next` or the oldest on the ring. */
@@ -202,10 +187,12 @@ export class OwnFrames {
     for (const frame of readFrames(part.bytes)) {
       if (frame.seq < from) continue;
       if (frame.seq !== taken.next || writer.isFull) break;
-      if (!this.#add(frame.seq, frame.kind, frame.level, frame, frame.json, writer)) {
+      const { kind, level, session, scope, json } = frame;
+      if (!this.#isWanted(frame.seq, kind, session, () => json)) {
         this.#skip(taken, frame.seq, writer);
         break;
       }
+      writer.add(kind, level, session, scope, json);
       taken.next = frame.seq + 1;
     }
     return taken;
@@ -213,22 +200,31 @@ export class OwnFrames {
 }
 
 function isMoved(json: string): boolean {
+  if (!json.includes(MOVED)) return false;
   return (JSON.parse(json) as { snapshot: BotSnapshot }).snapshot.status === 'moved';
 }
 
-function cached(
-  names: Map<number, Names>,
-  low: number,
-  high: number,
-  read: () => string | null,
-): string | null {
-  const known = names.get(low);
-  if (known?.high === high) return known.name;
-  const name = read();
-  if (name === null) return null;
-  if (names.size >= MAX_NAMES) names.clear();
-  names.set(low, { high, name });
-  return name;
+/** Names by their hashes on the ring. */
+class NameCache {
+  readonly #names = new Map<number, { high: number; name: string }>();
+  /** A bot's lines come in runs. */
+  #low = 0;
+  #high = 0;
+  #name = '';
+
+  /** @param read finds the name of a hash that is not known. */
+  get(low: number, high: number, read: () => string | null): string | null {
+    if (low === this.#low && high === this.#high) return this.#name;
+    const known = this.#names.get(low);
+    const name = known?.high === high ? known.name : read();
+    if (name === null) return null;
+    if (this.#names.size >= MAX_NAMES) this.#names.clear();
+    this.#names.set(low, { high, name });
+    this.#low = low;
+    this.#high = high;
+    this.#name = name;
+    return name;
+  }
 }
 
 function digits(seq: number): number {

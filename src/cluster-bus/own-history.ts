@@ -6,7 +6,7 @@ import type { Rpc } from '../shared/contract/rpc.js';
 import type { JournalFrontMethods } from '../shared/contract/threads.js';
 import { DroverError } from '../shared/errors.js';
 import { eventId } from '../shared/stream/frame.js';
-import { BlockWriter } from './block.js';
+import { BlockWriter } from './block-writer.js';
 import {
   type FramesAnswerHead,
   type FramesQuestion,

@@ -4,7 +4,7 @@
 import { Deferred } from '../shared/deferred.js';
 import { eventId, KIND_CODE } from '../shared/stream/frame.js';
 import { withTimeout } from '../shared/with-timeout.js';
-import { type Block, decodeBlock } from './block.js';
+import { decodeBlock, type ReadBlock } from './block.js';
 import { Places } from './places.js';
 import { PlacesFile } from './places-file.js';
 import type { LastBlock } from './publisher.js';
@@ -72,7 +72,7 @@ export class OwnPlaces {
   }
 
   /** A message was read. @param first number of its first frame. */
-  saw(block: Block, first: number, seq: number): void {
+  saw(block: ReadBlock, first: number, seq: number): void {
     const runs = this.#runsOf(block, first);
     if (!this.#waiting) {
       this.#add(seq, runs);
@@ -133,8 +133,9 @@ export class OwnPlaces {
   }
 
   /** The frames of the node's own stream in a block. A gap that stands for frames that were left out is none of them. */
-  #runsOf({ head, frames }: Block, first: number): Run[] {
+  #runsOf(block: ReadBlock, first: number): Run[] {
     const { node, ownEpoch } = this.#parts;
+    const { head } = block;
     if (head.node !== node || head.type !== 'frames' || head.epoch !== ownEpoch) return [];
     const runs: Run[] = [];
     let start = 0;
@@ -143,10 +144,12 @@ export class OwnPlaces {
         runs.push({ own: head.first + start, number: first + start, count: at - start });
       start = at + 1;
     };
-    for (const [at, { kind, json }] of frames.entries()) {
-      if (kind === KIND_CODE.gap && endsAt(json, eventId(ownEpoch, head.first + at))) end(at);
+    for (let at = 0; at < head.count; at++) {
+      if (block.kind(at) !== KIND_CODE.gap) continue;
+      const { json = '' } = block.frames[at] ?? {};
+      if (endsAt(json, eventId(ownEpoch, head.first + at))) end(at);
     }
-    end(frames.length);
+    end(head.count);
     return runs;
   }
 }

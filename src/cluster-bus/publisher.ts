@@ -6,11 +6,15 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { Deferred } from '../shared/deferred.js';
-import { type BlockHead, BlockWriter, decodeHead, type Total } from './block.js';
+import { type BlockHead, decodeHead, type Total } from './block.js';
+import { BlockWriter } from './block-writer.js';
 import type { OwnFrames } from './own-frames.js';
 
-/** Frames wait this long for others, in ms: a block costs a message on each node. */
+/** Frames wait this long for others, in ms: a block costs a message on each node. Longer when there are many. */
 const GATHER_MS = 5;
+const GATHER_MANY_MS = 14;
+/** Frames of a block after which there are many. */
+const MANY = 256;
 const RETRY_MS = 250;
 /** A journal that cannot be read for so long, in ms, does not keep later frames from the stream. */
 const JOURNAL_MS = 60_000;
@@ -58,6 +62,8 @@ export class Publisher {
   /** Sequence of the last message of the subject. */
   #last = 0;
   #isHeld = true;
+  /** The last block had many frames. */
+  #hasMany = false;
   /** Main has said that the node holds its lease, after all fences that the next look at the subject finds. */
   #mayPassFence = false;
   #isRunning = false;
@@ -132,7 +138,7 @@ export class Publisher {
         await this.#bell.promise;
         this.#bell = new Deferred();
       }
-      if (!this.#isEnded) await delay(GATHER_MS);
+      if (!this.#isEnded) await delay(this.#hasMany ? GATHER_MANY_MS : GATHER_MS);
     }
     this.#isRunning = false;
   }
@@ -182,6 +188,7 @@ export class Publisher {
 
   async #publish({ first, next }: { first: number; next: number }): Promise<void> {
     const { node, incarnation, epoch, total } = this.#options;
+    this.#hasMany = this.#writer.count >= MANY;
     const bytes = this.#writer.finish({
       node,
       incarnation,

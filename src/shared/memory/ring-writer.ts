@@ -1,4 +1,4 @@
-// Runs in the broadcaster thread, the ring's one writer. Owns HEAD, TAIL, the index ring and the byte ring.
+// Runs in the broadcaster thread, or the bus thread of a cluster: the ring's one writer. Owns HEAD, TAIL, the index ring and the byte ring.
 //
 // Contract: one writer, many readers (ring-reader.ts), each reader with its own READING cell.
 //
@@ -133,6 +133,47 @@ export class RingWriter {
       this.#write();
       this.#reclaim(this.#position, this.#head + this.#stepSlots);
     }
+    this.#index(meta);
+    this.#pending.push(frame);
+    this.#pendingText += frame;
+    this.#head += 1;
+  }
+
+  /** The most bytes and frames of one {@link appendPiece}; a piece of one frame may have more bytes. */
+  get maxPiece(): { bytes: number; frames: number } {
+    return { bytes: this.#maxPending, frames: this.#stepSlots };
+  }
+
+  /**
+   * Appends frames that are bytes already, in one piece. Readers see them after {@link publish}.
+   * @param lengths of the frames. @param count how many there are. @param metaAt is called for each in turn, and may return the same object.
+   * @throws RangeError when a frame is larger than the largest one; the ring is then as before.
+   */
+  appendPiece(
+    piece: Uint8Array,
+    lengths: Uint32Array,
+    count: number,
+    metaAt: (at: number) => FrameMeta,
+  ): void {
+    const { data, bytes } = this.#ring;
+    if (count === 1 && piece.length > Math.min(MAX_FRAME_BYTES, bytes)) {
+      throw new RangeError(`a frame of ${piece.length} bytes is too large`);
+    }
+    this.#write();
+    if (this.#head + count > this.#clearSlots) {
+      this.#reclaim(this.#position, this.#head + Math.max(count, this.#stepSlots));
+    }
+    this.#reserve(piece.length);
+    data.set(piece, this.#position % bytes);
+    for (let at = 0; at < count; at++) {
+      this.#index(metaAt(at));
+      this.#place(this.#head, lengths[at] as number);
+      this.#head += 1;
+    }
+  }
+
+  /** Index fields of the next frame. */
+  #index(meta: FrameMeta): void {
     const { words, halves, octets } = this.#ring;
     const slot = this.#head & this.#slotMask;
     const word = slot * WORD_STRIDE;
@@ -144,9 +185,15 @@ export class RingWriter {
     const octet = slot * RECORD_BYTES;
     octets[octet + KIND_OCTET] = meta.kind;
     octets[octet + LEVEL_OCTET] = meta.level;
-    this.#pending.push(frame);
-    this.#pendingText += frame;
-    this.#head += 1;
+  }
+
+  /** The place of the frame that is written next. */
+  #place(seq: number, length: number): void {
+    const { positions, words } = this.#ring;
+    const slot = seq & this.#slotMask;
+    positions[slot * POSITION_STRIDE] = this.#position;
+    words[slot * WORD_STRIDE + LENGTH_WORD] = length;
+    this.#position += length;
   }
 
   /**
@@ -175,17 +222,13 @@ export class RingWriter {
     if (frames.length === 0) return;
     const text = this.#pendingText;
     this.#reserve(frames.length === 1 ? Buffer.byteLength(text) : text.length * 3);
-    const { data, positions, words, bytes } = this.#ring;
+    const { data, bytes } = this.#ring;
     const written = data.write(text, this.#position % bytes, 'utf8');
     // As many bytes as units: it is all ASCII, and so is each frame.
     const ascii = written === text.length;
     let seq = this.#head - frames.length;
     for (const frame of frames) {
-      const length = ascii ? frame.length : Buffer.byteLength(frame);
-      const slot = seq & this.#slotMask;
-      positions[slot * POSITION_STRIDE] = this.#position;
-      words[slot * WORD_STRIDE + LENGTH_WORD] = length;
-      this.#position += length;
+      this.#place(seq, ascii ? frame.length : Buffer.byteLength(frame));
       seq += 1;
     }
     this.#pending = [];

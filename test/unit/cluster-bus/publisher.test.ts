@@ -1,6 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { Broadcaster } from '../../../src/broadcaster/broadcaster.js';
-import { BlockWriter, decodeBlock } from '../../../src/cluster-bus/block.js';
+import { decodeBlock } from '../../../src/cluster-bus/block.js';
+import { BlockWriter } from '../../../src/cluster-bus/block-writer.js';
 import { OwnFrames } from '../../../src/cluster-bus/own-frames.js';
 import {
   type BlockSink,

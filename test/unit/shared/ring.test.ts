@@ -35,6 +35,7 @@ function metaOf(seq: number): FrameMeta {
 
 type Step =
   | { do: 'append'; lengths: number[] }
+  | { do: 'piece'; lengths: number[] }
   | { do: 'publish' }
   | { do: 'read'; reader: number; maxBytes: number }
   | { do: 'reopen' };
@@ -44,7 +45,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     {
       weight: 6,
       arbitrary: fc.record({
-        do: fc.constant('append' as const),
+        do: fc.constantFrom('append' as const, 'piece' as const),
         lengths: fc.array(fc.integer({ min: 0, max: 60 }), { minLength: 1, maxLength: 12 }),
       }),
     },
@@ -87,6 +88,22 @@ describe('a ring against a list of all frames', () => {
                 expect(writer.next).toBe(seq + 1);
                 written.set(seq, text);
               }
+            } else if (step.do === 'piece') {
+              const most = writer.maxPiece;
+              const lengths = new Uint32Array(most.frames);
+              const from = writer.next;
+              let count = 0;
+              let piece = Buffer.alloc(0);
+              for (const length of step.lengths) {
+                const frame = Buffer.from(frameText(from + count, length));
+                const isFull = count === most.frames || piece.length + frame.length > most.bytes;
+                if (count > 0 && isFull) break;
+                written.set(from + count, frame.toString());
+                lengths[count++] = frame.length;
+                piece = Buffer.concat([piece, frame]);
+              }
+              writer.appendPiece(piece, lengths, count, (at) => metaOf(from + at));
+              expect(writer.next).toBe(from + count);
             } else if (step.do === 'publish') {
               expect(writer.publish()).toEqual([]);
               expect(reader.head()).toBe(writer.next);
@@ -150,6 +167,15 @@ describe('a ring against a list of all frames', () => {
       ),
       { numRuns: 300 },
     );
+  });
+
+  it('refuses a piece of one frame that is larger than the largest frame, and stays as it was', () => {
+    const { writer, reader } = testRing(2 * MAX_FRAME_BYTES, 64);
+    const piece = Buffer.alloc(MAX_FRAME_BYTES + 1);
+    const lengths = new Uint32Array([piece.length]);
+    expect(() => writer.appendPiece(piece, lengths, 1, () => NO_META)).toThrow('is too large');
+    writer.publish();
+    expect([writer.next, reader.head()]).toEqual([1, 1]);
   });
 
   it('keeps as many frames as fit: what it gives up is at most what it needs and a sixteenth more', () => {
