@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { type ClusterNames, PROTOCOL } from '../shared/cluster/names.js';
+import { type ClusterNames, PROTOCOL, READABLE } from '../shared/cluster/names.js';
 import type { Msg, NatsConnection } from '../shared/cluster/nats.js';
 import { withTimeout } from '../shared/with-timeout.js';
 import type { Total } from './block.js';
@@ -36,7 +36,9 @@ export function serveBaseline(
   const answer = (_: unknown, message: Msg): void => {
     const baseline = state();
     if (!baseline) return;
-    const { parts } = message.json<Question>();
+    const question = questionIn(message);
+    if (!question) return;
+    const { parts } = question;
     if (parts === null) {
       message.respond(JSON.stringify({ v: PROTOCOL, node }));
       return;
@@ -63,7 +65,8 @@ export async function askBaseline(
 ): Promise<Baseline | null> {
   try {
     const who = await connection.request(names.allBus, question(null), { timeout: WHO_MS });
-    const { node } = who.json<{ node: string }>();
+    const { v, node } = who.json<{ v: number; node: string }>();
+    if (v > READABLE) return null;
     return await withTimeout(download(connection, names, node), PARTS_MS, () => null);
   } catch {
     // Nobody is there, or the one who was has gone.
@@ -92,6 +95,16 @@ async function download(
     return JSON.parse(inflateRawSync(Buffer.concat(parts)).toString()) as Baseline;
   } finally {
     subscription.unsubscribe();
+  }
+}
+
+/** Null for one that this version cannot answer. */
+function questionIn(message: Msg): Question | null {
+  try {
+    const asked = message.json<Question | null>();
+    return asked && asked.v <= READABLE ? asked : null;
+  } catch {
+    return null;
   }
 }
 

@@ -13,7 +13,7 @@
 // 560 MB/s. zlib's level 1: 0.12 to 0.13 at 330 to 350 MB/s; LZ4 as in the journal: 0.17 to 0.19 at 640 to 700 MB/s.
 
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
-import { PROTOCOL } from '../shared/cluster/names.js';
+import { PROTOCOL, READABLE } from '../shared/cluster/names.js';
 
 const MAGIC = 0x4452_4231;
 const HEADER_BYTES = 8;
@@ -196,9 +196,9 @@ function parseHead(block: Buffer): { head: BlockHead; end: number } {
   }
   const end = HEADER_BYTES + block.readUInt32LE(4);
   const head = JSON.parse(block.toString('utf8', HEADER_BYTES, end)) as BlockHead;
-  if (head.v > PROTOCOL) {
+  if (head.v > READABLE) {
     throw new Error(
-      `node ${head.node} publishes version ${head.v} of the protocol; this one knows version ${PROTOCOL}`,
+      `node ${head.node} publishes version ${head.v} of the protocol; this one knows version ${READABLE}: update it`,
     );
   }
   return { head, end };

@@ -56,6 +56,8 @@ export interface ServiceOptions {
   within?: readonly string[];
   /** Where clients reach it. Default 127.0.0.1. */
   address?: string;
+  /** Its command. Default: that of the build; of another release: release.ts. */
+  cli?: string;
   /** A descriptor for its standard error. Default: a pipe, for {@link Service.stderr}. */
   stderr?: number;
 }
@@ -125,10 +127,11 @@ export function launch(
   stderr: number | 'pipe' = 'pipe',
   openFiles?: number,
   within: readonly string[] = [],
+  cli = CLI,
 ): ChildProcess {
   const limited =
     openFiles === undefined ? [] : ['sh', '-c', 'ulimit -n "$0" && exec "$@"', `${openFiles}`];
-  const [command = '', ...more] = [...within, ...limited, process.execPath, CLI, ...args];
+  const [command = '', ...more] = [...within, ...limited, process.execPath, cli, ...args];
   const child = spawn(command, more, {
     env: environment(env),
     cwd,
@@ -230,9 +233,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     ...(hasConnections(options.config) ? { DROVER_HTTP_MAX_CONNECTIONS: null } : {}),
     ...options.env,
   };
-  const { cwd, stderr, openFiles, within, address = '127.0.0.1' } = options;
+  const { cwd, stderr, openFiles, within, cli, address = '127.0.0.1' } = options;
   const all = [...args, ...(options.args ?? [])];
-  const child = launch(all, env, cwd, stderr, openFiles, within);
+  const child = launch(all, env, cwd, stderr, openFiles, within, cli);
   const output = collect(child);
   const closed = once(child, 'close');
   let ending = false;
