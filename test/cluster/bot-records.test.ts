@@ -129,7 +129,9 @@ it('does not touch a bucket, or a record, of a later version', async () => {
   await vi.waitFor(() => expect(a.get('more')).toMatchObject({ node: 'h1', more: 1 }), 40_000);
   expect([...a.ids()]).toEqual(['more']);
   expect(a.isUnreadable('_later')).toBe(false);
-  expect(lines).toContainEqual(expect.stringContaining('it has version 2, this node knows 1: update this node'));
+  expect(lines).toContainEqual(
+    expect.stringContaining('it has version 2, this node knows 1: update this node'),
+  );
   const other = 'drover-later-bots';
   await new Kvm(nats).create(other, { description: 'drover protocol 2' });
   const say = (_: string, line: string): void => void lines.push(line);

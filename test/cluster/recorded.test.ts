@@ -60,12 +60,24 @@ it.for(versions)('version %s: a cluster that was stopped continues', async (vers
   const moved = ['group1', 'w1', 'w2', 'w3'];
   await eventually(async () => {
     const online = (await botsOf(service)).filter(({ status }) => status === 'online');
-    return online.map(({ id }) => id).join() === moved.join();
+    return (
+      online
+        .map(({ id }) => id)
+        .sort()
+        .join() === moved.join()
+    );
   }, 'the bots of the lost nodes');
   const bots = await botsOf(service);
   expect(bots.find(({ id }) => id === 'w1')).toMatchObject({
     node: 'h3',
     labels: { made: 'earlier' },
+  });
+  // One that waits for its node is shown, although no node has told of it since.
+  expect(bots.find(({ id }) => id === 'far1')).toMatchObject({
+    node: 'h2',
+    status: 'lost',
+    failover: 'stay',
+    labels: { changed: 'yes' },
   });
   const listed = await call(service, 'GET', '/api/bots', { token: recording.token });
   expect(listed.status).toBe(200);

@@ -29,7 +29,10 @@ beforeAll(async () => {
     from: /\bv: PROTOCOL,/,
     to: `${ADDED}, v: PROTOCOL,`,
   });
-  const stored = { from: 'JSON.stringify(record)', to: 'JSON.stringify({ ...record, added_again: 1 })' };
+  const stored = {
+    from: 'JSON.stringify(record)',
+    to: 'JSON.stringify({ ...record, added_again: 1 })',
+  };
   next = buildRelease(path.join(dir, 'next'), {
     version: NEXT,
     changes: [

@@ -21,10 +21,14 @@ export interface Release {
 /** @param dir does not exist. @returns the path of its command, as `ServiceOptions.cli` has it. */
 export function buildRelease(dir: string, { version, changes }: Release): string {
   mkdirSync(dir);
-  for (const name of SOURCES) cpSync(path.join(ROOT, name), path.join(dir, name), { recursive: true });
+  for (const name of SOURCES)
+    cpSync(path.join(ROOT, name), path.join(dir, name), { recursive: true });
   for (const name of SETTINGS) cpSync(path.join(ROOT, name), path.join(dir, name));
   for (const name of SHARED) symlinkSync(path.join(ROOT, name), path.join(dir, name));
-  const all = [...changes, { file: 'package.json', from: /"version": "[^"]*"/, to: `"version": "${version}"` }];
+  const all = [
+    ...changes,
+    { file: 'package.json', from: /"version": "[^"]*"/, to: `"version": "${version}"` },
+  ];
   for (const { file, from, to } of all) {
     const name = path.join(dir, file);
     const text = readFileSync(name, 'utf8');

@@ -1,11 +1,7 @@
 // Runs in main. Owns this node's view of the records of all bots, and all writes to them.
 
 import { idOfKey, isReserved, keyOf } from '../../shared/cluster/names.js';
-import {
-  JetStreamApiError,
-  type KV,
-  type NatsConnection,
-} from '../../shared/cluster/nats.js';
+import { JetStreamApiError, type KV, type NatsConnection } from '../../shared/cluster/nats.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { Semaphore } from '../../shared/semaphore.js';
 import { readBotRecord } from './bot-record.js';

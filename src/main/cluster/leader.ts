@@ -2,8 +2,8 @@
 //
 // A leader that has lost it does not know that at once. It can do no harm: all that it writes names revisions.
 
-import { PROTOCOL } from '../../shared/cluster/names.js';
 import { createLease, LeaseDeadline } from '../../shared/cluster/lease-deadline.js';
+import { PROTOCOL } from '../../shared/cluster/names.js';
 import type { Clock } from '../threads/clock.js';
 import { Lease } from './lease.js';
 import { LEADER_KEY, type NodesBucket } from './nodes-bucket.js';
