@@ -31,7 +31,9 @@ it('records what a cluster has on NATS and says there', async () => {
   const connection = await cluster.nats[0]?.connect();
   if (!connection) throw new Error('one server');
   const messages: Msg[] = [];
-  connection.subscribe('drover.test.calls.*', { callback: (_, message) => void messages.push(message) });
+  connection.subscribe('drover.test.calls.*', {
+    callback: (_, message) => void messages.push(message),
+  });
   await connection.flush();
   const [first, second] = cluster.nodes.map(({ service }) => service);
   if (!first || !second) throw new Error('two nodes');

@@ -40,6 +40,7 @@ export class BotRecords {
   readonly #listeners = new Set<(id: string) => void>();
   readonly #loadListeners = new Set<() => void>();
   readonly #writes = new Semaphore({ permits: WRITES, maxQueued: WAITING_WRITES });
+  #wasLoaded = false;
   #fault: string | null = 'the records of the bots are not loaded yet';
   /** Resolves when they are current again, or patience has ended. */
   #back: Promise<void> = Promise.resolve();
@@ -63,6 +64,11 @@ export class BotRecords {
   /** Why they are not current, in one line; null when they are. Changes are refused meanwhile. */
   get fault(): string | null {
     return this.#fault;
+  }
+
+  /** They were current once. */
+  get wasLoaded(): boolean {
+    return this.#wasLoaded;
   }
 
   get(id: string): Readonly<BotRecord> | undefined {
@@ -231,6 +237,7 @@ export class BotRecords {
   }
 
   #loaded(): void {
+    this.#wasLoaded = true;
     this.#fault = null;
     this.#isBack();
     for (const listener of this.#loadListeners) listener();
