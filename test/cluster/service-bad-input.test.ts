@@ -9,7 +9,8 @@ import { jetstreamManager, Kvm } from '../../src/shared/cluster/nats.js';
 import { create, eventually } from '../harness/bots.js';
 import { type ClusterOptions, type ServiceNode, TestCluster } from '../harness/cluster.js';
 import { HoppingClient, presentNumber, type Texts } from '../harness/hopping-client.js';
-import { makeDir, removeDir, runToExit } from '../harness/service.js';
+import { makeDir, removeDir, runToExit, type Service } from '../harness/service.js';
+import { streamOf } from '../harness/tokens.js';
 import { allJoined, botsOf, CONFIG, createWitnesses, expectOnce, nodesOf } from './service.js';
 
 async function prepare(options: ClusterOptions = {}): Promise<TestCluster> {
@@ -127,6 +128,15 @@ it('a password that is changed while nodes run is named, and nothing is lost', a
   server.options = { ...server.options, login: { user: 'drover', password: 'secret' } };
   await server.run();
   await expectAlone(node, /NATS refused the credentials/);
+  // The reason stays while it tries again, and is said once.
+  const lines = (): string[] => node.service.stderr().match(/NATS refused the credentials/g) ?? [];
+  await eventually(
+    () => /the lease is lost: NATS refused/.test(node.service.stderr()),
+    'the lease to run out',
+  );
+  expect((await nodesOf(node.service)).reason).toMatch(/^NATS refused the credentials/);
+  // That, and why bots stop and the lease is lost.
+  expect(lines().length).toBeLessThanOrEqual(3);
   await server.kill();
   const { login: _, ...open } = server.options;
   server.options = open;
@@ -181,11 +191,23 @@ it('what is no record of Drover in its buckets is named, and stops nothing', asy
   await expectAlone(node, /secret_key_file is not the one of the cluster/);
   await ofTokens?.delete('_secret_key');
   await allJoined(cluster);
-  const made = await create(node.service, { id: 'bad-1', kind: 'witness' });
+  const made = await create(node.service, {
+    id: 'bad-1',
+    kind: 'witness',
+    config: cluster.witnessAt,
+  });
   expect(made.status, made.text).toBe(409);
   await cluster.witness.all(ids);
   expectOnce(cluster);
 });
+
+/** Of the ids on the stream of a node. */
+async function epochOf(service: Service): Promise<string> {
+  const stream = await streamOf(service, await service.token());
+  const { id = '' } = await stream.waitFor(({ id }) => id !== undefined);
+  stream.close();
+  return id.split('-')[0] ?? '';
+}
 
 it('the stream is deleted: it is made again, with another epoch and the events since', async () => {
   const cluster = await prepare();
@@ -198,12 +220,19 @@ it('the stream is deleted: it is made again, with another epoch and the events s
   if (!connection) throw new Error('one server');
   const { streams } = await jetstreamManager(connection);
   const { stream } = clusterNames('test');
+  const before = await epochOf(cluster.node(0).service);
   await streams.delete(stream);
   await eventually(
     async () => (await streams.info(stream).catch(() => null)) !== null,
     'the stream to be made again',
   );
-  await allJoined(cluster);
+  // Nodes look whether it is still the same; then streams end, and begin with the new one.
+  const epochs = (): Promise<string[]> =>
+    Promise.all(cluster.nodes.map(({ service }) => epochOf(service)));
+  await eventually(async () => {
+    const now = await epochs();
+    return now.every((epoch) => epoch === now[0] && epoch !== before);
+  }, 'the new stream on each node');
   const texts: Texts = new Map();
   for (const node of cluster.nodes) {
     const client = new HoppingClient(await node.service.token(), texts);
