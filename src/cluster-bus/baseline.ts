@@ -1,7 +1,7 @@
 // Runs in the bus thread. A node that joins takes the state of another: what it has counted, and the snapshot of every bot, as of one
 // message of the stream. So it reads on from there, and is like the others.
 
-import { type ClusterNames, PROTOCOL } from '../shared/cluster/names.js';
+import { type ClusterNames, PROTOCOL, READABLE } from '../shared/cluster/names.js';
 import type { Msg, NatsConnection } from '../shared/cluster/nats.js';
 import type { Total } from './block.js';
 import { askForLong, serveLongAnswers } from './long-answers.js';
@@ -25,7 +25,7 @@ export function serveBaseline(
 ): () => void {
   const who = connection.subscribe(names.allBus, {
     callback: (_, message: Msg) => {
-      if (state()) message.respond(JSON.stringify({ v: PROTOCOL, node }));
+      if (state() && isReadable(message)) message.respond(JSON.stringify({ v: PROTOCOL, node }));
     },
   });
   const unserve = serveLongAnswers(connection, subjectOf(names, node), async () => {
@@ -46,12 +46,23 @@ export async function askBaseline(
   try {
     const question = JSON.stringify({ v: PROTOCOL });
     const who = await connection.request(names.allBus, question, { timeout: WHO_MS });
-    const { node } = who.json<{ node: string }>();
+    const { v, node } = who.json<{ v: number; node: string }>();
+    if (v > READABLE) return null;
     const answer = await askForLong(connection, subjectOf(names, node), {}, PARTS_MS);
     return JSON.parse(answer.toString()) as Baseline;
   } catch {
     // Nobody is there, or the one who was has gone.
     return null;
+  }
+}
+
+/** A question that this version can answer. */
+function isReadable(message: Msg): boolean {
+  try {
+    const asked = message.json<{ v: number } | null>();
+    return asked !== null && asked.v <= READABLE;
+  } catch {
+    return false;
   }
 }
 

@@ -10,7 +10,7 @@
 // the name, 0 for none), length of its data in bytes u32. Data is JSON as on the stream.
 
 import { brotliDecompressSync } from 'node:zlib';
-import { PROTOCOL } from '../shared/cluster/names.js';
+import { READABLE } from '../shared/cluster/names.js';
 
 export const MAGIC = 0x4452_4231;
 export const HEADER_BYTES = 8;
@@ -168,9 +168,9 @@ function parseHead(block: Buffer): { head: BlockHead; end: number } {
   }
   const end = HEADER_BYTES + block.readUInt32LE(4);
   const head = JSON.parse(block.toString('utf8', HEADER_BYTES, end)) as BlockHead;
-  if (head.v > PROTOCOL) {
+  if (head.v > READABLE) {
     throw new Error(
-      `node ${head.node} publishes version ${head.v} of the protocol; this one knows version ${PROTOCOL}`,
+      `node ${head.node} publishes version ${head.v} of the protocol; this one knows version ${READABLE}: update it`,
     );
   }
   return { head, end };

@@ -1,7 +1,7 @@
 // Runs in the bus thread. Joins the stream of the cluster, keeps this node's ring of it current, and publishes the node's own frames.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BusStatus, ClusterBusStart } from '../shared/cluster/bus-messages.js';
+import type { BusStatus, ClusterBusStart, LostBot } from '../shared/cluster/bus-messages.js';
 import { NatsLink } from '../shared/cluster/connect.js';
 import { clusterNames } from '../shared/cluster/names.js';
 import type { NatsConnection } from '../shared/cluster/nats.js';
@@ -193,7 +193,7 @@ export class ClusterBus {
    * Ends the place of a node on the stream, and says that its bots are lost. @throws an error of JetStream; DroverError when the stream
    * is not there.
    */
-  async fence(node: string, bots: readonly string[]): Promise<void> {
+  async fence(node: string, bots: readonly LostBot[]): Promise<void> {
     const stream = this.#stream;
     if (!stream) throw new Error('the stream of the cluster is not there');
     const sink = stream.sink(node);

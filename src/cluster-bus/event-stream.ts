@@ -16,7 +16,7 @@ import {
   type StoredMsg,
   type StreamInfo,
 } from '../shared/cluster/nats.js';
-import { DESCRIPTION, expectProtocol } from '../shared/cluster/protocol-description.js';
+import { agreeOnProtocol, DESCRIPTION } from '../shared/cluster/protocol-description.js';
 import { type BlockSink, type LastBlock, WrongSequence } from './publisher.js';
 
 const DUPLICATE_WINDOW_MS = 120_000;
@@ -141,8 +141,7 @@ export class EventStream {
     const { window_bytes, window_ms, servers, replicas } = this.#config;
     const found = await this.#info();
     if (found) {
-      expectProtocol(`the stream ${stream}`, found.config.description);
-      return;
+      return agreeOnProtocol(this.#manager, `the NATS stream ${stream}`, found);
     }
     await this.#manager.streams.add({
       name: stream,

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
-import { PROTOCOL } from '../shared/cluster/names.js';
+import { PROTOCOL, READABLE } from '../shared/cluster/names.js';
 import { type Msg, type NatsConnection, RequestError } from '../shared/cluster/nats.js';
 import { DroverError, type PlainError } from '../shared/errors.js';
 import { withTimeout } from '../shared/with-timeout.js';
@@ -49,10 +49,10 @@ async function respond<Q extends object>(
   const reply = (value: Reply): void => void message.respond(JSON.stringify(value));
   try {
     const { v, parts, ...question } = message.json<Question & Q>();
-    if (v > PROTOCOL) {
+    if (v > READABLE) {
       throw new DroverError(
         'unavailable',
-        `it knows version ${PROTOCOL} of the protocol, not ${v}`,
+        `it knows version ${READABLE} of the protocol, not ${v}`,
       );
     }
     const bytes = await answer(question as unknown as Q);
@@ -88,6 +88,9 @@ export async function askForLong(
         timeout: withinMs,
       });
       const reply = message.json<Reply>();
+      if (reply.v > READABLE) {
+        throw new DroverError('unavailable', `it answers with version ${reply.v} of the protocol`);
+      }
       if ('error' in reply) throw DroverError.fromPlain(reply.error);
       const found: Uint8Array[] = [];
       if (reply.count > 0) {

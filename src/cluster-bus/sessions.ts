@@ -1,5 +1,6 @@
 // Runs in the bus thread. Owns the latest snapshot of every bot of the cluster, as of what was read from the stream.
 
+import type { LostBot } from '../shared/cluster/bus-messages.js';
 import type { BotSnapshot } from '../shared/contract/events.js';
 import { sessionJson } from '../shared/stream/frame.js';
 
@@ -36,12 +37,14 @@ export class Sessions {
     return Array.from(this.#bots.values(), ({ json }) => json);
   }
 
-  /** `session` events that say that these bots are lost with their node. Bots that are not known are left out. */
-  lost(bots: readonly string[], node: string, now: number): { id: string; json: string }[] {
-    return bots.flatMap((id) => {
+  /** `session` events that say that these bots are lost with their node. */
+  lost(bots: readonly LostBot[], node: string, now: number): { id: string; json: string }[] {
+    return bots.flatMap((bot) => {
+      const { id } = bot;
       const known = this.#bots.get(id);
-      if (!known) return [];
-      const { snapshot } = JSON.parse(known.json) as { snapshot: BotSnapshot };
+      const snapshot = known
+        ? (JSON.parse(known.json) as { snapshot: BotSnapshot }).snapshot
+        : { ...bot, restarts: 0, data: {} };
       if (snapshot.node !== undefined && snapshot.node !== node) return [];
       const lost: BotSnapshot = {
         ...snapshot,

@@ -3,11 +3,12 @@
 import { randomInt } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { NODE_NAME } from '../shared/cluster/names.js';
 import type { Config } from '../shared/contract/config.js';
 import type { Level } from '../shared/contract/event-kinds.js';
 import type { StreamIdentity } from '../shared/contract/threads.js';
 import type { TokenRecord } from '../shared/contract/tokens.js';
-import { messageOf } from '../shared/errors.js';
+import { messageOf, StartupError } from '../shared/errors.js';
 import { createRing, slotsFor } from '../shared/memory/layout.js';
 import { createPinBucket } from '../shared/memory/pin-bucket.js';
 import { createQuota, Quota, type SharedQuota } from '../shared/memory/quota.js';
@@ -374,6 +375,11 @@ export class Service {
   ): Cluster {
     const { cluster, http, hosts, invoke, stream: streaming } = this.#config;
     const node = cluster.node ?? hostname().replaceAll(/[^A-Za-z0-9_-]/g, '-');
+    if (!NODE_NAME.test(node)) {
+      throw new StartupError(
+        `the host name ${JSON.stringify(node)} cannot be the name of a node: set cluster.node`,
+      );
+    }
     return new ClusterOf({
       config: { ...cluster, node },
       dataDir: this.#dataDir,

@@ -123,11 +123,19 @@ it('does not touch a bucket, or a record, of a later version', async () => {
   const bucket = await new Kvm(nats).open(BUCKET);
   await bucket.put('new', JSON.stringify({ ...record('new', 'h1'), v: 2 }));
   await vi.waitFor(() => expect(a.isUnreadable('new')).toBe(true), 40_000);
-  expect(lines).toContainEqual(expect.stringContaining('of a later version of Drover (2)'));
+  // A key that no bot can have, and a record of the same version with more than is known.
+  await bucket.put('_later', JSON.stringify({ v: 1 }));
+  await bucket.put('more', JSON.stringify({ ...record('more', 'h1'), more: 1 }));
+  await vi.waitFor(() => expect(a.get('more')).toMatchObject({ node: 'h1', more: 1 }), 40_000);
+  expect([...a.ids()]).toEqual(['more']);
+  expect(a.isUnreadable('_later')).toBe(false);
+  expect(lines).toContainEqual(
+    expect.stringContaining('it has version 2, this node knows 1: update this node'),
+  );
   const other = 'drover-later-bots';
   await new Kvm(nats).create(other, { description: 'drover protocol 2' });
   const say = (_: string, line: string): void => void lines.push(line);
   const b = new BotRecords(await server.connect(), { bucket: other, replicas: 1, say });
   opened.push(b);
-  await vi.waitFor(() => expect(b.fault).toContain('another version of Drover'), 40_000);
+  await vi.waitFor(() => expect(b.fault).toContain('drover-later-bots has version 2'), 40_000);
 });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LostBot } from '../../src/shared/cluster/bus-messages.js';
 import { NatsServer } from '../harness/nats.js';
 import { BusNode } from './bus-fixture.js';
 
@@ -100,8 +101,8 @@ describe('the stream of a cluster', () => {
     h1.show('moved-on', { status: 'a', term: 1 });
     h1.log('before');
     await h2.has('before');
-    await h2.bus.fence('h1', ['kept', 'moved-on']);
-    expect(h2.texts('h1')).toEqual(['a', 'a', 'before', 'lost', 'lost']);
+    await h2.bus.fence('h1', ['kept', 'moved-on', 'never-seen'].map(lostBot));
+    expect(h2.texts('h1')).toEqual(['a', 'a', 'before', 'lost', 'lost', 'lost']);
     const fenced = new Promise((done) => h1.once('fenced', done));
     h1.show('kept', { status: 'b' });
     h1.show('moved-on', { status: 'b' });
@@ -110,12 +111,12 @@ describe('the stream of a cluster', () => {
     // Everything that h1 has sent was refused.
     h2.log('mark');
     await h2.has('mark');
-    expect(h2.texts('h1').slice(5)).toEqual([]);
+    expect(h2.texts('h1').slice(6)).toEqual([]);
     h1.bus.publish(['kept']);
     h1.show('kept', { status: 'c' });
     await h2.has('c');
     // bot-5 is the session of the line.
-    expect(h2.texts('h1').slice(5)).toEqual(['b', 'gap', 'c']);
+    expect(h2.texts('h1').slice(6)).toEqual(['b', 'gap', 'c']);
   });
 
   it('shows the snapshot of the newest term', async () => {
@@ -130,6 +131,11 @@ describe('the stream of a cluster', () => {
     }
   });
 });
+
+/** What its record says. */
+function lostBot(id: string): LostBot {
+  return { id, kind: 'k', desired: 'running', labels: {}, node: 'h1', term: 1, failover: 'stay' };
+}
 
 function numberOf({ seen }: BusNode): number {
   return Number(seen.at(-1)?.id.split('-')[1]);

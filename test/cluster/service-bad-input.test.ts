@@ -3,12 +3,14 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { clusterNames } from '../../src/shared/cluster/names.js';
-import { jetstreamManager } from '../../src/shared/cluster/nats.js';
+import { jetstreamManager, Kvm } from '../../src/shared/cluster/nats.js';
 import { create, eventually } from '../harness/bots.js';
 import { type ClusterOptions, type ServiceNode, TestCluster } from '../harness/cluster.js';
-import { makeDir, removeDir } from '../harness/service.js';
+import { HoppingClient, presentNumber, type Texts } from '../harness/hopping-client.js';
+import { makeDir, removeDir, runToExit, type Service } from '../harness/service.js';
+import { streamOf } from '../harness/tokens.js';
 import { allJoined, botsOf, CONFIG, createWitnesses, expectOnce, nodesOf } from './service.js';
 
 async function prepare(options: ClusterOptions = {}): Promise<TestCluster> {
@@ -86,6 +88,201 @@ it('a stream of another version is not touched, and named', async () => {
   const node = await startNode(cluster);
   await expectAlone(node, /drover-test-events has version 99; Drover \S+ knows version 1/);
   expect((await manager.streams.info(stream)).config.description).toBe(description);
+});
+
+it.for(['bots', 'tokens'] as const)(
+  'a bucket of another version (%s) is not touched, and named',
+  async (what) => {
+    const cluster = await prepare();
+    const bucket = clusterNames('test')[what];
+    const connection = await cluster.nats[0]?.connect();
+    if (!connection) throw new Error('one server');
+    const description = 'drover protocol 99';
+    await new Kvm(connection).create(bucket, { description });
+    const node = await startNode(cluster);
+    await expectAlone(node, new RegExp(`${bucket} has version 99; Drover \\S+ knows version 1`));
+    expect(node.service.stderr()).toContain(`${bucket} has version 99`);
+    const { streams } = await jetstreamManager(connection);
+    const info = await streams.info(`KV_${bucket}`);
+    expect(info.config.description).toBe(description);
+    expect(info.state.messages).toBe(0);
+    // Put right, it is joined without a restart.
+    await streams.delete(`KV_${bucket}`);
+    await allJoined(cluster);
+  },
+);
+
+it('a password that is changed while nodes run is named, and nothing is lost', async () => {
+  const cluster = await prepare();
+  const [server] = cluster.nats;
+  if (!server) throw new Error('one server');
+  const node = await startNode(cluster);
+  await allJoined(cluster);
+  const stays = { failover: 'stay', node: 'h1' };
+  const ids = await createWitnesses(cluster, node, 2, { log_ms: 50 }, stays);
+  await cluster.witness.all(ids);
+  const { visits } = cluster.witness;
+  const client = new HoppingClient(await node.service.token());
+  await client.hop(node);
+  await server.kill();
+  server.options = { ...server.options, login: { user: 'drover', password: 'secret' } };
+  await server.run();
+  await expectAlone(node, /NATS refused the credentials/);
+  // The reason stays while it tries again, and is said once.
+  const lines = (): string[] => node.service.stderr().match(/NATS refused the credentials/g) ?? [];
+  await eventually(
+    () => /the lease is lost: NATS refused/.test(node.service.stderr()),
+    'the lease to run out',
+  );
+  expect((await nodesOf(node.service)).reason).toMatch(/^NATS refused the credentials/);
+  // That, and why bots stop and the lease is lost.
+  expect(lines().length).toBeLessThanOrEqual(3);
+  await server.kill();
+  const { login: _, ...open } = server.options;
+  server.options = open;
+  await server.run();
+  await allJoined(cluster);
+  await client.reach(await presentNumber(node));
+  client.leave();
+  expect(client.allFaults).toEqual([]);
+  expect(client.ledger.gaps).toEqual([]);
+  // Its bots have not noticed.
+  expect(cluster.witness.visits).toBe(visits);
+});
+
+it('what is no record of Drover in its buckets is named, and stops nothing', async () => {
+  const cluster = await prepare();
+  const dir = makeDir();
+  onTestFinished(() => removeDir(dir));
+  const file = path.join(dir, 'key');
+  writeFileSync(file, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
+  const node = await startNode(cluster, { secret_key_file: file });
+  await allJoined(cluster);
+  const ids = await createWitnesses(cluster, node, 2);
+  await cluster.witness.all(ids);
+  const connection = await cluster.nats[0]?.connect();
+  if (!connection) throw new Error('one server');
+  const kvm = new Kvm(connection);
+  const { bots, nodes, tokens } = clusterNames('test');
+  const [ofBots, ofNodes, ofTokens] = await Promise.all(
+    [bots, nodes, tokens].map((bucket) => kvm.open(bucket)),
+  );
+  for (const [n, text] of ['no JSON', 'null', '[]', '{}', '{"v":1}', '{"v":99}'].entries()) {
+    await ofBots?.put(`bad-${n}`, text);
+    await ofNodes?.put(`node.bad-${n}`, text);
+    await ofTokens?.put(`bad-${n}`, text);
+    await ofBots?.put(`_later-${n}`, text);
+    await ofNodes?.put(`later-${n}`, text);
+    await ofTokens?.put(`_later-${n}`, text);
+    await connection.publish(clusterNames('test').calls('h1'), text, { reply: 'nobody' });
+    await connection.publish(clusterNames('test').bus('h1'), text, { reply: 'nobody' });
+    await connection.publish(clusterNames('test').allBus, text, { reply: 'nobody' });
+  }
+  await ofNodes?.put('leader.bad', '7');
+  await eventually(
+    () =>
+      /the record of bot bad-5 is left as it is: it has version 99/.test(node.service.stderr()) &&
+      /the record of token bad-5: it has version 99/.test(node.service.stderr()),
+    'a line for each',
+  );
+  await allJoined(cluster);
+  // Another key than that of the node, and none at all.
+  await ofTokens?.put('_secret_key', 'no JSON');
+  await expectAlone(node, /secret_key_file is not the one of the cluster/);
+  await ofTokens?.delete('_secret_key');
+  await allJoined(cluster);
+  const made = await create(node.service, {
+    id: 'bad-1',
+    kind: 'witness',
+    config: cluster.witnessAt,
+  });
+  expect(made.status, made.text).toBe(409);
+  await cluster.witness.all(ids);
+  expectOnce(cluster);
+});
+
+/** Of the ids on the stream of a node; empty for one that ends meanwhile. */
+async function epochOf(service: Service): Promise<string> {
+  const stream = await streamOf(service, await service.token());
+  const { id = '' } = await stream.waitFor(({ id }) => id !== undefined).catch(() => ({ id: '' }));
+  stream.close();
+  return id.split('-')[0] ?? '';
+}
+
+it('the stream is deleted: it is made again, with another epoch and the events since', async () => {
+  const cluster = await prepare();
+  await startNode(cluster);
+  await startNode(cluster);
+  await allJoined(cluster);
+  const ids = await createWitnesses(cluster, cluster.node(0), 4, { log_ms: 50 });
+  await cluster.witness.all(ids);
+  const connection = await cluster.nats[0]?.connect();
+  if (!connection) throw new Error('one server');
+  const { streams } = await jetstreamManager(connection);
+  const { stream } = clusterNames('test');
+  const before = await epochOf(cluster.node(0).service);
+  await streams.delete(stream);
+  await eventually(
+    async () => (await streams.info(stream).catch(() => null)) !== null,
+    'the stream to be made again',
+  );
+  // Nodes look whether it is still the same; then streams end, and begin with the new one.
+  const epochs = (): Promise<string[]> =>
+    Promise.all(cluster.nodes.map(({ service }) => epochOf(service)));
+  await eventually(async () => {
+    const now = await epochs();
+    return now.every((epoch) => epoch !== '' && epoch === now[0] && epoch !== before);
+  }, 'the new stream on each node');
+  const texts: Texts = new Map();
+  for (const node of cluster.nodes) {
+    const client = new HoppingClient(await node.service.token(), texts);
+    await client.hop(node);
+    await Promise.all(ids.map((id) => client.hears(id)));
+    client.leave();
+    expect(client.allFaults).toEqual([]);
+  }
+  expectOnce(cluster);
+});
+
+describe('a configuration that is wrong ends the start with one line', () => {
+  const dir = makeDir();
+  afterAll(() => removeDir(dir));
+  const file = (name: string, text: string, mode = 0o600): string => {
+    writeFileSync(path.join(dir, name), text, { mode });
+    return path.join(dir, name);
+  };
+  const SERVERS = '["nats://127.0.0.1:1"]';
+  it.for([
+    [{ SERVERS: 'nats://127.0.0.1:1' }, /DROVER_CLUSTER_SERVERS\)?: cluster\.servers must be/],
+    [{ SERVERS: '["http://127.0.0.1:1"]' }, /an address in cluster\.servers is not understood/],
+    [{ SERVERS: '["nats://a:b@h1","nats://c:d@h2"]' }, /different users or passwords/],
+    [{ SERVERS, NAME: 'a.b' }, /cluster\.name must/],
+    [{ SERVERS, NODE: 'self' }, /cluster\.node must/],
+    [{ SERVERS, NODE: 'a b' }, /cluster\.node must/],
+    [{ SERVERS, LABELS: '{"zone":1}' }, /cluster\.labels\.zone must/],
+    [{ SERVERS, LABELS: 'zone' }, /cluster\.labels must/],
+    [{ SERVERS, LEASE_MS: '1' }, /cluster\.lease_ms must/],
+    [{ SERVERS, SECRET_KEY_FILE: path.join(dir, 'none') }, /secret_key_file cannot be read/],
+    [{ SERVERS, SECRET_KEY_FILE: file('short', 'abcd') }, /is not a key: 32 bytes/],
+    [
+      { SERVERS, SECRET_KEY_FILE: file('open', 'a'.repeat(64), 0o644) },
+      /can be read by others: chmod 600/,
+    ],
+    [{ SERVERS, CREDENTIALS: path.join(dir, 'none') }, /cluster\.credentials cannot be read/],
+    [{ SERVERS, CREDENTIALS: file('creds', 'x') }, /is not a NATS credentials file/],
+    [{ SERVERS, TLS_CA: path.join(dir, 'none') }, /cluster\.tls\.ca cannot be read/],
+    [{ SERVER: SERVERS }, /unknown environment variable DROVER_CLUSTER_SERVER/],
+  ] as const)('%j', async ([values, line]) => {
+    const env = Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [`DROVER_CLUSTER_${name}`, value]),
+    );
+    const data = path.join(dir, 'data');
+    const args = ['--port', '0', '--no-demo', '--data-dir', data];
+    const { code, stderr } = await runToExit(args, env);
+    expect(stderr).toMatch(line);
+    expect(stderr).toMatch(/^drover: [^\n]+\n$/);
+    expect(code).toBe(1);
+  });
 });
 
 it('a bucket is deleted: it is made again from what the nodes have, and no bot is lost or runs twice', async () => {

@@ -84,6 +84,9 @@ it('bots without a wish are spread, and a drained node gives its away', async ()
     async () => (await botsOf(service(1))).every(({ node }) => node !== 'h3'),
     'the drained node to have no bots',
   );
+  // To the node with most room: each of them to another.
+  const shared = (await botsOf(service(1))).map(({ node }) => node).sort();
+  expect(shared).toEqual(['h1', 'h1', 'h1', 'h2', 'h2', 'h2']);
   expect(await statesOf(service(1))).toEqual(['h1 live', 'h2 live', 'h3 draining']);
   expect((await POST(service(1), '/api/nodes/h3/uncordon')).status).toBe(200);
   await allJoined(cluster);

@@ -3,10 +3,24 @@
 import { defineConfig } from 'vitest/config';
 import { PATIENCE_MS } from '../harness/patience.js';
 
+const root = new URL('../..', import.meta.url).pathname;
+
 export default defineConfig({
   test: {
-    root: new URL('../..', import.meta.url).pathname,
-    include: ['test/cluster/**/*.test.ts'],
+    root,
+    projects: [
+      { extends: true, test: { root, name: 'cluster', include: ['test/cluster/**/*.test.ts'] } },
+      {
+        // What clients see of a single service they see of a node of a cluster.
+        extends: true,
+        test: {
+          root,
+          name: 'node',
+          include: ['test/conformance/**/*.test.ts'],
+          globalSetup: `${root}test/cluster/nats-for-all.ts`,
+        },
+      },
+    ],
     pool: 'forks',
     maxWorkers: 1,
     testTimeout: 90_000,

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { call, type ServiceApi } from './api.js';
 import { act, create, statusFrom } from './bots.js';
+import { TEST_NATS } from './service.js';
 import type { SseStream } from './sse.js';
 
 /** Response of `GET /api/pressure`, without the journal. */
@@ -73,7 +74,15 @@ export async function expectNothingShort(
     bots: { present: 1, limit: 50 },
     store: { state: 'on', reason: null },
     journal: { state: journal, reason: null },
-    cluster: null,
+    cluster:
+      TEST_NATS === undefined
+        ? null
+        : {
+            state: 'on',
+            reason: null,
+            unpublished: expect.any(Number),
+            behind: expect.any(Number),
+          },
   });
   expect(report.memory.used_bytes).toBeGreaterThan(20 * 2 ** 20);
   expect(report.memory.limit_bytes).toBeGreaterThan(report.memory.used_bytes);

@@ -1,10 +1,12 @@
 // Test harness. Owns a built service as a process, with its data directory and its output.
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished, TestRunner } from 'vitest';
 import { canSharePort } from '../../src/front/engine/node/node.js';
@@ -24,6 +26,34 @@ const STOP_LIMIT_MS = 60_000;
 
 /** The default engine of services in tests. The run over node:http sets it (vitest.config.ts). */
 export const TEST_ENGINE = process.env['TEST_ENGINE'] ?? 'auto';
+
+/** A NATS server: services in tests are then nodes of clusters on it (test/cluster/vitest.config.ts). */
+export const TEST_NATS = process.env['TEST_NATS'];
+
+/** A cluster for each data directory, so that a restarted service is again the same node. */
+function clusterEnvironment(dataDir: string): Env {
+  if (TEST_NATS === undefined) return {};
+  const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
+  return {
+    DROVER_CLUSTER_SERVERS: JSON.stringify([TEST_NATS]),
+    DROVER_CLUSTER_NAME: name,
+    DROVER_CLUSTER_NODE: 'h1',
+  };
+}
+
+/** Resolves when the service serves the stream of its cluster: streams that were opened before that end then. */
+async function joined(url: string, token: string): Promise<void> {
+  const until = Date.now() + START_LIMIT_MS;
+  // No connection stays: tests count them.
+  const headers = { authorization: `Bearer ${token}`, connection: 'close' };
+  for (;;) {
+    const answer = await fetch(`${url}/api/nodes`, { headers });
+    const { state, reason } = (await answer.json()) as { state?: string; reason?: string };
+    if (state === 'on') return;
+    if (Date.now() > until) throw new Error(`the service did not join its cluster: ${reason}`);
+    await delay(20);
+  }
+}
 
 /** Flags for that many fronts, or for one where the engine cannot share a port: node:http before Node 22.12. */
 export function frontFlags(fronts: number): string[] {
@@ -56,6 +86,8 @@ export interface ServiceOptions {
   within?: readonly string[];
   /** Where clients reach it. Default 127.0.0.1. */
   address?: string;
+  /** Its command. Default: that of the build; of another release: release.ts. */
+  cli?: string;
   /** A descriptor for its standard error. Default: a pipe, for {@link Service.stderr}. */
   stderr?: number;
 }
@@ -125,10 +157,11 @@ export function launch(
   stderr: number | 'pipe' = 'pipe',
   openFiles?: number,
   within: readonly string[] = [],
+  cli = CLI,
 ): ChildProcess {
   const limited =
     openFiles === undefined ? [] : ['sh', '-c', 'ulimit -n "$0" && exec "$@"', `${openFiles}`];
-  const [command = '', ...more] = [...within, ...limited, process.execPath, CLI, ...args];
+  const [command = '', ...more] = [...within, ...limited, process.execPath, cli, ...args];
   const child = spawn(command, more, {
     env: environment(env),
     cwd,
@@ -206,6 +239,9 @@ const NO_PRESSURE: Env = { DROVER_PRESSURE_MAX_CPU: '1', DROVER_PRESSURE_MAX_QUE
 
 const hasPressure = (config: object = {}): boolean => 'pressure' in config;
 
+/** These clients do not know its certificate. */
+const hasTls = (config: object = {}): boolean => 'tls' in config;
+
 const hasConnections = (config: { http?: object } = {}): boolean =>
   'max_connections' in (config.http ?? {});
 
@@ -228,11 +264,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const env = {
     ...(hasPressure(options.config) ? {} : NO_PRESSURE),
     ...(hasConnections(options.config) ? { DROVER_HTTP_MAX_CONNECTIONS: null } : {}),
+    ...clusterEnvironment(dataDir),
     ...options.env,
   };
-  const { cwd, stderr, openFiles, within, address = '127.0.0.1' } = options;
+  const { cwd, stderr, openFiles, within, cli, address = '127.0.0.1' } = options;
   const all = [...args, ...(options.args ?? [])];
-  const child = launch(all, env, cwd, stderr, openFiles, within);
+  const child = launch(all, env, cwd, stderr, openFiles, within, cli);
   const output = collect(child);
   const closed = once(child, 'close');
   let ending = false;
@@ -258,6 +295,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   });
   const url = `http://${address}:${greeting.port}`;
   let token: Promise<string> | undefined;
+  if (TEST_NATS !== undefined && !hasTls(options.config)) {
+    token = exchange(url, greeting.pin);
+    await joined(url, await token);
+  }
   return {
     url,
     ...greeting,
@@ -293,7 +334,7 @@ export async function stopClean(service: Service | undefined): Promise<void> {
 export async function exchange(url: string, pin: string): Promise<string> {
   const response = await fetch(`${url}/auth/pin`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', connection: 'close' },
     body: JSON.stringify({ pin }),
   });
   const body = (await response.json()) as { token?: unknown };

@@ -1,6 +1,7 @@
 // The payloads as the contract defines them, independent of the service's code.
 
 import { expect } from 'vitest';
+import { TEST_NATS } from './service.js';
 import type { Frame, SseStream } from './sse.js';
 
 export interface Log {
@@ -30,6 +31,7 @@ export interface Snapshot {
 }
 
 const SNAPSHOT_FIELDS = [
+  ...(TEST_NATS === undefined ? [] : ['failover', 'node', 'term']),
   'data',
   'desired',
   'host',
@@ -43,7 +45,7 @@ const SNAPSHOT_FIELDS = [
   'started_at_ms',
   'status',
   'usage',
-];
+].sort();
 
 /** The payload of a log frame. Undefined for any other frame. */
 export function logOf(frame: Frame): Log | undefined {

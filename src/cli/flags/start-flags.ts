@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Flags } from '../../main/load-config.js';
-import { wholeNumber } from './flag-values.js';
+import { labels, wholeNumber } from './flag-values.js';
 
 export interface StartFlags {
   config?: string;
@@ -14,6 +14,15 @@ export interface StartFlags {
   safe?: boolean;
   bots?: boolean;
   demo?: boolean;
+  clusterServers?: string[];
+  clusterName?: string;
+  clusterNode?: string;
+  clusterLabels?: Record<string, string>;
+  clusterCredentials?: string;
+  clusterTlsCa?: string;
+  clusterTlsCert?: string;
+  clusterTlsKey?: string;
+  clusterSecretKeyFile?: string;
 }
 
 export function withStartFlags(command: Command): Command {
@@ -28,13 +37,25 @@ export function withStartFlags(command: Command): Command {
     .option('--kinds <place...>', 'directories or packages with additional bot kinds')
     .option('--safe', 'do not start the bots that requests started last')
     .option('--no-bots', 'start no bots')
-    .option('--no-demo', 'start without the demo world and its bots');
+    .option('--no-demo', 'start without the demo world and its bots')
+    .option('--cluster-servers <address...>', 'NATS servers; the service is a node of a cluster')
+    .option('--cluster-name <name>', 'name of the cluster')
+    .option('--cluster-node <name>', 'name of this node; default: the host name')
+    .option('--cluster-labels <name=value>', 'labels of this node (comma-separated)', labels)
+    .option('--cluster-credentials <file>', 'NATS credentials file')
+    .option('--cluster-tls-ca <file>', 'CA certificate of the NATS servers')
+    .option('--cluster-tls-cert <file>', 'client certificate for the NATS servers')
+    .option('--cluster-tls-key <file>', 'its key')
+    .option('--cluster-secret-key-file <file>', 'key that encrypts the secrets of bots');
 }
 
 /** The flags as configuration keys. */
 export function startFlagsOf(options: StartFlags): Flags {
   const flags: Flags = {};
-  const set = (key: string, value: string | number | string[] | undefined): void => {
+  const set = (
+    key: string,
+    value: string | number | string[] | Record<string, string> | undefined,
+  ): void => {
     if (value !== undefined) flags[key] = value;
   };
   set('http.host', options.host);
@@ -44,6 +65,15 @@ export function startFlagsOf(options: StartFlags): Flags {
   set('hosts.count', options.botHosts);
   set('data_dir', options.dataDir);
   set('kinds', options.kinds);
+  set('cluster.servers', options.clusterServers);
+  set('cluster.name', options.clusterName);
+  set('cluster.node', options.clusterNode);
+  set('cluster.labels', options.clusterLabels);
+  set('cluster.credentials', options.clusterCredentials);
+  set('cluster.tls.ca', options.clusterTlsCa);
+  set('cluster.tls.cert', options.clusterTlsCert);
+  set('cluster.tls.key', options.clusterTlsKey);
+  set('cluster.secret_key_file', options.clusterSecretKeyFile);
   if (options.safe) set('start.bots', 'safe');
   if (options.bots === false) set('start.bots', 'none');
   if (options.demo === false) flags['demo.enabled'] = false;

@@ -1,15 +1,11 @@
 // Runs in main. Owns this node's view of the records of all bots, and all writes to them.
 
-import { idOfKey, keyOf, PROTOCOL } from '../../shared/cluster/names.js';
-import {
-  JetStreamApiError,
-  jetstream,
-  type KV,
-  Kvm,
-  type NatsConnection,
-} from '../../shared/cluster/nats.js';
+import { idOfKey, isReserved, keyOf } from '../../shared/cluster/names.js';
+import { JetStreamApiError, type KV, type NatsConnection } from '../../shared/cluster/nats.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { Semaphore } from '../../shared/semaphore.js';
+import { readBotRecord } from './bot-record.js';
+import { openBucket } from './bucket.js';
 import { KvWatch } from './kv-watch.js';
 import type { BotRecord } from './parts.js';
 import { RecordTable, type Revised } from './record-table.js';
@@ -38,12 +34,13 @@ export interface RecordsOptions {
 export class BotRecords {
   readonly #options: RecordsOptions;
   readonly #watch: KvWatch;
-  readonly #kvm: Kvm;
+  readonly #nats: NatsConnection;
   #bucket: KV | undefined;
   readonly #table = new RecordTable();
   readonly #listeners = new Set<(id: string) => void>();
   readonly #loadListeners = new Set<() => void>();
   readonly #writes = new Semaphore({ permits: WRITES, maxQueued: WAITING_WRITES });
+  #wasLoaded = false;
   #fault: string | null = 'the records of the bots are not loaded yet';
   /** Resolves when they are current again, or patience has ended. */
   #back: Promise<void> = Promise.resolve();
@@ -51,10 +48,14 @@ export class BotRecords {
 
   constructor(nats: NatsConnection, options: RecordsOptions) {
     this.#options = options;
-    this.#kvm = new Kvm(jetstream(nats, { timeout: ANSWER_MS }));
+    this.#nats = nats;
     this.#watch = new KvWatch(nats, () => this.#open(), {
-      entry: (key, value, revision) => this.#told(idOfKey(key), value, revision),
-      vanished: (key) => this.#forget(idOfKey(key)),
+      entry: (key, value, revision) => {
+        if (!isReserved(key)) this.#told(idOfKey(key), value, revision);
+      },
+      vanished: (key) => {
+        if (!isReserved(key)) this.#forget(idOfKey(key));
+      },
       loaded: () => this.#loaded(),
       interrupted: (reason) => this.#interrupted(reason),
     });
@@ -63,6 +64,11 @@ export class BotRecords {
   /** Why they are not current, in one line; null when they are. Changes are refused meanwhile. */
   get fault(): string | null {
     return this.#fault;
+  }
+
+  /** They were current once. */
+  get wasLoaded(): boolean {
+    return this.#wasLoaded;
   }
 
   get(id: string): Readonly<BotRecord> | undefined {
@@ -79,7 +85,7 @@ export class BotRecords {
     return this.#table.deletedAt(id) !== undefined;
   }
 
-  /** Whether its record is of a later version of Drover. */
+  /** Whether there is a record that this version cannot read. */
   isUnreadable(id: string): boolean {
     return this.#table.isUnreadable(id);
   }
@@ -225,21 +231,13 @@ export class BotRecords {
 
   async #open(): Promise<KV> {
     const { bucket, replicas } = this.#options;
-    const description = `drover protocol ${PROTOCOL}`;
-    // Read from the leader of the bucket: other copies may lag.
-    const options = { history: 1, replicas, description, allow_direct: false };
-    const opened = await this.#kvm.create(bucket, options);
-    const found = (await opened.status()).streamInfo.config.description ?? '';
-    if (found !== description) {
-      throw new Error(
-        `the bucket ${bucket} is of another version of Drover: ${JSON.stringify(found)}, expected ${JSON.stringify(description)}`,
-      );
-    }
-    this.#bucket = opened;
-    return opened;
+    const { kv } = await openBucket(this.#nats, bucket, { replicas, answerMs: ANSWER_MS });
+    this.#bucket = kv;
+    return kv;
   }
 
   #loaded(): void {
+    this.#wasLoaded = true;
     this.#fault = null;
     this.#isBack();
     for (const listener of this.#loadListeners) listener();
@@ -282,18 +280,13 @@ export class BotRecords {
 
   /** Undefined when it cannot be read. */
   #read(id: string, value: Uint8Array): BotRecord | undefined {
-    const { say } = this.#options;
     try {
-      const record = JSON.parse(new TextDecoder().decode(value)) as BotRecord;
-      if (record.v <= PROTOCOL) return record;
-      say(
-        'error',
-        `the record of bot ${id} is of a later version of Drover (${record.v}): left as it is`,
-      );
+      return readBotRecord(id, value);
     } catch (thrown) {
-      say('error', `the record of bot ${id} is not JSON: ${messageOf(thrown)}`);
+      const why = messageOf(thrown);
+      this.#options.say('error', `the record of bot ${id} is left as it is: ${why}`);
+      return undefined;
     }
-    return undefined;
   }
 
   #set(id: string, record: BotRecord, revision: number): void {

@@ -1,7 +1,7 @@
 // Runs in main. The messages of calls between nodes: JSON, because what is called and answered is JSON, and an older or newer node
 // can read it.
 
-import { PROTOCOL } from '../../shared/cluster/names.js';
+import { READABLE } from '../../shared/cluster/names.js';
 import { DroverError, type PlainError } from '../../shared/errors.js';
 
 /** What a node is asked. `id` is the call's, the same when it is repeated. */
@@ -48,8 +48,8 @@ export function decode<M extends CallMessage | AnswerMessage>(from: string, data
     throw new DroverError('unavailable', `${from} sent what is no message of Drover`);
   }
   const { v } = message as M;
-  if (v > PROTOCOL) {
-    const versions = `version ${v} of the messages, this node knows ${PROTOCOL}`;
+  if (v > READABLE) {
+    const versions = `version ${v} of the messages, this node knows ${READABLE}`;
     throw new DroverError('unavailable', `${from} uses ${versions}: update this node`);
   }
   return message as M;

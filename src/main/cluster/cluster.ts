@@ -272,9 +272,12 @@ export class Cluster implements ClusterControl {
     const { state, reason } = this.#membership.status;
     const bus = this.#bus?.status;
     const { unpublished = 0, behind = 0 } = bus ?? {};
-    const fault = this.#tokens?.keyFault ?? null;
-    if (state === 'on' && fault !== null) {
-      return { state: 'joining', reason: fault, unpublished, behind };
+    if (state === 'on') {
+      const keyFault = this.#tokens?.keyFault ?? null;
+      if (keyFault !== null) return { state: 'joining', reason: keyFault, unpublished, behind };
+      const bucketFault = this.#connected?.records.fault ?? this.#tokens?.fault ?? null;
+      const now = this.#connected?.records.wasLoaded ? 'cut_off' : 'joining';
+      if (bucketFault !== null) return { state: now, reason: bucketFault, unpublished, behind };
     }
     if (state !== 'on' || !bus || bus.state === 'on') return { state, reason, unpublished, behind };
     return { state: bus.state, reason: bus.reason, unpublished, behind };

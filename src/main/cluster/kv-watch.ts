@@ -10,6 +10,7 @@ import {
   type MsgHdrs,
   type NatsConnection,
 } from '../../shared/cluster/nats.js';
+import { reasonOf } from '../../shared/cluster/reasons.js';
 import { Deferred } from '../../shared/deferred.js';
 import { messageOf } from '../../shared/errors.js';
 
@@ -76,7 +77,7 @@ export class KvWatch {
   async #keepUp(): Promise<void> {
     let waitMs = FIRST_WAIT_MS;
     while (!this.#isClosed) {
-      const reason = await this.#watch().catch(messageOf);
+      const reason = await this.#watch().catch(reasonOf);
       if (this.#isClosed) return;
       if (this.#isCurrent) waitMs = FIRST_WAIT_MS;
       this.#isCurrent = false;

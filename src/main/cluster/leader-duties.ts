@@ -5,6 +5,7 @@
 // ended, then they are written with the revisions that were read. A node that has a lease again writes the records of its bots before it
 // starts them: either that write came before the reading, and so did the lease, or one of the two writes fails.
 
+import type { LostBot } from '../../shared/cluster/bus-messages.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import type { BotRecords } from './bot-records.js';
 import { Moves } from './moves.js';
@@ -24,7 +25,7 @@ export interface DutiesParts {
   members: Members;
   records: BotRecords;
   /** Keeps what a lost node still publishes from the stream, and shows its bots as lost. Resolves when that is on the stream. */
-  fence(node: string, bots: string[]): Promise<void>;
+  fence(node: string, bots: LostBot[]): Promise<void>;
   say(level: 'info' | 'warn' | 'error', line: string): void;
 }
 
@@ -184,7 +185,7 @@ export class LeaderDuties {
     if (isFirst) {
       await fence(
         node,
-        read.map(({ record }) => record.spec.id),
+        read.map(({ record }) => shownOf(record)),
       );
       this.#fenced.add(node);
       const stays = read.length - toMove.length;
@@ -278,6 +279,11 @@ export class LeaderDuties {
       this.#parts.say('warn', `no place for ${ids.slice(0, NAMED).join(', ')}${more}: ${reason}`);
     }
   }
+}
+
+function shownOf({ spec, node, term, failover }: BotRecord): LostBot {
+  const { id, kind, desired, labels } = spec;
+  return { id, kind, desired, labels, node, term, failover };
 }
 
 /** Ids of bots, by why there is no node for them. */

@@ -3,6 +3,7 @@
 // A leader that has lost it does not know that at once. It can do no harm: all that it writes names revisions.
 
 import { createLease, LeaseDeadline } from '../../shared/cluster/lease-deadline.js';
+import { PROTOCOL } from '../../shared/cluster/names.js';
 import type { Clock } from '../threads/clock.js';
 import { Lease } from './lease.js';
 import { LEADER_KEY, type NodesBucket } from './nodes-bucket.js';
@@ -44,7 +45,7 @@ export class Leadership {
   stand(): void {
     if (this.#lease) return;
     const { node, incarnation, bucket, clock } = this.#options;
-    const value = JSON.stringify({ node, incarnation });
+    const value = JSON.stringify({ v: PROTOCOL, node, incarnation });
     this.#lease = new Lease({
       store: bucket.lease(LEADER_KEY),
       clock,

@@ -10,6 +10,7 @@ import type { Clock } from '../threads/clock.js';
 
 const SUSPENDED =
   'it was not renewed in time: the process or the machine was suspended, or its clock was set';
+const NO_ANSWER = 'it was not renewed in time: the NATS servers do not answer';
 const TOO_LATE = 'it was renewed too late';
 
 /** How long a stop waits for what is under way, and to give the lease back, in ms each. NATS may be away. */
@@ -188,12 +189,17 @@ export class Lease {
         return trouble.message;
       }
       // Before anything is sent: one that has passed must not be renewed, also not by a process that was frozen.
-      if (deadline.leftMs <= stopMs) return trouble === null ? SUSPENDED : messageOf(trouble);
+      if (deadline.leftMs <= stopMs) {
+        if (trouble !== null) return messageOf(trouble);
+        // Who is awake sees the time come before the deadline.
+        return renewal !== null && deadline.leftMs > 0 ? NO_ANSWER : SUSPENDED;
+      }
       if (renewal === null && clock.now() >= nextAt) {
         nextAt = clock.now() + leaseMs / 3;
-        trouble = null;
         renewal = this.#renew()
-          .catch(failed)
+          .then(() => {
+            trouble = null;
+          }, failed)
           .then(() => {
             renewal = null;
           });

@@ -233,15 +233,17 @@ export class Membership {
     events.onHeld();
   }
 
-  async #expiring(reason: string): Promise<void> {
+  async #expiring(why: string): Promise<void> {
     const { config, events } = this.#options;
+    const reason = this.#rootOf(why);
     events.say('error', `cluster ${config.name}: bots are stopped, the lease runs out: ${reason}`);
     this.#trouble(reason, null);
     await events.onExpiring(reason);
   }
 
-  async #lost(reason: string): Promise<void> {
+  async #lost(why: string): Promise<void> {
     const { config, events } = this.#options;
+    const reason = this.#rootOf(why);
     events.say('error', `cluster ${config.name}: the lease is lost: ${reason}`);
     this.#trouble(reason, null);
     events.onDeadline(this.#deadline.times);
@@ -261,13 +263,21 @@ export class Membership {
 
   /** @param thrown a StartupError ends the start; anything else makes the service start alone; undefined lets it wait. */
   #trouble(reason: string | null, thrown?: unknown): void {
-    if (thrown instanceof StartupError) this.#outcome.reject(thrown);
+    const isFatal = thrown instanceof StartupError;
+    if (isFatal) this.#outcome.reject(thrown);
     else if (thrown !== undefined) this.#outcome.resolve();
-    if (reason === this.#reason) return;
+    const root = reason === null || isFatal ? reason : this.#rootOf(reason);
+    if (root === this.#reason) return;
     const { config, events } = this.#options;
-    this.#reason = reason;
-    if (reason !== null) events.say('warn', `cluster ${config.name}: ${reason}`);
+    this.#reason = root;
+    if (root !== null) events.say('warn', `cluster ${config.name}: ${root}`);
     events.onStatus();
+  }
+
+  /** Without a connection nothing else can work. */
+  #rootOf(reason: string): string {
+    const { isConnected, reason: root } = this.#options.link.status;
+    return isConnected || root === null ? reason : root;
   }
 }
 

@@ -80,7 +80,11 @@ export class Moves {
         reason ||= `${unit[0]?.id}: ${to.reason}`;
         continue;
       }
-      for (const { id } of unit) next.push([id, to.node]);
+      for (const { id, record } of unit) {
+        next.push([id, to.node]);
+        // Those that come after it in this turn count it.
+        this.#view.expect(record.spec, to.node);
+      }
       if (isGroup || next.length >= TOGETHER) break;
     }
     if (next.length > 0) return this.#leave(next, leaving);

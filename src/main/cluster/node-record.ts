@@ -16,6 +16,8 @@ const NOBODY: Omit<NodeRecord, 'node' | 'id' | 'incarnation'> = {
   renewed_at_ms: 0,
 };
 
+const WANTED: readonly string[] = ['live', 'cordoned', 'draining'];
+
 /** @returns null for what is not a record. A lease of any version counts: its node runs bots. */
 export function readNodeRecord(node: string, text: string): NodeRecord | null {
   const read = parse(text);
@@ -23,8 +25,10 @@ export function readNodeRecord(node: string, text: string): NodeRecord | null {
   const known = Object.fromEntries(
     Object.entries(NOBODY).map(([name, value]) => [name, like(value, read[name])]),
   ) as typeof NOBODY;
+  // One that it does not know is none that takes bots.
+  const wanted = WANTED.includes(known.wanted) ? known.wanted : 'cordoned';
   const address = typeof read['address'] === 'string' ? read['address'] : null;
-  return { ...known, address, node, id: read['id'], incarnation: read['incarnation'] };
+  return { ...known, wanted, address, node, id: read['id'], incarnation: read['incarnation'] };
 }
 
 /** Of the same type as what is expected, else that. */

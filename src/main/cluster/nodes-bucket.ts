@@ -1,10 +1,10 @@
 // In main. The bucket of leases: makes it, checks it, and makes it again when it was deleted while the node runs.
 
-import { jetstream, type KV, Kvm, type NatsConnection } from '../../shared/cluster/nats.js';
-import { DESCRIPTION, expectProtocol } from '../../shared/cluster/protocol-description.js';
+import type { KV, NatsConnection } from '../../shared/cluster/nats.js';
 import { isMissing, isWrongSequence, reasonOf } from '../../shared/cluster/reasons.js';
 import { DroverError, StartupError } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
+import { openBucket } from './bucket.js';
 import type { LeaseEntry, LeaseStore } from './lease.js';
 
 /** The leases of nodes, and beside them the leader's: no node can have its key. */
@@ -78,20 +78,12 @@ export class NodesBucket {
 
   async #open(): Promise<KV> {
     const { name, leaseMs, replicas, connected } = this.#options;
-    const kvm = new Kvm(jetstream(await connected(), { timeout: this.#answerMs }));
-    const kv = await kvm.create(name, {
-      description: DESCRIPTION,
-      history: 1,
-      ttl: leaseMs,
-      replicas,
-      // Every read is the leader's: another copy may be behind.
-      allow_direct: false,
-    });
-    const { description, ttl } = await kv.status();
-    expectProtocol(`the NATS bucket ${name}`, description);
-    if (ttl !== leaseMs)
+    const nats = await connected();
+    const options = { replicas, ttlMs: leaseMs, answerMs: this.#answerMs };
+    const { kv, ttlMs } = await openBucket(nats, name, options);
+    if (ttlMs !== leaseMs)
       throw new StartupError(
-        `cluster.lease_ms is ${leaseMs} here, and ${ttl} in the cluster: give all nodes the same; to change it, stop all nodes and delete the NATS bucket ${name}`,
+        `cluster.lease_ms is ${leaseMs} here, and ${ttlMs} in the cluster: give all nodes the same; to change it, stop all nodes and delete the NATS bucket ${name}`,
       );
     return kv;
   }

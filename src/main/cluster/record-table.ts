@@ -15,7 +15,7 @@ export class RecordTable {
   readonly #entries = new Map<string, Revised>();
   /** Revision of the marker of each bot that was deleted. */
   readonly #deleted = new Map<string, number>();
-  /** Records of a later version. */
+  /** Records that this version cannot read. */
   readonly #unreadable = new Set<string>();
   readonly #byNode = new Map<string, Set<string>>();
   readonly #byGroup = new Map<string, Set<string>>();

@@ -27,14 +27,17 @@ export function servedMethods(
   self: string,
   { secrets, snapshotOf }: ServedParts,
 ) {
+  const open = (id: string, text: string | null): Record<string, unknown> | null =>
+    text &&
+    JSON.parse(secrets.decrypt(bindingOf(id), text, `node ${self}: the secrets of bot ${id}`));
   return {
     async createBot({ bot, rights, sealed }: CreateInput) {
-      const config = opened(secrets, bot.id, sealed) ?? bot.config;
+      const config = open(bot.id, sealed) ?? bot.config;
       await local.createBot({ bot: { ...bot, config }, rights });
       return snapshotOf(bot.id);
     },
     async updateBot({ id, change, rights, sealed }: UpdateInput) {
-      const config = opened(secrets, id, sealed);
+      const config = open(id, sealed);
       await local.updateBot({ id, change: config ? { ...change, config } : change, rights });
       return snapshotOf(id);
     },
@@ -71,15 +74,6 @@ export function sealedChange({ secrets }: ServedParts, input: Input<'updateBot'>
   const text = secrets.encrypt(bindingOf(id), JSON.stringify(change.config));
   if (text === null) return { ...input, sealed: null };
   return { ...input, change: { ...change, config: {} }, sealed: text };
-}
-
-function opened(
-  secrets: ServedParts['secrets'],
-  id: string,
-  text: string | null,
-): Record<string, unknown> | null {
-  if (text === null) return null;
-  return JSON.parse(secrets.decrypt(bindingOf(id), text, `the secrets for bot ${id}`));
 }
 
 function bindingOf(id: string): string {

@@ -1,15 +1,15 @@
 // Runs in main. Owns this node's connection to the bucket of tokens: makes it, follows it, and writes to it.
 
-import { idOfKey, keyOf, PROTOCOL } from '../../shared/cluster/names.js';
-import { jetstream, type KV, Kvm, type NatsConnection } from '../../shared/cluster/nats.js';
-import { DESCRIPTION, expectProtocol } from '../../shared/cluster/protocol-description.js';
+import { idOfKey, isReserved, keyOf, PROTOCOL, READABLE } from '../../shared/cluster/names.js';
+import type { KV, NatsConnection } from '../../shared/cluster/nats.js';
 import type { TokenRecord } from '../../shared/contract/tokens.js';
 import { messageOf } from '../../shared/errors.js';
+import { openBucket } from './bucket.js';
 import { KvWatch } from './kv-watch.js';
 
 /** How long NATS has to answer, in ms. */
 const ANSWER_MS = 4000;
-/** Key of what tells whether all nodes have the same secret key. No token has it: their ids have no underscore. */
+/** Key of what tells whether all nodes have the same secret key. */
 const KEY_CHECK = '_secret_key';
 
 /** Value of a key: the token by its digest, as it is stored on its node. */
@@ -34,7 +34,7 @@ export interface TokensBucketOptions {
 export class TokensBucket {
   readonly #options: TokensBucketOptions;
   readonly #watch: KvWatch;
-  readonly #kvm: Kvm;
+  readonly #nats: NatsConnection;
   #kv: KV | undefined;
   #created = '';
   /** The bucket was made again: what it does not have was not removed. */
@@ -49,7 +49,7 @@ export class TokensBucket {
 
   constructor(nats: NatsConnection, options: TokensBucketOptions) {
     this.#options = options;
-    this.#kvm = new Kvm(jetstream(nats, { timeout: ANSWER_MS }));
+    this.#nats = nats;
     this.#watch = new KvWatch(nats, () => this.#open(), {
       entry: (key, value) => this.#told(key, value),
       vanished: (key) => this.#vanished(key),
@@ -95,10 +95,8 @@ export class TokensBucket {
 
   async #open(): Promise<KV> {
     const { bucket, replicas } = this.#options;
-    const options = { history: 1, replicas, description: DESCRIPTION, allow_direct: false };
-    const kv = await this.#kvm.create(bucket, options);
-    const { config, created } = (await kv.status()).streamInfo;
-    expectProtocol(`the bucket ${bucket}`, config.description);
+    const options = { replicas, answerMs: ANSWER_MS };
+    const { kv, created } = await openBucket(this.#nats, bucket, options);
     this.#isRemade = this.#created !== '' && this.#created !== created;
     if (this.#isRemade) this.#hasKeyCheck = false;
     this.#created = created;
@@ -111,16 +109,13 @@ export class TokensBucket {
       this.#checkKey(value);
       return;
     }
+    if (isReserved(key)) return;
     const id = idOfKey(key);
     let token: SharedToken | null = null;
     try {
-      token = value && (JSON.parse(new TextDecoder().decode(value)) as SharedToken);
+      token = value && readToken(id, value);
     } catch (thrown) {
-      this.#options.say('error', `the record of token ${id} is not JSON: ${messageOf(thrown)}`);
-      return;
-    }
-    if (token && !(token.v <= PROTOCOL)) {
-      const line = `the record of token ${id} is of a later version of Drover: it is not accepted here`;
+      const line = `the record of token ${id}: ${messageOf(thrown)}; it is not accepted here`;
       this.#options.say('error', line);
       return;
     }
@@ -131,6 +126,7 @@ export class TokensBucket {
   }
 
   #vanished(key: string): void {
+    if (isReserved(key)) return;
     const id = idOfKey(key);
     this.#present.delete(id);
     if (this.#isRemade) return;
@@ -159,8 +155,7 @@ export class TokensBucket {
     const { keyCheck, bucket, say } = this.#options;
     this.#keyFault = null;
     if (value === null || keyCheck === null) return;
-    const { check } = JSON.parse(new TextDecoder().decode(value)) as { check?: unknown };
-    if (check === keyCheck) return;
+    if (keyCheckIn(value) === keyCheck) return;
     this.#keyFault = `the key of cluster.secret_key_file is not the one of the cluster: give each node the same, or, if all have a new one, delete the key ${KEY_CHECK} of the bucket ${bucket}`;
     say('error', this.#keyFault);
   }
@@ -173,5 +168,28 @@ export class TokensBucket {
     await this.#current()
       .create(KEY_CHECK, JSON.stringify({ v: PROTOCOL, check: keyCheck }))
       .catch(() => {});
+  }
+}
+
+/** @throws Error that says why it cannot be read. */
+function readToken(id: string, value: Uint8Array): SharedToken {
+  const token = JSON.parse(new TextDecoder().decode(value)) as Partial<SharedToken> | null;
+  const { v, node, record } = token ?? {};
+  if (v !== undefined && v > READABLE) {
+    throw new Error(`it has version ${v}, this node knows ${READABLE}: update this node`);
+  }
+  const isToken = record?.id === id && typeof record.digest === 'string';
+  if (v === undefined || typeof node !== 'string' || !isToken || !Array.isArray(record.scopes)) {
+    throw new Error('it is not of this token');
+  }
+  return token as SharedToken;
+}
+
+/** Undefined when there is none in it: then no key is the right one. */
+function keyCheckIn(value: Uint8Array): unknown {
+  try {
+    return (JSON.parse(new TextDecoder().decode(value)) as { check?: unknown } | null)?.check;
+  } catch {
+    return undefined;
   }
 }

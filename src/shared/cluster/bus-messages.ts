@@ -2,6 +2,7 @@
 
 import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../contract/config.js';
+import type { BotSnapshot } from '../contract/events.js';
 import type { StreamIdentity } from '../contract/threads.js';
 import type { SharedLag } from '../memory/loop-lag.js';
 
@@ -48,6 +49,12 @@ export interface BusStatus {
   behind: number;
 }
 
+/** What the record of a bot says of it. */
+export type LostBot = Pick<
+  BotSnapshot,
+  'id' | 'kind' | 'desired' | 'labels' | 'node' | 'term' | 'failover'
+>;
+
 /** What main asks of the bus. */
 export type ClusterBusMethods = {
   /** The channel to the node's own broadcaster: its baseline and its doorbell. A new one replaces the old. */
@@ -65,10 +72,10 @@ export type ClusterBusMethods = {
   /** The node has lost its lease: nothing is published until the next {@link publish}. */
   hold(input: null): void;
   /**
-   * The lease of a node has run out: nothing that it publishes from now on is accepted. Its bots become `lost` on the stream, those of
-   * `bots` with their last snapshots. Answers when that is on the stream. To be called by the leader, after the node's lease was ended.
+   * The lease of a node has run out: nothing that it publishes from now on is accepted. Its bots become `lost` on the stream, with their
+   * last snapshots where there are any: a cluster that was stopped as a whole has none. Answers when that is on the stream. To be called by the leader, after the node's lease was ended.
    */
-  fence(input: { node: string; bots: string[] }): void;
+  fence(input: { node: string; bots: LostBot[] }): void;
   /** Whether every frame that this node had until now is on the stream, after waiting up to `withinMs`. */
   flush(input: { withinMs: number }): { isPublished: boolean };
   status(input: null): BusStatus;

@@ -95,7 +95,8 @@ export class NatsLink {
     for await (const event of connection.status()) {
       if (this.#closing.signal.aborted) return;
       if (event.type === 'reconnect') this.#set({ isConnected: true, reason: null });
-      else if (event.type === 'disconnect')
+      else if (event.type === 'disconnect' && this.#status.isConnected)
+        // Each attempt that a server refuses ends with one too; then the refusal is the reason.
         this.#set({
           isConnected: false,
           reason: `the connection to the NATS server ${event.server} has ended`,

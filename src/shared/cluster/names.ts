@@ -2,10 +2,15 @@
 // programs, can share one NATS.
 
 /**
- * Version of the messages and of what is stored. A node refuses a stream or bucket of a higher one, and messages that ask for more than
- * it knows. Fields that are added do not change it: receivers ignore fields that they do not know.
+ * Version of what this release writes: messages, and what is stored. Receivers ignore fields that they do not know, so fields that are
+ * added do not change it (docs/CLUSTER.md, "Protocol versions").
  */
-export const PROTOCOL = 1;
+export const PROTOCOL: number = 1;
+/**
+ * Highest version that this release reads; from 1 on it reads all. It is one more than {@link PROTOCOL} in the release that introduces
+ * a version: the nodes of the release before it are then still understood, and the next release writes it.
+ */
+export const READABLE: number = 1;
 
 /** Names of a cluster. @param name as in `cluster.name`: letters, digits and dashes. */
 export function clusterNames(name: string) {
@@ -41,6 +46,11 @@ export const NODE_NAME = /^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;
 /** The key of a bucket for any id: KV keys allow no leading, trailing or double dot. */
 export function keyOf(id: string): string {
   return id.replaceAll('.', '=2E');
+}
+
+/** Keys of a bucket that are no ids: no id begins so. Those that a node does not know it leaves alone. */
+export function isReserved(key: string): boolean {
+  return key.startsWith('_');
 }
 
 export function idOfKey(key: string): string {

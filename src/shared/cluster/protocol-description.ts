@@ -3,17 +3,35 @@
 
 import { StartupError } from '../errors.js';
 import { VERSION } from '../version.js';
-import { PROTOCOL } from './names.js';
+import { PROTOCOL, READABLE } from './names.js';
+import type { JetStreamManager, StreamInfo } from './nats.js';
 
 export const DESCRIPTION = `drover protocol ${PROTOCOL}`;
 
-/** @param what the stream or bucket, by its name. @throws StartupError */
-export function expectProtocol(what: string, description: string | undefined): void {
-  if (description === DESCRIPTION) return;
+/**
+ * Checks that this release reads what is stored there. Raises the version that the description says to the one that this release writes:
+ * nodes that do not read it are refused from then on.
+ * @param what the stream or bucket, by its name. @throws StartupError; an error of JetStream.
+ */
+export async function agreeOnProtocol(
+  manager: JetStreamManager,
+  what: string,
+  { config }: Pick<StreamInfo, 'config'>,
+): Promise<void> {
+  const found = versionOf(what, config.description);
+  if (found > READABLE) {
+    const known = READABLE === 1 ? 'version 1' : `versions 1 to ${READABLE}`;
+    throw new StartupError(
+      `${what} has version ${found}; Drover ${VERSION} knows ${known}: update this node`,
+    );
+  }
+  if (found < PROTOCOL) await manager.streams.update(config.name, { description: DESCRIPTION });
+}
+
+function versionOf(what: string, description: string | undefined): number {
   const [, found] = /^drover protocol (\d+)$/.exec(description ?? '') ?? [];
+  if (found !== undefined) return Number(found);
   throw new StartupError(
-    found === undefined
-      ? `${what} was not made by Drover: delete it, or give the cluster another name (cluster.name)`
-      : `${what} has version ${found}; Drover ${VERSION} knows version ${PROTOCOL}`,
+    `${what} was not made by Drover: delete it, or give the cluster another name (cluster.name)`,
   );
 }

@@ -14,6 +14,7 @@ class World {
   readonly asked: { node: string; method: string; input: unknown }[] = [];
   readonly sent: { node: string; method: string; input: string }[] = [];
   readonly lost = new Set<string>();
+  readonly withoutKey = new Set<string>();
   readonly #served = new Map<string, CallMethods>();
   readonly #placed: Placed;
   readonly #listeners = new Set<() => void>();
@@ -79,7 +80,11 @@ class World {
       calls,
       secrets: {
         encrypt: (binding, text) => Buffer.from(binding + text).toString('hex'),
-        decrypt: (binding, sealed) => Buffer.from(sealed, 'hex').toString().slice(binding.length),
+        decrypt: (binding, sealed, what) => {
+          if (this.withoutKey.has(self))
+            throw new DroverError('unavailable', `${what} are encrypted`);
+          return Buffer.from(sealed, 'hex').toString().slice(binding.length);
+        },
       },
       snapshotOf: async (id) => ({ id, from: self }) as never,
       invokeMs: 1000,
@@ -248,4 +253,14 @@ test('incidents and kinds are those of all nodes that answer', async () => {
     kinds: [{ kind: 'both', quarantine: held }, { kind: 'x' }, { kind: 'y' }],
   });
   expect(await a.releaseKind({ kind: 'both', rights: ADMIN })).toEqual({ started: 4 });
+});
+
+test('a node that cannot read the secrets of a new bot is named: the caller asked another', async () => {
+  const world = new World();
+  world.withoutKey.add('b');
+  world.serve('a', { place: () => ({ node: 'b' }) });
+  const [a] = [world.node('a'), world.node('b')];
+  await expect(a.createBot(create({ node: 'b' }))).rejects.toThrow(
+    'node b: the secrets of bot new are encrypted',
+  );
 });

@@ -1,0 +1,116 @@
+// Commands to bots of other nodes: how many messages they cost, when they end, and what a node that is gone answers.
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { clusterNames } from '../../src/shared/cluster/names.js';
+import { call, expectError } from '../harness/api.js';
+import { create, eventually, invoke, POST } from '../harness/bots.js';
+import { TestCluster } from '../harness/cluster.js';
+import { allJoined, botsOf, CONFIG } from './service.js';
+
+const BOTS = 1000;
+const LEASE_MS = 30_000;
+
+let cluster: TestCluster;
+const ids = Array.from({ length: BOTS }, (_, n) => `b${n + 1}`);
+beforeAll(async () => {
+  cluster = await TestCluster.start({
+    config: { ...CONFIG, invoke: { timeout_ms: 2000 } },
+    // No lease runs out in these tests.
+    leaseMs: LEASE_MS,
+  });
+  await allJoined(cluster);
+  const left = [...ids];
+  const work = async (): Promise<void> => {
+    for (let id = left.shift(); id !== undefined; id = left.shift()) {
+      const made = await create(service(0), { id, kind: 'faulty', labels: { many: 'yes' } });
+      expect(made.status, made.text).toBe(201);
+    }
+  };
+  await Promise.all(Array.from({ length: 20 }, work));
+});
+afterAll(() => cluster?.stop());
+
+const service = (n: number) => cluster.node(n).service;
+
+/** The calls of nodes to others while something is done: `h2 invoke`. */
+async function callsDuring(task: () => Promise<void>): Promise<string[]> {
+  const connection = await cluster.nats[0]?.connect();
+  if (!connection) throw new Error('one server');
+  const calls: string[] = [];
+  const { calls: subjectOf } = clusterNames('test');
+  const subscription = connection.subscribe(subjectOf('*'), {
+    callback: (_, message) => {
+      const { method } = message.json<{ method?: string }>();
+      const node = message.subject.slice(subjectOf('').length);
+      // Nodes tell each other by themselves when tokens were used.
+      if (method !== undefined && method !== 'tokensUsed') calls.push(`${node} ${method}`);
+    },
+  });
+  await connection.flush();
+  await task();
+  await connection.flush();
+  subscription.unsubscribe();
+  return calls.sort();
+}
+
+it('a list over 1,000 bots on 3 nodes is one request a node', async () => {
+  const places = (await botsOf(service(0))).map(({ node }) => node);
+  expect(places).toHaveLength(BOTS);
+  expect(new Set(places)).toEqual(new Set(['h1', 'h2', 'h3']));
+  const calls = await callsDuring(async () => {
+    const body = { session_id: ids, command: 'heard', args: {} };
+    const { status, json, text } = await POST(service(0), '/invoke', body);
+    expect(status, text).toBe(200);
+    const { results } = json as { results: Record<string, unknown> };
+    // In the order in which they were asked for.
+    expect(Object.keys(results)).toEqual(ids);
+    for (const outcome of Object.values(results)) expect(outcome).toEqual({ result: 'nothing' });
+  });
+  expect(calls).toEqual(['h2 invoke', 'h3 invoke']);
+  const restarts = await callsDuring(async () => {
+    const { status, json, text } = await POST(service(1), '/api/bots/actions', {
+      action: 'restart',
+      labels: { many: 'yes' },
+    });
+    expect(status, text).toBe(200);
+    const { results } = json as { results: Record<string, unknown> };
+    expect(Object.keys(results).sort()).toEqual([...ids].sort());
+    for (const outcome of Object.values(results)) expect(outcome).not.toHaveProperty('error');
+  });
+  expect(restarts).toEqual(['h1 actOnBots', 'h3 actOnBots']);
+});
+
+it('a command that hangs ends at its deadline on each node, and is cancelled where it runs', async () => {
+  const bots = await botsOf(service(0));
+  const far = bots.find(({ node }) => node === 'h2')?.id ?? '';
+  expectError(await invoke(service(0), far, 'never'), 504, /did not answer|in time|timed out/);
+  await eventually(
+    async () =>
+      JSON.stringify((await invoke(service(2), far, 'heard')).json) === '{"result":"aborted"}',
+    'the command to be cancelled',
+  );
+});
+
+it('bots of a node that is gone are 503 at once, those of the others answer', async () => {
+  const bots = await botsOf(service(0));
+  const [gone, here] = ['h3', 'h2'].map((name) => bots.find(({ node }) => node === name)?.id ?? '');
+  const before = performance.now();
+  await cluster.node(2).kill();
+  const why = /^node h3 cannot be reached: nothing answers to its name$/;
+  expectError(await invoke(service(0), gone ?? '', 'heard'), 503, why);
+  expectError(await POST(service(0), `/api/bots/${gone}/restart`), 503, why);
+  expectError(await call(service(0), 'DELETE', `/api/bots/${gone}`), 503, why);
+  const { json } = await POST(service(0), '/invoke', {
+    session_id: [gone, here],
+    command: 'heard',
+    args: {},
+  });
+  expect(json).toEqual({
+    results: {
+      [gone ?? '']: { error: expect.stringMatching(why) },
+      [here ?? '']: { result: expect.any(String) },
+    },
+  });
+  // Not when the lease, or a deadline, has run out.
+  expect(performance.now() - before).toBeLessThan(LEASE_MS / 2);
+});
