@@ -23,6 +23,8 @@ const DUPLICATE_WINDOW_MS = 120_000;
 const NANOSECONDS = 1_000_000;
 /** How long JetStream may take to acknowledge, in ms. */
 const ANSWER_MS = 5000;
+/** How often the server says that there is nothing new, in ms. Two that are missing start the reading again. */
+const HEARTBEAT_MS = 2000;
 /** Error codes of JetStream. */
 const NO_MESSAGE = 10037;
 const STREAM_NOT_FOUND = 10059;
@@ -112,7 +114,11 @@ export class EventStream {
       deliver_policy: 'by_start_sequence' as never,
       opt_start_seq: seq,
     });
-    const messages = await consumer.consume({ max_messages: 500 });
+    // After the server has restarted, missing heartbeats are all that tells that it does not know this consumer any more.
+    const messages = await consumer.consume({
+      max_messages: 500,
+      idle_heartbeat: HEARTBEAT_MS,
+    });
     const stop = (): void => void messages.close();
     signal.addEventListener('abort', stop);
     try {
