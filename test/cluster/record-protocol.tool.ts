@@ -1,6 +1,6 @@
 // Records the present version of the protocol to test/fixtures/cluster/protocol-<version>.json, once for each version:
 //
-//   npx vitest run --config test/cluster/tools.config.ts record-protocol
+//   npx vitest run --config test/cluster/tools.config.ts --project cluster record-protocol
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
