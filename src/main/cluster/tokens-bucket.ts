@@ -3,8 +3,8 @@
 import { idOfKey, keyOf, PROTOCOL } from '../../shared/cluster/names.js';
 import { jetstream, type KV, Kvm, type NatsConnection } from '../../shared/cluster/nats.js';
 import { DESCRIPTION, expectProtocol } from '../../shared/cluster/protocol-description.js';
-import type { TokenRecord, TokenUse } from '../../shared/contract/tokens.js';
 import { isWrongSequence } from '../../shared/cluster/reasons.js';
+import type { TokenRecord, TokenUse } from '../../shared/contract/tokens.js';
 import { messageOf } from '../../shared/errors.js';
 import { KvWatch } from './kv-watch.js';
 

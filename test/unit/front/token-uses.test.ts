@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { TokenStreams } from '../../../src/front/token-streams.js';
-import type { TokenUse } from '../../../src/shared/contract/tokens.js';
 import { TokenUses } from '../../../src/front/token-uses.js';
+import type { TokenUse } from '../../../src/shared/contract/tokens.js';
 
 const at = (at_ms: number): TokenUse => ({ at_ms, from: null });
 
