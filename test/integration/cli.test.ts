@@ -224,7 +224,7 @@ describe('tokens', () => {
     const { code, stdout, stderr } = await drover(args);
     expect({ code, stderr }).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/^works once, until 20/),
+      stderr: expect.stringMatching(/^drover: the link works once, until 20/),
     });
     const [, url, link = ''] = /^(.+)\/#sign-in=(\S+)\n$/.exec(stdout) ?? [];
     expect(url).toBe(service.url);

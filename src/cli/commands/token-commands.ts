@@ -134,7 +134,7 @@ async function createLink(name: string, options: SpecOptions): Promise<undefined
   if (options.json) await printJson({ url, expires_at_ms: link.expires_at_ms });
   else {
     await printLine(url);
-    complain(`works once, until ${timeText(link.expires_at_ms)}`);
+    complain(`the link works once, until ${timeText(link.expires_at_ms)}`);
   }
 }
 
