@@ -209,6 +209,9 @@ it('has no serious accessibility violation where people sign in, in light and da
     await tab.getByRole('button', { name: 'pin' }).click();
     await tab.locator('[data-who-am-i]').waitFor();
     await check(tab, 'who am I');
+    const tooWide =
+      "[...document.querySelectorAll('dialog button')].filter((one) => one.scrollWidth > one.clientWidth).length";
+    expect(await tab.evaluate(tooWide), 'buttons with text that does not fit in').toBe(0);
     await tab.keyboard.press('Escape');
     await show(tab, '#/tokens');
     await tab.locator('[data-token]').first().waitFor();

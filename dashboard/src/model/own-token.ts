@@ -1,4 +1,4 @@
-// Runs in tabs. Owns what is known of the session's token.
+// Runs in tabs. Owns the description of the session's token.
 
 import { effect, signal } from '@preact/signals';
 import type { Scope, TokenInfo } from '../../../src/client/index.js';

@@ -19,7 +19,7 @@ import { TokensView } from '../views/tokens.js';
 import { Banner, ConnectionState } from './banner.js';
 import { HelpSheet } from './help.js';
 import { isHelpOpen, useKeys } from './keys.js';
-import { WhoAmI } from './who-am-i.js';
+import { WhoAmI, WhoAmIDialogs } from './who-am-i.js';
 
 const VIEWS: { name: string; title: string; icon: IconName }[] = [
   { name: 'overview', title: 'Overview', icon: 'overview' },
@@ -91,6 +91,7 @@ function Frame() {
       <HelpSheet />
       <HandedToken />
       <InvitationQuestion />
+      <WhoAmIDialogs />
       {cluster.value === null ? null : <NodesKey />}
     </div>
   );

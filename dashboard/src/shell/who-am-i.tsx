@@ -1,6 +1,7 @@
-// Who is signed in, and what they may do: a button of the menu, and what it opens.
+// Runs in tabs. Owns the dialogs about the signed-in user, and asks before a sign-out.
 
-import { useState } from 'preact/hooks';
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import type { TokenInfo } from '../../../src/client/index.js';
 import { ownToken } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
@@ -14,41 +15,59 @@ import { Ago, Expiry, Limits, Scopes } from '../parts/token-facts.js';
 /** Time limit of the question what the token is, in ms. */
 const ANSWER_MS = 2000;
 
+const isOpen = signal(false);
+/** The token that the user is asked about before the sign-out. */
+const leaving = signal<TokenInfo | null>(null);
+
+/** In the menu. */
 export function WhoAmI() {
-  const [isOpen, setOpen] = useState(false);
-  const [leaving, setLeaving] = useState<TokenInfo>();
-  /** Others may use a token that was not made by signing in: it is revoked only if the user says so. */
-  const signsOut = async (): Promise<void> => {
-    setOpen(false);
-    const token = await knownToken();
-    if (token && !isSignIn(token)) setLeaving(token);
-    else leave(true);
-  };
   return (
     <>
       <button
         type="button"
         class="quiet"
-        title="Who am I, what may I do"
-        onClick={() => setOpen(true)}
+        title="Who am I, what may I"
+        onClick={() => (isOpen.value = true)}
       >
         <Icon name="person" />
         <span class="own-name">{ownToken.value?.name ?? 'Who am I'}</span>
       </button>
-      <button type="button" class="quiet wide-only" onClick={() => void signsOut()}>
+      <button type="button" class="quiet wide-only" onClick={() => void askToLeave()}>
         <Icon name="out" />
         <span>Sign out</span>
       </button>
-      {isOpen ? <Card onClose={() => setOpen(false)} onSignOut={() => void signsOut()} /> : null}
-      {leaving ? <Leave token={leaving} onClose={() => setLeaving(undefined)} /> : null}
     </>
   );
 }
 
-function Card({ onClose, onSignOut }: { onClose: () => void; onSignOut: () => void }) {
+/** What the buttons of the menu open. */
+export function WhoAmIDialogs() {
+  useEffect(() => closeAll, []);
+  return (
+    <>
+      {isOpen.value ? <Card /> : null}
+      {leaving.value ? <Leave token={leaving.value} /> : null}
+    </>
+  );
+}
+
+function closeAll(): void {
+  isOpen.value = false;
+  leaving.value = null;
+}
+
+/** Others may use a token that was not made by signing in: it is revoked only if the user says so. */
+async function askToLeave(): Promise<void> {
+  closeAll();
+  const token = await knownToken();
+  if (token && !isSignIn(token)) leaving.value = token;
+  else leave(true);
+}
+
+function Card() {
   const { value: token, error } = useResource((signal) => api().tokens.current({ signal }), []);
   return (
-    <Dialog title="Who am I" onClose={onClose}>
+    <Dialog title="Who am I" onClose={closeAll}>
       <div class="dialog-body">
         {token ? (
           <Facts token={token} />
@@ -57,11 +76,11 @@ function Card({ onClose, onSignOut }: { onClose: () => void; onSignOut: () => vo
         )}
       </div>
       <footer>
-        <button type="button" onClick={onSignOut}>
+        <button type="button" onClick={() => void askToLeave()}>
           <Icon name="out" />
           Sign out
         </button>
-        <button type="button" class="primary" data-first onClick={onClose}>
+        <button type="button" class="primary" data-first onClick={closeAll}>
           Done
         </button>
       </footer>
@@ -112,14 +131,14 @@ function Facts({ token }: { token: TokenInfo }) {
   );
 }
 
-function Leave({ token, onClose }: { token: TokenInfo; onClose: () => void }) {
+function Leave({ token }: { token: TokenInfo }) {
   return (
     <Confirm
       title="Sign out"
       action="Sign out and revoke"
       isDangerous
       onYes={() => leave(true)}
-      onClose={onClose}
+      onClose={closeAll}
       other={{ action: 'Sign out', run: () => leave(false) }}
     >
       <p>
