@@ -142,7 +142,7 @@ export const AUTH_OPERATIONS = {
     tag: 'Authentication',
     summary: 'Create a sign-in link',
     description:
-      'A link that gives somebody a token, once, within 10 minutes: `http://<service>/#sign-in=<link>` opens the dashboard, which exchanges it (`POST /auth/link`). The body says what the token may do. Revoking the token of this request ends the link.',
+      'A link that gives somebody a token, once, within 10 minutes: the page `/#sign-in=<link>` of the service exchanges it (`POST /auth/link`). The body says what the token may do. Revoking the token of this request ends the link.',
     body: { schema: CreateTokenBody, example: { ...INVITED, labels: { team: 'a' } } },
     responses: {
       201: {
