@@ -21,6 +21,7 @@ import { addStart } from './commands/start.js';
 import { addTokens } from './commands/token-commands.js';
 import { addTop } from './commands/top.js';
 import { addWait } from './commands/wait.js';
+import { addWhoami } from './commands/whoami.js';
 import { EXIT, EXIT_MEANING } from './exit-codes.js';
 
 export function createProgram(): Command {
@@ -49,6 +50,7 @@ export function createProgram(): Command {
     addNodes,
     addCluster,
     addTokens,
+    addWhoami,
     addWait,
     addRecord,
     addCheck,

@@ -3,6 +3,7 @@ import type { Incident, KindList } from '../shared/contract/bots.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
 import type { ClusterNode, NodeAction, NodeList } from '../shared/contract/nodes.js';
 import type { PressureReport } from '../shared/contract/pressure.js';
+import type { LinkOffer } from '../shared/contract/tokens.js';
 import { ApiError } from './api-error.js';
 import { BotCalls, botPath } from './bot-calls.js';
 import { eventsIn } from './download.js';
@@ -10,14 +11,14 @@ import { type EventFilter, filterQuery } from './event-filter.js';
 import { EventStream, type StreamOptions } from './event-stream.js';
 import type { DownloadQuery, EventsPage, EventsQuery, Stats, StatsQuery } from './history.js';
 import { type CallOptions, expectType, type Fetch, Http } from './http.js';
-import { EVENT, INCIDENT, KINDS, NODE, NODES, PRESSURE } from './response-shapes.js';
+import { EVENT, INCIDENT, KINDS, NODE, NODES, PRESSURE, TOKEN } from './response-shapes.js';
 import type { StreamEvent } from './stream-events.js';
-import { TokenCalls } from './token-calls.js';
+import { type NewToken, TokenCalls } from './token-calls.js';
 
 export interface DroverClientOptions {
   /** Base URL of the service, for example `http://localhost:8090`. May include a path prefix. */
   url: string;
-  /** Without a token only `health`, `exchangePin` and `openapi` work. */
+  /** Without a token only `health`, `exchangePin`, `checkLink`, `useLink` and `openapi` work. */
   token?: string | undefined;
   /** Replaces the platform's `fetch`. */
   fetch?: Fetch | undefined;
@@ -67,6 +68,24 @@ export class DroverClient {
   async exchangePin(pin: string, options?: CallOptions): Promise<string> {
     const request = { ...options, body: { pin } };
     return this.#http.field('POST', '/auth/pin', 'token', 'string', request);
+  }
+
+  /** `POST /auth/link/check`: what a sign-in link gives. It stays valid. One that is not valid is 401. */
+  async checkLink(link: string, options?: CallOptions): Promise<LinkOffer> {
+    return this.#http.json('POST', '/auth/link/check', {
+      ...options,
+      body: { link },
+      shape: { created_by: 'string', name: 'string', scopes: ['string'] },
+    });
+  }
+
+  /** `POST /auth/link`: uses a sign-in link up. One that is not valid is 401. */
+  async useLink(link: string, options?: CallOptions): Promise<NewToken> {
+    return this.#http.json('POST', '/auth/link', {
+      ...options,
+      body: { link },
+      shape: { ...TOKEN, token: 'string' },
+    });
   }
 
   /** `POST /auth/ticket`: a ticket for one `GET /events?ticket=`, valid for 30 s. */

@@ -25,7 +25,15 @@ export type { JournalStatus } from '../shared/contract/journal-messages.js';
 export type { Json, JsonObject } from '../shared/contract/json.js';
 export type { ClusterNode, NodeAction, NodeList } from '../shared/contract/nodes.js';
 export type { PressureReport, Resource } from '../shared/contract/pressure.js';
-export type { CreateTokenBody, Scope, TokenInfo } from '../shared/contract/tokens.js';
+export type {
+  ClientPlace,
+  CreatedBy,
+  CreateTokenBody,
+  LinkOffer,
+  Scope,
+  SignInLink,
+  TokenInfo,
+} from '../shared/contract/tokens.js';
 export { ApiError } from './api-error.js';
 export type { BackoffOptions } from './backoff.js';
 export type { BotActions, BotConfig, NewBot } from './bot-calls.js';
@@ -42,4 +50,4 @@ export type {
 } from './history.js';
 export type { CallOptions, Fetch, FetchInit } from './http.js';
 export type { StreamEvent } from './stream-events.js';
-export type { NewToken } from './token-calls.js';
+export { type NewToken, signInUrl } from './token-calls.js';

@@ -1,9 +1,14 @@
-import type { CreateTokenBody, TokenInfo } from '../shared/contract/tokens.js';
+import type { CreateTokenBody, SignInLink, TokenInfo } from '../shared/contract/tokens.js';
 import type { CallOptions, Http } from './http.js';
 import { TOKEN } from './response-shapes.js';
 
 /** A new token; its secret cannot be read again. */
 export type NewToken = TokenInfo & { token: string };
+
+/** The address that opens the dashboard with a sign-in link. The fragment is sent to no server. @param url of the service. */
+export function signInUrl(url: string, { link }: Pick<SignInLink, 'link'>): string {
+  return `${url}/#sign-in=${link}`;
+}
 
 /** Calls about tokens. */
 export class TokenCalls {
@@ -25,11 +30,20 @@ export class TokenCalls {
     });
   }
 
+  /** `POST /api/tokens/link`: a link that gives somebody such a token, once, within 10 minutes. {@link signInUrl} is its address. */
+  async createLink(token: CreateTokenBody, options?: CallOptions): Promise<SignInLink> {
+    return this.#http.json('POST', '/api/tokens/link', {
+      ...options,
+      body: token,
+      shape: { link: 'string', expires_at_ms: 'number' },
+    });
+  }
+
   async revoke(id: string, options?: CallOptions): Promise<void> {
     await this.#http.send('DELETE', `/api/tokens/${encodeURIComponent(id)}`, options);
   }
 
-  /** `GET /api/tokens/current`: this client's token. Needs no scope. */
+  /** `GET /api/tokens/current`: this client's token: who it is, and what it may do. Needs no scope. */
   async current(options?: CallOptions): Promise<TokenInfo> {
     return this.#http.json('GET', '/api/tokens/current', { ...options, shape: TOKEN });
   }

@@ -1,4 +1,4 @@
-import type { Authenticator } from './auth.js';
+import { type Authenticator, placeOf } from './auth.js';
 import { FREE_BYTES } from './body-room.js';
 import type { Control } from './control.js';
 import type { Handlers } from './handlers.js';
@@ -7,7 +7,6 @@ import type { PinExchange } from './pin-exchange.js';
 import type { PinPages } from './pin-pages.js';
 import { emptyResponse, secretResponse } from './responses.js';
 import type { TokenUses } from './token-uses.js';
-import { clientName } from './user-agent.js';
 
 export interface AuthRoutesParts {
   auth: Pick<Authenticator, 'recheck'>;
@@ -22,10 +21,13 @@ export interface AuthRoutesParts {
 
 type AuthRoutes =
   | 'POST /auth/pin'
+  | 'POST /auth/link'
+  | 'POST /auth/link/check'
   | 'POST /auth/ticket'
   | 'GET /api-info'
   | 'GET /api/tokens'
   | 'POST /api/tokens'
+  | 'POST /api/tokens/link'
   | 'GET /api/tokens/current'
   | 'DELETE /api/tokens/current'
   | 'DELETE /api/tokens/{id}';
@@ -33,19 +35,29 @@ type AuthRoutes =
 export function authRoutes(parts: AuthRoutesParts): Pick<Handlers, AuthRoutes> {
   const { auth, control, limits } = parts;
   const readPin = jsonBody('PinBody');
-  // No token is needed to send one, so it takes nothing of the shared room for bodies.
-  const pinLimits: BodyLimits = { ...limits, maxBytes: Math.min(limits.maxBytes, FREE_BYTES) };
+  const readLink = jsonBody('LinkBody');
+  // No token is needed to send a PIN or a link, so they take nothing of the shared room for bodies.
+  const openLimits: BodyLimits = { ...limits, maxBytes: Math.min(limits.maxBytes, FREE_BYTES) };
   const readToken = jsonBody('CreateTokenBody');
   return {
     async 'POST /auth/pin'(exchange) {
       parts.pinPages.check(exchange);
       // Read before the await: the engine may have dropped them after that.
-      const { address } = exchange;
-      const client = clientName(exchange.header('user-agent')) ?? null;
-      const { pin } = await readPin(exchange, pinLimits);
-      parts.pin.check(pin, address);
-      const { token } = await control.call('createPinToken', { address, client });
+      const place = placeOf(exchange);
+      const { pin } = await readPin(exchange, openLimits);
+      parts.pin.check(pin, place.address);
+      const { token } = await control.call('createPinToken', place);
       exchange.respond(secretResponse(JSON.stringify({ token })));
+    },
+    async 'POST /auth/link'(exchange) {
+      const { address } = exchange;
+      const link = await control.call('takeLink', await readLink(exchange, openLimits));
+      const { token, info } = await control.call('createLinkToken', { link, address });
+      exchange.respond(secretResponse(JSON.stringify({ token, ...info }), 201));
+    },
+    async 'POST /auth/link/check'(exchange) {
+      const offer = await control.call('checkLink', await readLink(exchange, openLimits));
+      exchange.respond(secretResponse(JSON.stringify(offer)));
     },
     async 'POST /auth/ticket'(exchange, { record }) {
       const ticket = await control.call('createTicket', { token: record.id });
@@ -61,11 +73,18 @@ export function authRoutes(parts: AuthRoutesParts): Pick<Handlers, AuthRoutes> {
       exchange.respond(secretResponse(JSON.stringify(list)));
     },
     async 'POST /api/tokens'(exchange, caller) {
+      const { address } = exchange;
       const body = await readToken(exchange, limits);
       auth.recheck(caller);
       const by = caller.record.id;
-      const { token, info } = await control.call('createToken', { body, by });
+      const { token, info } = await control.call('createToken', { body, by, address });
       exchange.respond(secretResponse(JSON.stringify({ token, ...info }), 201));
+    },
+    async 'POST /api/tokens/link'(exchange, caller) {
+      const body = await readToken(exchange, limits);
+      auth.recheck(caller);
+      const link = await control.call('createLink', { body, by: caller.record.id });
+      exchange.respond(secretResponse(JSON.stringify(link), 201));
     },
     async 'GET /api/tokens/current'(exchange, { record: { id } }) {
       parts.uses.flush();

@@ -1,8 +1,9 @@
-import type { TokenRecord } from '../shared/contract/tokens.js';
+import type { ClientPlace, TokenRecord, TokenUse } from '../shared/contract/tokens.js';
 import { DroverError } from '../shared/errors.js';
 import { tokenDigest } from '../shared/token-digest.js';
 import type { Exchange } from './engine/engine.js';
 import { queryValues } from './query-string.js';
+import { clientName } from './user-agent.js';
 
 /** Who is calling. */
 export interface Caller {
@@ -15,7 +16,7 @@ const BEARER = /^bearer +(\S+) *$/i;
 /** The usual spelling. */
 const USUAL = 'Bearer ';
 
-/** Runs in a front thread. Owns the valid tokens, and when each was last used. */
+/** Runs in a front thread. Owns the valid tokens, and when and where each was last used. */
 export class Authenticator {
   readonly #byDigest = new Map<string, TokenRecord>();
   readonly #byId = new Map<string, TokenRecord>();
@@ -23,8 +24,8 @@ export class Authenticator {
   readonly #callers = new Map<string, Caller>();
   /** The tokens in {@link #callers}, by id. */
   readonly #known = new Map<string, string>();
-  /** Since the last {@link takeUses}; at most one entry per token. */
-  #uses = new Map<string, number>();
+  /** Since the last {@link takeUses}; at most one entry per token, with the place of the first use. */
+  #uses = new Map<string, TokenUse>();
 
   constructor(tokens: readonly TokenRecord[]) {
     for (const token of tokens) this.add(token);
@@ -56,15 +57,17 @@ export class Authenticator {
    */
   authenticate(exchange: Exchange): Caller {
     const caller = this.#identify(exchange);
-    this.#use(caller.record);
+    const use = this.#use(caller.record);
+    // Once in a while, not for each request: it costs more than the rest.
+    use.from ??= placeOf(exchange);
     return caller;
   }
 
   /** The caller behind a redeemed ticket. @param id of its token. @throws DroverError `invalid_ticket`. */
-  fromTicket(id: string | null): Caller {
+  fromTicket(id: string | null, from: ClientPlace): Caller {
     const record = id === null ? undefined : this.#byId.get(id);
     if (!record || isOver(record)) throw new DroverError('invalid_ticket');
-    this.#use(record);
+    this.#use(record).from ??= from;
     return { token: undefined, record };
   }
 
@@ -73,16 +76,23 @@ export class Authenticator {
     if (!this.#byId.has(record.id) || isOver(record)) throw new DroverError('invalid_token');
   }
 
-  /** When tokens were used since the last call, in Unix epoch milliseconds, by id. */
-  takeUses(): Record<string, number> {
+  /** When and where tokens were used since the last call, by id. */
+  takeUses(): Record<string, TokenUse> {
     const uses = Object.fromEntries(this.#uses);
     this.#uses = new Map();
     return uses;
   }
 
-  #use(record: TokenRecord): void {
+  #use(record: TokenRecord): TokenUse {
     if (isOver(record)) throw new DroverError('invalid_token');
-    this.#uses.set(record.id, Date.now());
+    const known = this.#uses.get(record.id);
+    if (known) {
+      known.at_ms = Date.now();
+      return known;
+    }
+    const use: TokenUse = { at_ms: Date.now(), from: null };
+    this.#uses.set(record.id, use);
+    return use;
   }
 
   #identify(exchange: Exchange): Caller {
@@ -110,6 +120,12 @@ export class Authenticator {
     this.#known.set(record.id, kept);
     return caller;
   }
+}
+
+/** Where a request comes from. To be called before the handler's first await. */
+export function placeOf(exchange: Pick<Exchange, 'address' | 'header'>): ClientPlace {
+  const client = clientName(exchange.header('user-agent')) ?? null;
+  return { address: exchange.address, client };
 }
 
 /** It has expired; main removes it from all fronts a moment later. */

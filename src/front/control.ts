@@ -25,6 +25,10 @@ export function controlBounds(maxInFlight: number): CallBounds<ControlMethods> {
         methods: new Set([
           'createPinToken',
           'createToken',
+          'createLink',
+          'checkLink',
+          'takeLink',
+          'createLinkToken',
           'tokens',
           'revokeToken',
           'createTicket',

@@ -51,7 +51,12 @@ export function fixedResponses({
 export function createFront(parts: FrontParts): RequestHandler {
   const { dashboard } = parts;
   const handler = new RequestHandler(parts);
-  const { 'POST /auth/pin': exchangePin, ...guardedAuth } = authRoutes(parts);
+  const {
+    'POST /auth/pin': exchangePin,
+    'POST /auth/link': useLink,
+    'POST /auth/link/check': checkLink,
+    ...guardedAuth
+  } = authRoutes(parts);
   return handler.routes({
     ...guardAll(handler, {
       ...guardedAuth,
@@ -65,6 +70,8 @@ export function createFront(parts: FrontParts): RequestHandler {
     'GET /assets/{file}': (exchange, [file = '']) => dashboard.asset(exchange, file),
     'GET /health': (exchange) => exchange.respond(HEALTHY),
     'POST /auth/pin': exchangePin,
+    'POST /auth/link': useLink,
+    'POST /auth/link/check': checkLink,
     'GET /events': streamRoute(parts, handler),
   });
 }

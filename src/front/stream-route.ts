@@ -9,7 +9,7 @@ import {
   type StreamReach,
 } from '../shared/stream/filter.js';
 import { retryLine } from '../shared/stream/stream-text.js';
-import type { Authenticator, Caller } from './auth.js';
+import { type Authenticator, type Caller, placeOf } from './auth.js';
 import type { Control } from './control.js';
 import type { Exchange } from './engine/engine.js';
 import type { Guard, OpenHandler } from './handlers.js';
@@ -82,8 +82,9 @@ async function redeem(
   ticket: string,
   request: StreamRequest,
 ): Promise<void> {
+  const from = placeOf(exchange);
   const { token } = await parts.control.call('redeemTicket', { ticket });
-  const caller = guard.admit(ROUTE, exchange, parts.auth.fromTicket(token));
+  const caller = guard.admit(ROUTE, exchange, parts.auth.fromTicket(token, from));
   if (!exchange.aborted) open(parts, exchange, caller, request);
 }
 

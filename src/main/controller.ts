@@ -30,7 +30,7 @@ export interface ControllerParts {
 
 /** What the fronts may ask of main. Each front adds `failed`, which is about itself. */
 export function createController({
-  access: { tokens, tickets, security, pressure },
+  access: { tokens, tickets, links, security, pressure },
   registry,
   dispatcher,
   hosts,
@@ -43,11 +43,13 @@ export function createController({
 }: ControllerParts): Omit<Serves<ControlMethods>, 'failed'> {
   const bots = new BotAccess(registry, dispatcher, pressure, () => tokens.all());
   return {
-    createPinToken: async ({ address, client }) => ({
-      token: await tokens.createForPin(address, client),
-    }),
+    createPinToken: async (place) => ({ token: await tokens.createForPin(place) }),
     pinRefused: ({ address, lockedForS }) => security.wrongPin(address, lockedForS),
-    createToken: ({ body, by }) => tokens.create(body, by),
+    createToken: ({ body, by, address }) => tokens.create(body, by, address),
+    createLink: ({ body, by }) => links.create(body, by),
+    checkLink: ({ link }) => links.check(link),
+    takeLink: ({ link }) => links.take(link),
+    createLinkToken: ({ link, address }) => tokens.createForLink(link, address),
     tokens: ({ by }) => ({ tokens: tokens.list(by) }),
     token: ({ id }) => tokens.current(id),
     revokeToken: ({ id, by }) => tokens.revoke(id, by),

@@ -3,7 +3,7 @@
 import { require } from './package-paths.js';
 "use strict";
 export const Config = validate0;
-const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","programs","restart","start","watchdog","quota","cluster","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","isolation","isolation_by_kind","max_dedicated","max_heap_mb","process_memory_mb","process_cpu","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"isolation":{"type":"string","enum":["thread","process"]},"isolation_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"string","enum":["thread","process"]}}},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"process_memory_mb":{"anyOf":[{"type":"integer","minimum":64},{"type":"null"}]},"process_cpu":{"anyOf":[{"type":"number","minimum":0.01,"maximum":1024},{"type":"null"}]},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"programs":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","required":["command","protocol"],"properties":{"command":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":256},"protocol":{"type":"string","enum":["raw","jsonl","mcp"]},"description":{"type":"string","maxLength":1000},"cwd":{"type":"string","minLength":1},"env":{"type":"object","patternProperties":{"^[A-Za-z_][A-Za-z0-9_]*$":{"anyOf":[{"type":"string"},{"type":"object","required":["config"],"properties":{"config":{"type":"string","minLength":1}},"additionalProperties":false}]}},"additionalProperties":false},"config":{"type":"object"},"commands":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"additionalProperties":false}},"additionalProperties":false},"start_timeout_ms":{"type":"integer","minimum":100,"maximum":600000}},"additionalProperties":false}},"additionalProperties":false},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"quota":{"type":"object","required":["window_ms","cpu","memory_mb","lines_per_second","bytes_per_second","connections"],"properties":{"window_ms":{"type":"integer","minimum":1000,"maximum":600000},"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"cluster":{"type":"object","required":["servers","name","node","labels","credentials","tls","lease_ms","replicas","window_bytes","window_ms","secret_key_file"],"properties":{"servers":{"type":"array","items":{"type":"string","minLength":1}},"name":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9-]{0,30}$"},"node":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"credentials":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"tls":{"type":"object","required":["ca","cert","key"],"properties":{"ca":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]}},"additionalProperties":false},"lease_ms":{"type":"integer","minimum":2000,"maximum":300000},"replicas":{"anyOf":[{"type":"integer","minimum":1,"maximum":5},{"type":"null"}]},"window_bytes":{"type":"integer","minimum":16777216,"maximum":1099511627776},"window_ms":{"type":"integer","minimum":60000,"maximum":604800000},"secret_key_file":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"node_labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"failover":{"type":"string","enum":["restart","stay"]},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
+const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","programs","restart","start","watchdog","quota","cluster","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","sign_in_days"],"properties":{"pin":{"type":"boolean"},"sign_in_days":{"type":"integer","minimum":0,"maximum":36500}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","isolation","isolation_by_kind","max_dedicated","max_heap_mb","process_memory_mb","process_cpu","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"isolation":{"type":"string","enum":["thread","process"]},"isolation_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"string","enum":["thread","process"]}}},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"process_memory_mb":{"anyOf":[{"type":"integer","minimum":64},{"type":"null"}]},"process_cpu":{"anyOf":[{"type":"number","minimum":0.01,"maximum":1024},{"type":"null"}]},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"programs":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","required":["command","protocol"],"properties":{"command":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":256},"protocol":{"type":"string","enum":["raw","jsonl","mcp"]},"description":{"type":"string","maxLength":1000},"cwd":{"type":"string","minLength":1},"env":{"type":"object","patternProperties":{"^[A-Za-z_][A-Za-z0-9_]*$":{"anyOf":[{"type":"string"},{"type":"object","required":["config"],"properties":{"config":{"type":"string","minLength":1}},"additionalProperties":false}]}},"additionalProperties":false},"config":{"type":"object"},"commands":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"additionalProperties":false}},"additionalProperties":false},"start_timeout_ms":{"type":"integer","minimum":100,"maximum":600000}},"additionalProperties":false}},"additionalProperties":false},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"quota":{"type":"object","required":["window_ms","cpu","memory_mb","lines_per_second","bytes_per_second","connections"],"properties":{"window_ms":{"type":"integer","minimum":1000,"maximum":600000},"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"cluster":{"type":"object","required":["servers","name","node","labels","credentials","tls","lease_ms","replicas","window_bytes","window_ms","secret_key_file"],"properties":{"servers":{"type":"array","items":{"type":"string","minLength":1}},"name":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9-]{0,30}$"},"node":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"credentials":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"tls":{"type":"object","required":["ca","cert","key"],"properties":{"ca":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]}},"additionalProperties":false},"lease_ms":{"type":"integer","minimum":2000,"maximum":300000},"replicas":{"anyOf":[{"type":"integer","minimum":1,"maximum":5},{"type":"null"}]},"window_bytes":{"type":"integer","minimum":16777216,"maximum":1099511627776},"window_ms":{"type":"integer","minimum":60000,"maximum":604800000},"secret_key_file":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"node_labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"failover":{"type":"string","enum":["restart","stay"]},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
 const func0 = Object.prototype.hasOwnProperty;
 const func2 = require("ajv/dist/runtime/ucs2length").default;
 const pattern0 = new RegExp("^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$", "u");
@@ -1117,14 +1117,14 @@ const _errs82 = errors;
 if(errors === _errs82){
 if(data31 && typeof data31 == "object" && !Array.isArray(data31)){
 let missing3;
-if(((data31.pin === undefined) && (missing3 = "pin")) || ((data31.pin_idle_days === undefined) && (missing3 = "pin_idle_days"))){
+if(((data31.pin === undefined) && (missing3 = "pin")) || ((data31.sign_in_days === undefined) && (missing3 = "sign_in_days"))){
 validate0.errors = [{instancePath:instancePath+"/auth",schemaPath:"#/properties/auth/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
 return false;
 }
 else {
 const _errs84 = errors;
 for(const key3 in data31){
-if(!((key3 === "pin") || (key3 === "pin_idle_days"))){
+if(!((key3 === "pin") || (key3 === "sign_in_days"))){
 validate0.errors = [{instancePath:instancePath+"/auth",schemaPath:"#/properties/auth/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties"}];
 return false;
 break;
@@ -1143,85 +1143,24 @@ else {
 var valid15 = true;
 }
 if(valid15){
-if(data31.pin_idle_days !== undefined){
-let data33 = data31.pin_idle_days;
+if(data31.sign_in_days !== undefined){
+let data33 = data31.sign_in_days;
 const _errs87 = errors;
-const _errs88 = errors;
-let valid16 = false;
-const _errs89 = errors;
 if(!(((typeof data33 == "number") && (!(data33 % 1) && !isNaN(data33))) && (isFinite(data33)))){
-const err17 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err17];
+validate0.errors = [{instancePath:instancePath+"/auth/sign_in_days",schemaPath:"#/properties/auth/properties/sign_in_days/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
 }
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-if(errors === _errs89){
+if(errors === _errs87){
 if((typeof data33 == "number") && (isFinite(data33))){
 if(data33 > 36500 || isNaN(data33)){
-const err18 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 36500},message:"must be <= 36500"};
-if(vErrors === null){
-vErrors = [err18];
-}
-else {
-vErrors.push(err18);
-}
-errors++;
-}
-else {
-if(data33 < 1 || isNaN(data33)){
-const err19 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err19];
-}
-else {
-vErrors.push(err19);
-}
-errors++;
-}
-}
-}
-}
-var _valid4 = _errs89 === errors;
-valid16 = valid16 || _valid4;
-if(!valid16){
-const _errs91 = errors;
-if(data33 !== null){
-const err20 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err20];
-}
-else {
-vErrors.push(err20);
-}
-errors++;
-}
-var _valid4 = _errs91 === errors;
-valid16 = valid16 || _valid4;
-}
-if(!valid16){
-const err21 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-validate0.errors = vErrors;
+validate0.errors = [{instancePath:instancePath+"/auth/sign_in_days",schemaPath:"#/properties/auth/properties/sign_in_days/maximum",keyword:"maximum",params:{comparison: "<=", limit: 36500},message:"must be <= 36500"}];
 return false;
 }
 else {
-errors = _errs88;
-if(vErrors !== null){
-if(_errs88){
-vErrors.length = _errs88;
+if(data33 < 0 || isNaN(data33)){
+validate0.errors = [{instancePath:instancePath+"/auth/sign_in_days",schemaPath:"#/properties/auth/properties/sign_in_days/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
 }
-else {
-vErrors = null;
 }
 }
 }
@@ -1247,8 +1186,8 @@ var valid0 = true;
 if(valid0){
 if(data.pin !== undefined){
 let data34 = data.pin;
-const _errs93 = errors;
-if(errors === _errs93){
+const _errs89 = errors;
+if(errors === _errs89){
 if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
 let missing4;
 if(((data34.capacity === undefined) && (missing4 = "capacity")) || ((data34.refill_per_minute === undefined) && (missing4 = "refill_per_minute"))){
@@ -1256,7 +1195,7 @@ validate0.errors = [{instancePath:instancePath+"/pin",schemaPath:"#/properties/p
 return false;
 }
 else {
-const _errs95 = errors;
+const _errs91 = errors;
 for(const key4 in data34){
 if(!((key4 === "capacity") || (key4 === "refill_per_minute"))){
 validate0.errors = [{instancePath:instancePath+"/pin",schemaPath:"#/properties/pin/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties"}];
@@ -1264,15 +1203,15 @@ return false;
 break;
 }
 }
-if(_errs95 === errors){
+if(_errs91 === errors){
 if(data34.capacity !== undefined){
 let data35 = data34.capacity;
-const _errs96 = errors;
+const _errs92 = errors;
 if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
 validate0.errors = [{instancePath:instancePath+"/pin/capacity",schemaPath:"#/properties/pin/properties/capacity/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs96){
+if(errors === _errs92){
 if((typeof data35 == "number") && (isFinite(data35))){
 if(data35 > 1000 || isNaN(data35)){
 validate0.errors = [{instancePath:instancePath+"/pin/capacity",schemaPath:"#/properties/pin/properties/capacity/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
@@ -1286,20 +1225,20 @@ return false;
 }
 }
 }
-var valid17 = _errs96 === errors;
+var valid16 = _errs92 === errors;
 }
 else {
-var valid17 = true;
+var valid16 = true;
 }
-if(valid17){
+if(valid16){
 if(data34.refill_per_minute !== undefined){
 let data36 = data34.refill_per_minute;
-const _errs98 = errors;
+const _errs94 = errors;
 if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
 validate0.errors = [{instancePath:instancePath+"/pin/refill_per_minute",schemaPath:"#/properties/pin/properties/refill_per_minute/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs98){
+if(errors === _errs94){
 if((typeof data36 == "number") && (isFinite(data36))){
 if(data36 > 60000 || isNaN(data36)){
 validate0.errors = [{instancePath:instancePath+"/pin/refill_per_minute",schemaPath:"#/properties/pin/properties/refill_per_minute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
@@ -1313,10 +1252,10 @@ return false;
 }
 }
 }
-var valid17 = _errs98 === errors;
+var valid16 = _errs94 === errors;
 }
 else {
-var valid17 = true;
+var valid16 = true;
 }
 }
 }
@@ -1327,7 +1266,7 @@ validate0.errors = [{instancePath:instancePath+"/pin",schemaPath:"#/properties/p
 return false;
 }
 }
-var valid0 = _errs93 === errors;
+var valid0 = _errs89 === errors;
 }
 else {
 var valid0 = true;
@@ -1335,8 +1274,8 @@ var valid0 = true;
 if(valid0){
 if(data.stream !== undefined){
 let data37 = data.stream;
-const _errs100 = errors;
-if(errors === _errs100){
+const _errs96 = errors;
+if(errors === _errs96){
 if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
 let missing5;
 if((((((((((data37.ring_bytes === undefined) && (missing5 = "ring_bytes")) || ((data37.heartbeat_ms === undefined) && (missing5 = "heartbeat_ms"))) || ((data37.stall_ms === undefined) && (missing5 = "stall_ms"))) || ((data37.max_held_bytes === undefined) && (missing5 = "max_held_bytes"))) || ((data37.max_streams === undefined) && (missing5 = "max_streams"))) || ((data37.max_streams_per_token === undefined) && (missing5 = "max_streams_per_token"))) || ((data37.max_streams_per_address === undefined) && (missing5 = "max_streams_per_address"))) || ((data37.retry_ms === undefined) && (missing5 = "retry_ms"))) || ((data37.returns_per_second === undefined) && (missing5 = "returns_per_second"))){
@@ -1344,7 +1283,7 @@ validate0.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/propertie
 return false;
 }
 else {
-const _errs102 = errors;
+const _errs98 = errors;
 for(const key5 in data37){
 if(!(func0.call(schema0.properties.stream.properties, key5))){
 validate0.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties"}];
@@ -1352,15 +1291,15 @@ return false;
 break;
 }
 }
-if(_errs102 === errors){
+if(_errs98 === errors){
 if(data37.ring_bytes !== undefined){
 let data38 = data37.ring_bytes;
-const _errs103 = errors;
+const _errs99 = errors;
 if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
 validate0.errors = [{instancePath:instancePath+"/stream/ring_bytes",schemaPath:"#/properties/stream/properties/ring_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs103){
+if(errors === _errs99){
 if((typeof data38 == "number") && (isFinite(data38))){
 if(data38 > 4294967296 || isNaN(data38)){
 validate0.errors = [{instancePath:instancePath+"/stream/ring_bytes",schemaPath:"#/properties/stream/properties/ring_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4294967296},message:"must be <= 4294967296"}];
@@ -1374,20 +1313,20 @@ return false;
 }
 }
 }
-var valid18 = _errs103 === errors;
+var valid17 = _errs99 === errors;
 }
 else {
-var valid18 = true;
+var valid17 = true;
 }
-if(valid18){
+if(valid17){
 if(data37.heartbeat_ms !== undefined){
 let data39 = data37.heartbeat_ms;
-const _errs105 = errors;
+const _errs101 = errors;
 if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
 validate0.errors = [{instancePath:instancePath+"/stream/heartbeat_ms",schemaPath:"#/properties/stream/properties/heartbeat_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs105){
+if(errors === _errs101){
 if((typeof data39 == "number") && (isFinite(data39))){
 if(data39 > 45000 || isNaN(data39)){
 validate0.errors = [{instancePath:instancePath+"/stream/heartbeat_ms",schemaPath:"#/properties/stream/properties/heartbeat_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 45000},message:"must be <= 45000"}];
@@ -1401,20 +1340,20 @@ return false;
 }
 }
 }
-var valid18 = _errs105 === errors;
+var valid17 = _errs101 === errors;
 }
 else {
-var valid18 = true;
+var valid17 = true;
 }
-if(valid18){
+if(valid17){
 if(data37.stall_ms !== undefined){
 let data40 = data37.stall_ms;
-const _errs107 = errors;
+const _errs103 = errors;
 if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
 validate0.errors = [{instancePath:instancePath+"/stream/stall_ms",schemaPath:"#/properties/stream/properties/stall_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs107){
+if(errors === _errs103){
 if((typeof data40 == "number") && (isFinite(data40))){
 if(data40 < 100 || isNaN(data40)){
 validate0.errors = [{instancePath:instancePath+"/stream/stall_ms",schemaPath:"#/properties/stream/properties/stall_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
@@ -1422,20 +1361,20 @@ return false;
 }
 }
 }
-var valid18 = _errs107 === errors;
+var valid17 = _errs103 === errors;
 }
 else {
-var valid18 = true;
+var valid17 = true;
 }
-if(valid18){
+if(valid17){
 if(data37.max_held_bytes !== undefined){
 let data41 = data37.max_held_bytes;
-const _errs109 = errors;
+const _errs105 = errors;
 if(!(((typeof data41 == "number") && (!(data41 % 1) && !isNaN(data41))) && (isFinite(data41)))){
 validate0.errors = [{instancePath:instancePath+"/stream/max_held_bytes",schemaPath:"#/properties/stream/properties/max_held_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs109){
+if(errors === _errs105){
 if((typeof data41 == "number") && (isFinite(data41))){
 if(data41 > 4294967296 || isNaN(data41)){
 validate0.errors = [{instancePath:instancePath+"/stream/max_held_bytes",schemaPath:"#/properties/stream/properties/max_held_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4294967296},message:"must be <= 4294967296"}];
@@ -1449,20 +1388,20 @@ return false;
 }
 }
 }
-var valid18 = _errs109 === errors;
+var valid17 = _errs105 === errors;
 }
 else {
-var valid18 = true;
+var valid17 = true;
 }
-if(valid18){
+if(valid17){
 if(data37.max_streams !== undefined){
 let data42 = data37.max_streams;
-const _errs111 = errors;
+const _errs107 = errors;
 if(!(((typeof data42 == "number") && (!(data42 % 1) && !isNaN(data42))) && (isFinite(data42)))){
 validate0.errors = [{instancePath:instancePath+"/stream/max_streams",schemaPath:"#/properties/stream/properties/max_streams/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs111){
+if(errors === _errs107){
 if((typeof data42 == "number") && (isFinite(data42))){
 if(data42 > 1000000 || isNaN(data42)){
 validate0.errors = [{instancePath:instancePath+"/stream/max_streams",schemaPath:"#/properties/stream/properties/max_streams/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
@@ -1476,20 +1415,20 @@ return false;
 }
 }
 }
-var valid18 = _errs111 === errors;
+var valid17 = _errs107 === errors;
 }
 else {
-var valid18 = true;
+var valid17 = true;
 }
-if(valid18){
+if(valid17){
 if(data37.max_streams_per_token !== undefined){
 let data43 = data37.max_streams_per_token;
-const _errs113 = errors;
+const _errs109 = errors;
 if(!(((typeof data43 == "number") && (!(data43 % 1) && !isNaN(data43))) && (isFinite(data43)))){
 validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_token",schemaPath:"#/properties/stream/properties/max_streams_per_token/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs113){
+if(errors === _errs109){
 if((typeof data43 == "number") && (isFinite(data43))){
 if(data43 > 1000000 || isNaN(data43)){
 validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_token",schemaPath:"#/properties/stream/properties/max_streams_per_token/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
@@ -1503,20 +1442,20 @@ return false;
 }
 }
 }
-var valid18 = _errs113 === errors;
+var valid17 = _errs109 === errors;
 }
 else {
-var valid18 = true;
+var valid17 = true;
 }
-if(valid18){
+if(valid17){
 if(data37.max_streams_per_address !== undefined){
 let data44 = data37.max_streams_per_address;
-const _errs115 = errors;
+const _errs111 = errors;
 if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
 validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_address",schemaPath:"#/properties/stream/properties/max_streams_per_address/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs115){
+if(errors === _errs111){
 if((typeof data44 == "number") && (isFinite(data44))){
 if(data44 > 1000000 || isNaN(data44)){
 validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_address",schemaPath:"#/properties/stream/properties/max_streams_per_address/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
@@ -1530,20 +1469,20 @@ return false;
 }
 }
 }
-var valid18 = _errs115 === errors;
+var valid17 = _errs111 === errors;
 }
 else {
-var valid18 = true;
+var valid17 = true;
 }
-if(valid18){
+if(valid17){
 if(data37.retry_ms !== undefined){
 let data45 = data37.retry_ms;
-const _errs117 = errors;
+const _errs113 = errors;
 if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
 validate0.errors = [{instancePath:instancePath+"/stream/retry_ms",schemaPath:"#/properties/stream/properties/retry_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs117){
+if(errors === _errs113){
 if((typeof data45 == "number") && (isFinite(data45))){
 if(data45 < 0 || isNaN(data45)){
 validate0.errors = [{instancePath:instancePath+"/stream/retry_ms",schemaPath:"#/properties/stream/properties/retry_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
@@ -1551,20 +1490,20 @@ return false;
 }
 }
 }
-var valid18 = _errs117 === errors;
+var valid17 = _errs113 === errors;
 }
 else {
-var valid18 = true;
+var valid17 = true;
 }
-if(valid18){
+if(valid17){
 if(data37.returns_per_second !== undefined){
 let data46 = data37.returns_per_second;
-const _errs119 = errors;
+const _errs115 = errors;
 if(!(((typeof data46 == "number") && (!(data46 % 1) && !isNaN(data46))) && (isFinite(data46)))){
 validate0.errors = [{instancePath:instancePath+"/stream/returns_per_second",schemaPath:"#/properties/stream/properties/returns_per_second/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs119){
+if(errors === _errs115){
 if((typeof data46 == "number") && (isFinite(data46))){
 if(data46 > 1000000 || isNaN(data46)){
 validate0.errors = [{instancePath:instancePath+"/stream/returns_per_second",schemaPath:"#/properties/stream/properties/returns_per_second/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
@@ -1578,10 +1517,10 @@ return false;
 }
 }
 }
-var valid18 = _errs119 === errors;
+var valid17 = _errs115 === errors;
 }
 else {
-var valid18 = true;
+var valid17 = true;
 }
 }
 }
@@ -1599,7 +1538,7 @@ validate0.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs100 === errors;
+var valid0 = _errs96 === errors;
 }
 else {
 var valid0 = true;
@@ -1607,8 +1546,8 @@ var valid0 = true;
 if(valid0){
 if(data.hosts !== undefined){
 let data47 = data.hosts;
-const _errs121 = errors;
-if(errors === _errs121){
+const _errs117 = errors;
+if(errors === _errs117){
 if(data47 && typeof data47 == "object" && !Array.isArray(data47)){
 let missing6;
 if((((((((((((((data47.count === undefined) && (missing6 = "count")) || ((data47.isolation === undefined) && (missing6 = "isolation"))) || ((data47.isolation_by_kind === undefined) && (missing6 = "isolation_by_kind"))) || ((data47.max_dedicated === undefined) && (missing6 = "max_dedicated"))) || ((data47.max_heap_mb === undefined) && (missing6 = "max_heap_mb"))) || ((data47.process_memory_mb === undefined) && (missing6 = "process_memory_mb"))) || ((data47.process_cpu === undefined) && (missing6 = "process_cpu"))) || ((data47.in_flight_bytes === undefined) && (missing6 = "in_flight_bytes"))) || ((data47.stop_grace_ms === undefined) && (missing6 = "stop_grace_ms"))) || ((data47.kind_load_ms === undefined) && (missing6 = "kind_load_ms"))) || ((data47.starts_per_second === undefined) && (missing6 = "starts_per_second"))) || ((data47.starts_per_second_by_kind === undefined) && (missing6 = "starts_per_second_by_kind"))) || ((data47.bot_lines_per_second === undefined) && (missing6 = "bot_lines_per_second"))){
@@ -1616,7 +1555,7 @@ validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties
 return false;
 }
 else {
-const _errs123 = errors;
+const _errs119 = errors;
 for(const key6 in data47){
 if(!(func0.call(schema0.properties.hosts.properties, key6))){
 validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key6},message:"must NOT have additional properties"}];
@@ -1624,98 +1563,98 @@ return false;
 break;
 }
 }
-if(_errs123 === errors){
+if(_errs119 === errors){
 if(data47.count !== undefined){
 let data48 = data47.count;
-const _errs124 = errors;
-const _errs125 = errors;
-let valid20 = false;
-const _errs126 = errors;
+const _errs120 = errors;
+const _errs121 = errors;
+let valid19 = false;
+const _errs122 = errors;
 if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
-const err22 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err17 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
-vErrors = [err22];
+vErrors = [err17];
 }
 else {
-vErrors.push(err22);
+vErrors.push(err17);
 }
 errors++;
 }
-if(errors === _errs126){
+if(errors === _errs122){
 if((typeof data48 == "number") && (isFinite(data48))){
 if(data48 > 256 || isNaN(data48)){
-const err23 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+const err18 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
-vErrors = [err23];
+vErrors = [err18];
 }
 else {
-vErrors.push(err23);
+vErrors.push(err18);
 }
 errors++;
 }
 else {
 if(data48 < 1 || isNaN(data48)){
-const err24 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err19 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
-vErrors = [err24];
+vErrors = [err19];
 }
 else {
-vErrors.push(err24);
+vErrors.push(err19);
 }
 errors++;
 }
 }
 }
 }
-var _valid5 = _errs126 === errors;
-valid20 = valid20 || _valid5;
-if(!valid20){
-const _errs128 = errors;
+var _valid4 = _errs122 === errors;
+valid19 = valid19 || _valid4;
+if(!valid19){
+const _errs124 = errors;
 if(data48 !== null){
-const err25 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err20 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err25];
+vErrors = [err20];
 }
 else {
-vErrors.push(err25);
+vErrors.push(err20);
 }
 errors++;
 }
-var _valid5 = _errs128 === errors;
-valid20 = valid20 || _valid5;
+var _valid4 = _errs124 === errors;
+valid19 = valid19 || _valid4;
 }
-if(!valid20){
-const err26 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid19){
+const err21 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err26];
+vErrors = [err21];
 }
 else {
-vErrors.push(err26);
+vErrors.push(err21);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs125;
+errors = _errs121;
 if(vErrors !== null){
-if(_errs125){
-vErrors.length = _errs125;
+if(_errs121){
+vErrors.length = _errs121;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid19 = _errs124 === errors;
+var valid18 = _errs120 === errors;
 }
 else {
-var valid19 = true;
+var valid18 = true;
 }
-if(valid19){
+if(valid18){
 if(data47.isolation !== undefined){
 let data49 = data47.isolation;
-const _errs130 = errors;
+const _errs126 = errors;
 if(typeof data49 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/hosts/isolation",schemaPath:"#/properties/hosts/properties/isolation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
@@ -1724,22 +1663,22 @@ if(!((data49 === "thread") || (data49 === "process"))){
 validate0.errors = [{instancePath:instancePath+"/hosts/isolation",schemaPath:"#/properties/hosts/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema0.properties.hosts.properties.isolation.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid19 = _errs130 === errors;
+var valid18 = _errs126 === errors;
 }
 else {
-var valid19 = true;
+var valid18 = true;
 }
-if(valid19){
+if(valid18){
 if(data47.isolation_by_kind !== undefined){
 let data50 = data47.isolation_by_kind;
-const _errs132 = errors;
-if(errors === _errs132){
+const _errs128 = errors;
+if(errors === _errs128){
 if(data50 && typeof data50 == "object" && !Array.isArray(data50)){
-var valid21 = true;
+var valid20 = true;
 for(const key7 in data50){
 if(pattern3.test(key7)){
 let data51 = data50[key7];
-const _errs134 = errors;
+const _errs130 = errors;
 if(typeof data51 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/hosts/isolation_by_kind/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/isolation_by_kind/patternProperties/%5E.*%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
@@ -1748,8 +1687,8 @@ if(!((data51 === "thread") || (data51 === "process"))){
 validate0.errors = [{instancePath:instancePath+"/hosts/isolation_by_kind/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/isolation_by_kind/patternProperties/%5E.*%24/enum",keyword:"enum",params:{allowedValues: schema0.properties.hosts.properties.isolation_by_kind.patternProperties["^.*$"].enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid21 = _errs134 === errors;
-if(!valid21){
+var valid20 = _errs130 === errors;
+if(!valid20){
 break;
 }
 }
@@ -1760,20 +1699,20 @@ validate0.errors = [{instancePath:instancePath+"/hosts/isolation_by_kind",schema
 return false;
 }
 }
-var valid19 = _errs132 === errors;
+var valid18 = _errs128 === errors;
 }
 else {
-var valid19 = true;
+var valid18 = true;
 }
-if(valid19){
+if(valid18){
 if(data47.max_dedicated !== undefined){
 let data52 = data47.max_dedicated;
-const _errs136 = errors;
+const _errs132 = errors;
 if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
 validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs136){
+if(errors === _errs132){
 if((typeof data52 == "number") && (isFinite(data52))){
 if(data52 > 1024 || isNaN(data52)){
 validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024"}];
@@ -1787,20 +1726,20 @@ return false;
 }
 }
 }
-var valid19 = _errs136 === errors;
+var valid18 = _errs132 === errors;
 }
 else {
-var valid19 = true;
+var valid18 = true;
 }
-if(valid19){
+if(valid18){
 if(data47.max_heap_mb !== undefined){
 let data53 = data47.max_heap_mb;
-const _errs138 = errors;
+const _errs134 = errors;
 if(!(((typeof data53 == "number") && (!(data53 % 1) && !isNaN(data53))) && (isFinite(data53)))){
 validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs138){
+if(errors === _errs134){
 if((typeof data53 == "number") && (isFinite(data53))){
 if(data53 < 32 || isNaN(data53)){
 validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/minimum",keyword:"minimum",params:{comparison: ">=", limit: 32},message:"must be >= 32"}];
@@ -1808,20 +1747,109 @@ return false;
 }
 }
 }
-var valid19 = _errs138 === errors;
+var valid18 = _errs134 === errors;
 }
 else {
-var valid19 = true;
+var valid18 = true;
 }
-if(valid19){
+if(valid18){
 if(data47.process_memory_mb !== undefined){
 let data54 = data47.process_memory_mb;
-const _errs140 = errors;
-const _errs141 = errors;
-let valid22 = false;
-const _errs142 = errors;
+const _errs136 = errors;
+const _errs137 = errors;
+let valid21 = false;
+const _errs138 = errors;
 if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
-const err27 = {instancePath:instancePath+"/hosts/process_memory_mb",schemaPath:"#/properties/hosts/properties/process_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err22 = {instancePath:instancePath+"/hosts/process_memory_mb",schemaPath:"#/properties/hosts/properties/process_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+if(errors === _errs138){
+if((typeof data54 == "number") && (isFinite(data54))){
+if(data54 < 64 || isNaN(data54)){
+const err23 = {instancePath:instancePath+"/hosts/process_memory_mb",schemaPath:"#/properties/hosts/properties/process_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 64},message:"must be >= 64"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+}
+}
+var _valid5 = _errs138 === errors;
+valid21 = valid21 || _valid5;
+if(!valid21){
+const _errs140 = errors;
+if(data54 !== null){
+const err24 = {instancePath:instancePath+"/hosts/process_memory_mb",schemaPath:"#/properties/hosts/properties/process_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+var _valid5 = _errs140 === errors;
+valid21 = valid21 || _valid5;
+}
+if(!valid21){
+const err25 = {instancePath:instancePath+"/hosts/process_memory_mb",schemaPath:"#/properties/hosts/properties/process_memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs137;
+if(vErrors !== null){
+if(_errs137){
+vErrors.length = _errs137;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid18 = _errs136 === errors;
+}
+else {
+var valid18 = true;
+}
+if(valid18){
+if(data47.process_cpu !== undefined){
+let data55 = data47.process_cpu;
+const _errs142 = errors;
+const _errs143 = errors;
+let valid22 = false;
+const _errs144 = errors;
+if(errors === _errs144){
+if((typeof data55 == "number") && (isFinite(data55))){
+if(data55 > 1024 || isNaN(data55)){
+const err26 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024"};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+}
+else {
+if(data55 < 0.01 || isNaN(data55)){
+const err27 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -1830,10 +1858,10 @@ vErrors.push(err27);
 }
 errors++;
 }
-if(errors === _errs142){
-if((typeof data54 == "number") && (isFinite(data54))){
-if(data54 < 64 || isNaN(data54)){
-const err28 = {instancePath:instancePath+"/hosts/process_memory_mb",schemaPath:"#/properties/hosts/properties/process_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 64},message:"must be >= 64"};
+}
+}
+else {
+const err28 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -1843,13 +1871,12 @@ vErrors.push(err28);
 errors++;
 }
 }
-}
-var _valid6 = _errs142 === errors;
+var _valid6 = _errs144 === errors;
 valid22 = valid22 || _valid6;
 if(!valid22){
-const _errs144 = errors;
-if(data54 !== null){
-const err29 = {instancePath:instancePath+"/hosts/process_memory_mb",schemaPath:"#/properties/hosts/properties/process_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const _errs146 = errors;
+if(data55 !== null){
+const err29 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -1858,11 +1885,11 @@ vErrors.push(err29);
 }
 errors++;
 }
-var _valid6 = _errs144 === errors;
+var _valid6 = _errs146 === errors;
 valid22 = valid22 || _valid6;
 }
 if(!valid22){
-const err30 = {instancePath:instancePath+"/hosts/process_memory_mb",schemaPath:"#/properties/hosts/properties/process_memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err30 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -1874,118 +1901,30 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs141;
+errors = _errs143;
 if(vErrors !== null){
-if(_errs141){
-vErrors.length = _errs141;
+if(_errs143){
+vErrors.length = _errs143;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid19 = _errs140 === errors;
+var valid18 = _errs142 === errors;
 }
 else {
-var valid19 = true;
+var valid18 = true;
 }
-if(valid19){
-if(data47.process_cpu !== undefined){
-let data55 = data47.process_cpu;
-const _errs146 = errors;
-const _errs147 = errors;
-let valid23 = false;
-const _errs148 = errors;
-if(errors === _errs148){
-if((typeof data55 == "number") && (isFinite(data55))){
-if(data55 > 1024 || isNaN(data55)){
-const err31 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024"};
-if(vErrors === null){
-vErrors = [err31];
-}
-else {
-vErrors.push(err31);
-}
-errors++;
-}
-else {
-if(data55 < 0.01 || isNaN(data55)){
-const err32 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"};
-if(vErrors === null){
-vErrors = [err32];
-}
-else {
-vErrors.push(err32);
-}
-errors++;
-}
-}
-}
-else {
-const err33 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
-if(vErrors === null){
-vErrors = [err33];
-}
-else {
-vErrors.push(err33);
-}
-errors++;
-}
-}
-var _valid7 = _errs148 === errors;
-valid23 = valid23 || _valid7;
-if(!valid23){
-const _errs150 = errors;
-if(data55 !== null){
-const err34 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err34];
-}
-else {
-vErrors.push(err34);
-}
-errors++;
-}
-var _valid7 = _errs150 === errors;
-valid23 = valid23 || _valid7;
-}
-if(!valid23){
-const err35 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err35];
-}
-else {
-vErrors.push(err35);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs147;
-if(vErrors !== null){
-if(_errs147){
-vErrors.length = _errs147;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid19 = _errs146 === errors;
-}
-else {
-var valid19 = true;
-}
-if(valid19){
+if(valid18){
 if(data47.in_flight_bytes !== undefined){
 let data56 = data47.in_flight_bytes;
-const _errs152 = errors;
+const _errs148 = errors;
 if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
 validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs152){
+if(errors === _errs148){
 if((typeof data56 == "number") && (isFinite(data56))){
 if(data56 < 65536 || isNaN(data56)){
 validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 65536},message:"must be >= 65536"}];
@@ -1993,20 +1932,20 @@ return false;
 }
 }
 }
-var valid19 = _errs152 === errors;
+var valid18 = _errs148 === errors;
 }
 else {
-var valid19 = true;
+var valid18 = true;
 }
-if(valid19){
+if(valid18){
 if(data47.stop_grace_ms !== undefined){
 let data57 = data47.stop_grace_ms;
-const _errs154 = errors;
+const _errs150 = errors;
 if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
 validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs154){
+if(errors === _errs150){
 if((typeof data57 == "number") && (isFinite(data57))){
 if(data57 > 60000 || isNaN(data57)){
 validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
@@ -2020,20 +1959,20 @@ return false;
 }
 }
 }
-var valid19 = _errs154 === errors;
+var valid18 = _errs150 === errors;
 }
 else {
-var valid19 = true;
+var valid18 = true;
 }
-if(valid19){
+if(valid18){
 if(data47.kind_load_ms !== undefined){
 let data58 = data47.kind_load_ms;
-const _errs156 = errors;
+const _errs152 = errors;
 if(!(((typeof data58 == "number") && (!(data58 % 1) && !isNaN(data58))) && (isFinite(data58)))){
 validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs156){
+if(errors === _errs152){
 if((typeof data58 == "number") && (isFinite(data58))){
 if(data58 < 100 || isNaN(data58)){
 validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
@@ -2041,111 +1980,111 @@ return false;
 }
 }
 }
-var valid19 = _errs156 === errors;
+var valid18 = _errs152 === errors;
 }
 else {
-var valid19 = true;
+var valid18 = true;
 }
-if(valid19){
+if(valid18){
 if(data47.starts_per_second !== undefined){
 let data59 = data47.starts_per_second;
-const _errs158 = errors;
-const _errs159 = errors;
-let valid24 = false;
-const _errs160 = errors;
-if(errors === _errs160){
+const _errs154 = errors;
+const _errs155 = errors;
+let valid23 = false;
+const _errs156 = errors;
+if(errors === _errs156){
 if((typeof data59 == "number") && (isFinite(data59))){
 if(data59 > 100000 || isNaN(data59)){
-const err36 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000"};
+const err31 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000"};
 if(vErrors === null){
-vErrors = [err36];
+vErrors = [err31];
 }
 else {
-vErrors.push(err36);
+vErrors.push(err31);
 }
 errors++;
 }
 else {
 if(data59 < 0.01 || isNaN(data59)){
-const err37 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"};
+const err32 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"};
 if(vErrors === null){
-vErrors = [err37];
+vErrors = [err32];
 }
 else {
-vErrors.push(err37);
+vErrors.push(err32);
 }
 errors++;
 }
 }
 }
 else {
-const err38 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
+const err33 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
-vErrors = [err38];
+vErrors = [err33];
 }
 else {
-vErrors.push(err38);
+vErrors.push(err33);
 }
 errors++;
 }
 }
-var _valid8 = _errs160 === errors;
-valid24 = valid24 || _valid8;
-if(!valid24){
-const _errs162 = errors;
+var _valid7 = _errs156 === errors;
+valid23 = valid23 || _valid7;
+if(!valid23){
+const _errs158 = errors;
 if(data59 !== null){
-const err39 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err34 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err39];
+vErrors = [err34];
 }
 else {
-vErrors.push(err39);
+vErrors.push(err34);
 }
 errors++;
 }
-var _valid8 = _errs162 === errors;
-valid24 = valid24 || _valid8;
+var _valid7 = _errs158 === errors;
+valid23 = valid23 || _valid7;
 }
-if(!valid24){
-const err40 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid23){
+const err35 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err40];
+vErrors = [err35];
 }
 else {
-vErrors.push(err40);
+vErrors.push(err35);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs159;
+errors = _errs155;
 if(vErrors !== null){
-if(_errs159){
-vErrors.length = _errs159;
+if(_errs155){
+vErrors.length = _errs155;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid19 = _errs158 === errors;
+var valid18 = _errs154 === errors;
 }
 else {
-var valid19 = true;
+var valid18 = true;
 }
-if(valid19){
+if(valid18){
 if(data47.starts_per_second_by_kind !== undefined){
 let data60 = data47.starts_per_second_by_kind;
-const _errs164 = errors;
-if(errors === _errs164){
+const _errs160 = errors;
+if(errors === _errs160){
 if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
-var valid25 = true;
+var valid24 = true;
 for(const key8 in data60){
 if(pattern3.test(key8)){
 let data61 = data60[key8];
-const _errs166 = errors;
-if(errors === _errs166){
+const _errs162 = errors;
+if(errors === _errs162){
 if((typeof data61 == "number") && (isFinite(data61))){
 if(data61 > 100000 || isNaN(data61)){
 validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/starts_per_second_by_kind/patternProperties/%5E.*%24/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000"}];
@@ -2163,8 +2102,8 @@ validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind
 return false;
 }
 }
-var valid25 = _errs166 === errors;
-if(!valid25){
+var valid24 = _errs162 === errors;
+if(!valid24){
 break;
 }
 }
@@ -2175,20 +2114,20 @@ validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind
 return false;
 }
 }
-var valid19 = _errs164 === errors;
+var valid18 = _errs160 === errors;
 }
 else {
-var valid19 = true;
+var valid18 = true;
 }
-if(valid19){
+if(valid18){
 if(data47.bot_lines_per_second !== undefined){
 let data62 = data47.bot_lines_per_second;
-const _errs168 = errors;
+const _errs164 = errors;
 if(!(((typeof data62 == "number") && (!(data62 % 1) && !isNaN(data62))) && (isFinite(data62)))){
 validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs168){
+if(errors === _errs164){
 if((typeof data62 == "number") && (isFinite(data62))){
 if(data62 < 0 || isNaN(data62)){
 validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
@@ -2196,10 +2135,10 @@ return false;
 }
 }
 }
-var valid19 = _errs168 === errors;
+var valid18 = _errs164 === errors;
 }
 else {
-var valid19 = true;
+var valid18 = true;
 }
 }
 }
@@ -2221,7 +2160,7 @@ validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs121 === errors;
+var valid0 = _errs117 === errors;
 }
 else {
 var valid0 = true;
@@ -2229,8 +2168,8 @@ var valid0 = true;
 if(valid0){
 if(data.network !== undefined){
 let data63 = data.network;
-const _errs170 = errors;
-if(errors === _errs170){
+const _errs166 = errors;
+if(errors === _errs166){
 if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
 let missing7;
 if((data63.allow === undefined) && (missing7 = "allow")){
@@ -2238,7 +2177,7 @@ validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properti
 return false;
 }
 else {
-const _errs172 = errors;
+const _errs168 = errors;
 for(const key9 in data63){
 if(!(key9 === "allow")){
 validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties"}];
@@ -2246,94 +2185,94 @@ return false;
 break;
 }
 }
-if(_errs172 === errors){
+if(_errs168 === errors){
 if(data63.allow !== undefined){
 let data64 = data63.allow;
-const _errs174 = errors;
-let valid27 = false;
-const _errs175 = errors;
-if(errors === _errs175){
+const _errs170 = errors;
+let valid26 = false;
+const _errs171 = errors;
+if(errors === _errs171){
 if(Array.isArray(data64)){
-var valid28 = true;
+var valid27 = true;
 const len4 = data64.length;
 for(let i8=0; i8<len4; i8++){
 let data65 = data64[i8];
-const _errs177 = errors;
-if(errors === _errs177){
+const _errs173 = errors;
+if(errors === _errs173){
 if(typeof data65 === "string"){
 if(func2(data65) < 1){
-const err41 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err36 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
-vErrors = [err41];
+vErrors = [err36];
 }
 else {
-vErrors.push(err41);
+vErrors.push(err36);
 }
 errors++;
 }
 }
 else {
-const err42 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err37 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err42];
+vErrors = [err37];
 }
 else {
-vErrors.push(err42);
+vErrors.push(err37);
 }
 errors++;
 }
 }
-var valid28 = _errs177 === errors;
-if(!valid28){
+var valid27 = _errs173 === errors;
+if(!valid27){
 break;
 }
 }
 }
 else {
-const err43 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/0/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err38 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/0/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
-vErrors = [err43];
+vErrors = [err38];
 }
 else {
-vErrors.push(err43);
+vErrors.push(err38);
 }
 errors++;
 }
 }
-var _valid9 = _errs175 === errors;
-valid27 = valid27 || _valid9;
-if(!valid27){
-const _errs179 = errors;
+var _valid8 = _errs171 === errors;
+valid26 = valid26 || _valid8;
+if(!valid26){
+const _errs175 = errors;
 if(data64 !== null){
-const err44 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err39 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err44];
+vErrors = [err39];
 }
 else {
-vErrors.push(err44);
+vErrors.push(err39);
 }
 errors++;
 }
-var _valid9 = _errs179 === errors;
-valid27 = valid27 || _valid9;
+var _valid8 = _errs175 === errors;
+valid26 = valid26 || _valid8;
 }
-if(!valid27){
-const err45 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid26){
+const err40 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err45];
+vErrors = [err40];
 }
 else {
-vErrors.push(err45);
+vErrors.push(err40);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs174;
+errors = _errs170;
 if(vErrors !== null){
-if(_errs174){
-vErrors.length = _errs174;
+if(_errs170){
+vErrors.length = _errs170;
 }
 else {
 vErrors = null;
@@ -2349,7 +2288,7 @@ validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs170 === errors;
+var valid0 = _errs166 === errors;
 }
 else {
 var valid0 = true;
@@ -2357,8 +2296,8 @@ var valid0 = true;
 if(valid0){
 if(data.invoke !== undefined){
 let data66 = data.invoke;
-const _errs181 = errors;
-if(errors === _errs181){
+const _errs177 = errors;
+if(errors === _errs177){
 if(data66 && typeof data66 == "object" && !Array.isArray(data66)){
 let missing8;
 if((data66.timeout_ms === undefined) && (missing8 = "timeout_ms")){
@@ -2366,7 +2305,7 @@ validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/propertie
 return false;
 }
 else {
-const _errs183 = errors;
+const _errs179 = errors;
 for(const key10 in data66){
 if(!(key10 === "timeout_ms")){
 validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties"}];
@@ -2374,15 +2313,15 @@ return false;
 break;
 }
 }
-if(_errs183 === errors){
+if(_errs179 === errors){
 if(data66.timeout_ms !== undefined){
 let data67 = data66.timeout_ms;
-const _errs184 = errors;
+const _errs180 = errors;
 if(!(((typeof data67 == "number") && (!(data67 % 1) && !isNaN(data67))) && (isFinite(data67)))){
 validate0.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs184){
+if(errors === _errs180){
 if((typeof data67 == "number") && (isFinite(data67))){
 if(data67 < 10 || isNaN(data67)){
 validate0.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 10},message:"must be >= 10"}];
@@ -2399,7 +2338,7 @@ validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs181 === errors;
+var valid0 = _errs177 === errors;
 }
 else {
 var valid0 = true;
@@ -2407,8 +2346,8 @@ var valid0 = true;
 if(valid0){
 if(data.shutdown !== undefined){
 let data68 = data.shutdown;
-const _errs186 = errors;
-if(errors === _errs186){
+const _errs182 = errors;
+if(errors === _errs182){
 if(data68 && typeof data68 == "object" && !Array.isArray(data68)){
 let missing9;
 if(((data68.bots_ms === undefined) && (missing9 = "bots_ms")) || ((data68.streams_ms === undefined) && (missing9 = "streams_ms"))){
@@ -2416,7 +2355,7 @@ validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/propert
 return false;
 }
 else {
-const _errs188 = errors;
+const _errs184 = errors;
 for(const key11 in data68){
 if(!((key11 === "bots_ms") || (key11 === "streams_ms"))){
 validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key11},message:"must NOT have additional properties"}];
@@ -2424,15 +2363,15 @@ return false;
 break;
 }
 }
-if(_errs188 === errors){
+if(_errs184 === errors){
 if(data68.bots_ms !== undefined){
 let data69 = data68.bots_ms;
-const _errs189 = errors;
+const _errs185 = errors;
 if(!(((typeof data69 == "number") && (!(data69 % 1) && !isNaN(data69))) && (isFinite(data69)))){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs189){
+if(errors === _errs185){
 if((typeof data69 == "number") && (isFinite(data69))){
 if(data69 > 7500 || isNaN(data69)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
@@ -2446,20 +2385,20 @@ return false;
 }
 }
 }
-var valid30 = _errs189 === errors;
+var valid29 = _errs185 === errors;
 }
 else {
-var valid30 = true;
+var valid29 = true;
 }
-if(valid30){
+if(valid29){
 if(data68.streams_ms !== undefined){
 let data70 = data68.streams_ms;
-const _errs191 = errors;
+const _errs187 = errors;
 if(!(((typeof data70 == "number") && (!(data70 % 1) && !isNaN(data70))) && (isFinite(data70)))){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs191){
+if(errors === _errs187){
 if((typeof data70 == "number") && (isFinite(data70))){
 if(data70 > 7500 || isNaN(data70)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
@@ -2473,10 +2412,10 @@ return false;
 }
 }
 }
-var valid30 = _errs191 === errors;
+var valid29 = _errs187 === errors;
 }
 else {
-var valid30 = true;
+var valid29 = true;
 }
 }
 }
@@ -2487,7 +2426,7 @@ validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs186 === errors;
+var valid0 = _errs182 === errors;
 }
 else {
 var valid0 = true;
@@ -2495,8 +2434,8 @@ var valid0 = true;
 if(valid0){
 if(data.log !== undefined){
 let data71 = data.log;
-const _errs193 = errors;
-if(errors === _errs193){
+const _errs189 = errors;
+if(errors === _errs189){
 if(data71 && typeof data71 == "object" && !Array.isArray(data71)){
 let missing10;
 if((data71.access === undefined) && (missing10 = "access")){
@@ -2504,7 +2443,7 @@ validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/l
 return false;
 }
 else {
-const _errs195 = errors;
+const _errs191 = errors;
 for(const key12 in data71){
 if(!(key12 === "access")){
 validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key12},message:"must NOT have additional properties"}];
@@ -2512,7 +2451,7 @@ return false;
 break;
 }
 }
-if(_errs195 === errors){
+if(_errs191 === errors){
 if(data71.access !== undefined){
 let data72 = data71.access;
 if(typeof data72 !== "string"){
@@ -2532,7 +2471,7 @@ validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/l
 return false;
 }
 }
-var valid0 = _errs193 === errors;
+var valid0 = _errs189 === errors;
 }
 else {
 var valid0 = true;
@@ -2540,8 +2479,8 @@ var valid0 = true;
 if(valid0){
 if(data.pressure !== undefined){
 let data73 = data.pressure;
-const _errs198 = errors;
-if(errors === _errs198){
+const _errs194 = errors;
+if(errors === _errs194){
 if(data73 && typeof data73 == "object" && !Array.isArray(data73)){
 let missing11;
 if(((((data73.max_bots === undefined) && (missing11 = "max_bots")) || ((data73.max_cpu === undefined) && (missing11 = "max_cpu"))) || ((data73.max_memory_mb === undefined) && (missing11 = "max_memory_mb"))) || ((data73.max_queue === undefined) && (missing11 = "max_queue"))){
@@ -2549,7 +2488,7 @@ validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/propert
 return false;
 }
 else {
-const _errs200 = errors;
+const _errs196 = errors;
 for(const key13 in data73){
 if(!((((key13 === "max_bots") || (key13 === "max_cpu")) || (key13 === "max_memory_mb")) || (key13 === "max_queue"))){
 validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},message:"must NOT have additional properties"}];
@@ -2557,15 +2496,15 @@ return false;
 break;
 }
 }
-if(_errs200 === errors){
+if(_errs196 === errors){
 if(data73.max_bots !== undefined){
 let data74 = data73.max_bots;
-const _errs201 = errors;
+const _errs197 = errors;
 if(!(((typeof data74 == "number") && (!(data74 % 1) && !isNaN(data74))) && (isFinite(data74)))){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs201){
+if(errors === _errs197){
 if((typeof data74 == "number") && (isFinite(data74))){
 if(data74 > 1000000 || isNaN(data74)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
@@ -2579,16 +2518,16 @@ return false;
 }
 }
 }
-var valid32 = _errs201 === errors;
+var valid31 = _errs197 === errors;
 }
 else {
-var valid32 = true;
+var valid31 = true;
 }
-if(valid32){
+if(valid31){
 if(data73.max_cpu !== undefined){
 let data75 = data73.max_cpu;
-const _errs203 = errors;
-if(errors === _errs203){
+const _errs199 = errors;
+if(errors === _errs199){
 if((typeof data75 == "number") && (isFinite(data75))){
 if(data75 > 1 || isNaN(data75)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#/properties/pressure/properties/max_cpu/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
@@ -2606,92 +2545,92 @@ validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#
 return false;
 }
 }
-var valid32 = _errs203 === errors;
+var valid31 = _errs199 === errors;
 }
 else {
-var valid32 = true;
+var valid31 = true;
 }
-if(valid32){
+if(valid31){
 if(data73.max_memory_mb !== undefined){
 let data76 = data73.max_memory_mb;
-const _errs205 = errors;
-const _errs206 = errors;
-let valid33 = false;
-const _errs207 = errors;
+const _errs201 = errors;
+const _errs202 = errors;
+let valid32 = false;
+const _errs203 = errors;
 if(!(((typeof data76 == "number") && (!(data76 % 1) && !isNaN(data76))) && (isFinite(data76)))){
-const err46 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err41 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
-vErrors = [err46];
+vErrors = [err41];
 }
 else {
-vErrors.push(err46);
+vErrors.push(err41);
 }
 errors++;
 }
-if(errors === _errs207){
+if(errors === _errs203){
 if((typeof data76 == "number") && (isFinite(data76))){
 if(data76 < 1 || isNaN(data76)){
-const err47 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err42 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
-vErrors = [err47];
+vErrors = [err42];
 }
 else {
-vErrors.push(err47);
+vErrors.push(err42);
 }
 errors++;
 }
 }
 }
-var _valid10 = _errs207 === errors;
-valid33 = valid33 || _valid10;
-if(!valid33){
-const _errs209 = errors;
+var _valid9 = _errs203 === errors;
+valid32 = valid32 || _valid9;
+if(!valid32){
+const _errs205 = errors;
 if(data76 !== null){
-const err48 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err43 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err48];
+vErrors = [err43];
 }
 else {
-vErrors.push(err48);
+vErrors.push(err43);
 }
 errors++;
 }
-var _valid10 = _errs209 === errors;
-valid33 = valid33 || _valid10;
+var _valid9 = _errs205 === errors;
+valid32 = valid32 || _valid9;
 }
-if(!valid33){
-const err49 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid32){
+const err44 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err49];
+vErrors = [err44];
 }
 else {
-vErrors.push(err49);
+vErrors.push(err44);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs206;
+errors = _errs202;
 if(vErrors !== null){
-if(_errs206){
-vErrors.length = _errs206;
+if(_errs202){
+vErrors.length = _errs202;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid32 = _errs205 === errors;
+var valid31 = _errs201 === errors;
 }
 else {
-var valid32 = true;
+var valid31 = true;
 }
-if(valid32){
+if(valid31){
 if(data73.max_queue !== undefined){
 let data77 = data73.max_queue;
-const _errs211 = errors;
-if(errors === _errs211){
+const _errs207 = errors;
+if(errors === _errs207){
 if((typeof data77 == "number") && (isFinite(data77))){
 if(data77 > 1 || isNaN(data77)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:"#/properties/pressure/properties/max_queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
@@ -2709,10 +2648,10 @@ validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:
 return false;
 }
 }
-var valid32 = _errs211 === errors;
+var valid31 = _errs207 === errors;
 }
 else {
-var valid32 = true;
+var valid31 = true;
 }
 }
 }
@@ -2725,7 +2664,7 @@ validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs198 === errors;
+var valid0 = _errs194 === errors;
 }
 else {
 var valid0 = true;
@@ -2733,8 +2672,8 @@ var valid0 = true;
 if(valid0){
 if(data.journal !== undefined){
 let data78 = data.journal;
-const _errs213 = errors;
-if(errors === _errs213){
+const _errs209 = errors;
+if(errors === _errs209){
 if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
 let missing12;
 if((((((data78.enabled === undefined) && (missing12 = "enabled")) || ((data78.max_bytes === undefined) && (missing12 = "max_bytes"))) || ((data78.max_age_hours === undefined) && (missing12 = "max_age_hours"))) || ((data78.flush_ms === undefined) && (missing12 = "flush_ms"))) || ((data78.fsync === undefined) && (missing12 = "fsync"))){
@@ -2742,7 +2681,7 @@ validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properti
 return false;
 }
 else {
-const _errs215 = errors;
+const _errs211 = errors;
 for(const key14 in data78){
 if(!(((((key14 === "enabled") || (key14 === "max_bytes")) || (key14 === "max_age_hours")) || (key14 === "flush_ms")) || (key14 === "fsync"))){
 validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key14},message:"must NOT have additional properties"}];
@@ -2750,27 +2689,27 @@ return false;
 break;
 }
 }
-if(_errs215 === errors){
+if(_errs211 === errors){
 if(data78.enabled !== undefined){
-const _errs216 = errors;
+const _errs212 = errors;
 if(typeof data78.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/journal/enabled",schemaPath:"#/properties/journal/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid34 = _errs216 === errors;
+var valid33 = _errs212 === errors;
 }
 else {
-var valid34 = true;
+var valid33 = true;
 }
-if(valid34){
+if(valid33){
 if(data78.max_bytes !== undefined){
 let data80 = data78.max_bytes;
-const _errs218 = errors;
+const _errs214 = errors;
 if(!(((typeof data80 == "number") && (!(data80 % 1) && !isNaN(data80))) && (isFinite(data80)))){
 validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs218){
+if(errors === _errs214){
 if((typeof data80 == "number") && (isFinite(data80))){
 if(data80 > 1099511627776 || isNaN(data80)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"}];
@@ -2784,16 +2723,16 @@ return false;
 }
 }
 }
-var valid34 = _errs218 === errors;
+var valid33 = _errs214 === errors;
 }
 else {
-var valid34 = true;
+var valid33 = true;
 }
-if(valid34){
+if(valid33){
 if(data78.max_age_hours !== undefined){
 let data81 = data78.max_age_hours;
-const _errs220 = errors;
-if(errors === _errs220){
+const _errs216 = errors;
+if(errors === _errs216){
 if((typeof data81 == "number") && (isFinite(data81))){
 if(data81 > 87600 || isNaN(data81)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPath:"#/properties/journal/properties/max_age_hours/maximum",keyword:"maximum",params:{comparison: "<=", limit: 87600},message:"must be <= 87600"}];
@@ -2811,20 +2750,20 @@ validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPa
 return false;
 }
 }
-var valid34 = _errs220 === errors;
+var valid33 = _errs216 === errors;
 }
 else {
-var valid34 = true;
+var valid33 = true;
 }
-if(valid34){
+if(valid33){
 if(data78.flush_ms !== undefined){
 let data82 = data78.flush_ms;
-const _errs222 = errors;
+const _errs218 = errors;
 if(!(((typeof data82 == "number") && (!(data82 % 1) && !isNaN(data82))) && (isFinite(data82)))){
 validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs222){
+if(errors === _errs218){
 if((typeof data82 == "number") && (isFinite(data82))){
 if(data82 > 10000 || isNaN(data82)){
 validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
@@ -2838,20 +2777,78 @@ return false;
 }
 }
 }
-var valid34 = _errs222 === errors;
+var valid33 = _errs218 === errors;
 }
 else {
-var valid34 = true;
+var valid33 = true;
 }
-if(valid34){
+if(valid33){
 if(data78.fsync !== undefined){
 let data83 = data78.fsync;
+const _errs220 = errors;
+const _errs221 = errors;
+let valid34 = false;
+const _errs222 = errors;
+if(typeof data83 !== "string"){
+const err45 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err45];
+}
+else {
+vErrors.push(err45);
+}
+errors++;
+}
+if("always" !== data83){
+const err46 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err46];
+}
+else {
+vErrors.push(err46);
+}
+errors++;
+}
+var _valid10 = _errs222 === errors;
+valid34 = valid34 || _valid10;
+if(!valid34){
 const _errs224 = errors;
-const _errs225 = errors;
-let valid35 = false;
+if(typeof data83 !== "string"){
+const err47 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
+}
+errors++;
+}
+if("background" !== data83){
+const err48 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/const",keyword:"const",params:{allowedValue: "background"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err48];
+}
+else {
+vErrors.push(err48);
+}
+errors++;
+}
+var _valid10 = _errs224 === errors;
+valid34 = valid34 || _valid10;
+if(!valid34){
 const _errs226 = errors;
 if(typeof data83 !== "string"){
-const err50 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err49 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err49];
+}
+else {
+vErrors.push(err49);
+}
+errors++;
+}
+if("never" !== data83){
+const err50 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -2860,8 +2857,12 @@ vErrors.push(err50);
 }
 errors++;
 }
-if("always" !== data83){
-const err51 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
+var _valid10 = _errs226 === errors;
+valid34 = valid34 || _valid10;
+}
+}
+if(!valid34){
+const err51 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -2869,86 +2870,24 @@ else {
 vErrors.push(err51);
 }
 errors++;
-}
-var _valid11 = _errs226 === errors;
-valid35 = valid35 || _valid11;
-if(!valid35){
-const _errs228 = errors;
-if(typeof data83 !== "string"){
-const err52 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err52];
-}
-else {
-vErrors.push(err52);
-}
-errors++;
-}
-if("background" !== data83){
-const err53 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/const",keyword:"const",params:{allowedValue: "background"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err53];
-}
-else {
-vErrors.push(err53);
-}
-errors++;
-}
-var _valid11 = _errs228 === errors;
-valid35 = valid35 || _valid11;
-if(!valid35){
-const _errs230 = errors;
-if(typeof data83 !== "string"){
-const err54 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err54];
-}
-else {
-vErrors.push(err54);
-}
-errors++;
-}
-if("never" !== data83){
-const err55 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err55];
-}
-else {
-vErrors.push(err55);
-}
-errors++;
-}
-var _valid11 = _errs230 === errors;
-valid35 = valid35 || _valid11;
-}
-}
-if(!valid35){
-const err56 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err56];
-}
-else {
-vErrors.push(err56);
-}
-errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs225;
+errors = _errs221;
 if(vErrors !== null){
-if(_errs225){
-vErrors.length = _errs225;
+if(_errs221){
+vErrors.length = _errs221;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid34 = _errs224 === errors;
+var valid33 = _errs220 === errors;
 }
 else {
-var valid34 = true;
+var valid33 = true;
 }
 }
 }
@@ -2962,7 +2901,7 @@ validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs213 === errors;
+var valid0 = _errs209 === errors;
 }
 else {
 var valid0 = true;
@@ -2970,8 +2909,8 @@ var valid0 = true;
 if(valid0){
 if(data.demo !== undefined){
 let data84 = data.demo;
-const _errs232 = errors;
-if(errors === _errs232){
+const _errs228 = errors;
+if(errors === _errs228){
 if(data84 && typeof data84 == "object" && !Array.isArray(data84)){
 let missing13;
 if(((data84.enabled === undefined) && (missing13 = "enabled")) || ((data84.bots === undefined) && (missing13 = "bots"))){
@@ -2979,7 +2918,7 @@ validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/
 return false;
 }
 else {
-const _errs234 = errors;
+const _errs230 = errors;
 for(const key15 in data84){
 if(!((key15 === "enabled") || (key15 === "bots"))){
 validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key15},message:"must NOT have additional properties"}];
@@ -2987,27 +2926,27 @@ return false;
 break;
 }
 }
-if(_errs234 === errors){
+if(_errs230 === errors){
 if(data84.enabled !== undefined){
-const _errs235 = errors;
+const _errs231 = errors;
 if(typeof data84.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/demo/enabled",schemaPath:"#/properties/demo/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid36 = _errs235 === errors;
+var valid35 = _errs231 === errors;
 }
 else {
-var valid36 = true;
+var valid35 = true;
 }
-if(valid36){
+if(valid35){
 if(data84.bots !== undefined){
 let data86 = data84.bots;
-const _errs237 = errors;
+const _errs233 = errors;
 if(!(((typeof data86 == "number") && (!(data86 % 1) && !isNaN(data86))) && (isFinite(data86)))){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs237){
+if(errors === _errs233){
 if((typeof data86 == "number") && (isFinite(data86))){
 if(data86 > 10000 || isNaN(data86)){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
@@ -3021,10 +2960,10 @@ return false;
 }
 }
 }
-var valid36 = _errs237 === errors;
+var valid35 = _errs233 === errors;
 }
 else {
-var valid36 = true;
+var valid35 = true;
 }
 }
 }
@@ -3035,7 +2974,7 @@ validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs232 === errors;
+var valid0 = _errs228 === errors;
 }
 else {
 var valid0 = true;
@@ -3043,8 +2982,8 @@ var valid0 = true;
 if(valid0){
 if(data.drills !== undefined){
 let data87 = data.drills;
-const _errs239 = errors;
-if(errors === _errs239){
+const _errs235 = errors;
+if(errors === _errs235){
 if(data87 && typeof data87 == "object" && !Array.isArray(data87)){
 let missing14;
 if((data87.enabled === undefined) && (missing14 = "enabled")){
@@ -3052,7 +2991,7 @@ validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/propertie
 return false;
 }
 else {
-const _errs241 = errors;
+const _errs237 = errors;
 for(const key16 in data87){
 if(!(key16 === "enabled")){
 validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties"}];
@@ -3060,7 +2999,7 @@ return false;
 break;
 }
 }
-if(_errs241 === errors){
+if(_errs237 === errors){
 if(data87.enabled !== undefined){
 if(typeof data87.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/drills/enabled",schemaPath:"#/properties/drills/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
@@ -3075,7 +3014,7 @@ validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs239 === errors;
+var valid0 = _errs235 === errors;
 }
 else {
 var valid0 = true;
@@ -3083,15 +3022,15 @@ var valid0 = true;
 if(valid0){
 if(data.kinds !== undefined){
 let data89 = data.kinds;
-const _errs244 = errors;
-if(errors === _errs244){
+const _errs240 = errors;
+if(errors === _errs240){
 if(Array.isArray(data89)){
-var valid38 = true;
+var valid37 = true;
 const len5 = data89.length;
 for(let i9=0; i9<len5; i9++){
 let data90 = data89[i9];
-const _errs246 = errors;
-if(errors === _errs246){
+const _errs242 = errors;
+if(errors === _errs242){
 if(typeof data90 === "string"){
 if(func2(data90) < 1){
 validate0.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/properties/kinds/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
@@ -3103,8 +3042,8 @@ validate0.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/prop
 return false;
 }
 }
-var valid38 = _errs246 === errors;
-if(!valid38){
+var valid37 = _errs242 === errors;
+if(!valid37){
 break;
 }
 }
@@ -3114,7 +3053,7 @@ validate0.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs244 === errors;
+var valid0 = _errs240 === errors;
 }
 else {
 var valid0 = true;
@@ -3122,10 +3061,10 @@ var valid0 = true;
 if(valid0){
 if(data.programs !== undefined){
 let data91 = data.programs;
-const _errs248 = errors;
-if(errors === _errs248){
+const _errs244 = errors;
+if(errors === _errs244){
 if(data91 && typeof data91 == "object" && !Array.isArray(data91)){
-const _errs250 = errors;
+const _errs246 = errors;
 for(const key17 in data91){
 if(!(pattern5.test(key17))){
 validate0.errors = [{instancePath:instancePath+"/programs",schemaPath:"#/properties/programs/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key17},message:"must NOT have additional properties"}];
@@ -3133,13 +3072,13 @@ return false;
 break;
 }
 }
-if(_errs250 === errors){
-var valid39 = true;
+if(_errs246 === errors){
+var valid38 = true;
 for(const key18 in data91){
 if(pattern5.test(key18)){
 let data92 = data91[key18];
-const _errs251 = errors;
-if(errors === _errs251){
+const _errs247 = errors;
+if(errors === _errs247){
 if(data92 && typeof data92 == "object" && !Array.isArray(data92)){
 let missing15;
 if(((data92.command === undefined) && (missing15 = "command")) || ((data92.protocol === undefined) && (missing15 = "protocol"))){
@@ -3147,7 +3086,7 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 else {
-const _errs253 = errors;
+const _errs249 = errors;
 for(const key19 in data92){
 if(!((((((((key19 === "command") || (key19 === "protocol")) || (key19 === "description")) || (key19 === "cwd")) || (key19 === "env")) || (key19 === "config")) || (key19 === "commands")) || (key19 === "start_timeout_ms"))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key19},message:"must NOT have additional properties"}];
@@ -3155,11 +3094,11 @@ return false;
 break;
 }
 }
-if(_errs253 === errors){
+if(_errs249 === errors){
 if(data92.command !== undefined){
 let data93 = data92.command;
-const _errs254 = errors;
-if(errors === _errs254){
+const _errs250 = errors;
+if(errors === _errs250){
 if(Array.isArray(data93)){
 if(data93.length > 256){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/command",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/maxItems",keyword:"maxItems",params:{limit: 256},message:"must NOT have more than 256 items"}];
@@ -3171,16 +3110,16 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 else {
-var valid41 = true;
+var valid40 = true;
 const len6 = data93.length;
 for(let i10=0; i10<len6; i10++){
-const _errs256 = errors;
+const _errs252 = errors;
 if(typeof data93[i10] !== "string"){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/command/" + i10,schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid41 = _errs256 === errors;
-if(!valid41){
+var valid40 = _errs252 === errors;
+if(!valid40){
 break;
 }
 }
@@ -3192,15 +3131,15 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid40 = _errs254 === errors;
+var valid39 = _errs250 === errors;
 }
 else {
-var valid40 = true;
+var valid39 = true;
 }
-if(valid40){
+if(valid39){
 if(data92.protocol !== undefined){
 let data95 = data92.protocol;
-const _errs258 = errors;
+const _errs254 = errors;
 if(typeof data95 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/protocol",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/protocol/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
@@ -3209,16 +3148,16 @@ if(!(((data95 === "raw") || (data95 === "jsonl")) || (data95 === "mcp"))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/protocol",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/protocol/enum",keyword:"enum",params:{allowedValues: schema0.properties.programs.patternProperties["^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"].properties.protocol.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid40 = _errs258 === errors;
+var valid39 = _errs254 === errors;
 }
 else {
-var valid40 = true;
+var valid39 = true;
 }
-if(valid40){
+if(valid39){
 if(data92.description !== undefined){
 let data96 = data92.description;
-const _errs260 = errors;
-if(errors === _errs260){
+const _errs256 = errors;
+if(errors === _errs256){
 if(typeof data96 === "string"){
 if(func2(data96) > 1000){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/description",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/description/maxLength",keyword:"maxLength",params:{limit: 1000},message:"must NOT have more than 1000 characters"}];
@@ -3230,16 +3169,16 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid40 = _errs260 === errors;
+var valid39 = _errs256 === errors;
 }
 else {
-var valid40 = true;
+var valid39 = true;
 }
-if(valid40){
+if(valid39){
 if(data92.cwd !== undefined){
 let data97 = data92.cwd;
-const _errs262 = errors;
-if(errors === _errs262){
+const _errs258 = errors;
+if(errors === _errs258){
 if(typeof data97 === "string"){
 if(func2(data97) < 1){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/cwd",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
@@ -3251,18 +3190,18 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid40 = _errs262 === errors;
+var valid39 = _errs258 === errors;
 }
 else {
-var valid40 = true;
+var valid39 = true;
 }
-if(valid40){
+if(valid39){
 if(data92.env !== undefined){
 let data98 = data92.env;
-const _errs264 = errors;
-if(errors === _errs264){
+const _errs260 = errors;
+if(errors === _errs260){
 if(data98 && typeof data98 == "object" && !Array.isArray(data98)){
-const _errs266 = errors;
+const _errs262 = errors;
 for(const key20 in data98){
 if(!(pattern7.test(key20))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key20},message:"must NOT have additional properties"}];
@@ -3270,17 +3209,91 @@ return false;
 break;
 }
 }
-if(_errs266 === errors){
-var valid42 = true;
+if(_errs262 === errors){
+var valid41 = true;
 for(const key21 in data98){
 if(pattern7.test(key21)){
 let data99 = data98[key21];
-const _errs267 = errors;
-const _errs268 = errors;
-let valid43 = false;
-const _errs269 = errors;
+const _errs263 = errors;
+const _errs264 = errors;
+let valid42 = false;
+const _errs265 = errors;
 if(typeof data99 !== "string"){
-const err57 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err52 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err52];
+}
+else {
+vErrors.push(err52);
+}
+errors++;
+}
+var _valid11 = _errs265 === errors;
+valid42 = valid42 || _valid11;
+if(!valid42){
+const _errs267 = errors;
+if(errors === _errs267){
+if(data99 && typeof data99 == "object" && !Array.isArray(data99)){
+let missing16;
+if((data99.config === undefined) && (missing16 = "config")){
+const err53 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"};
+if(vErrors === null){
+vErrors = [err53];
+}
+else {
+vErrors.push(err53);
+}
+errors++;
+}
+else {
+const _errs269 = errors;
+for(const key22 in data99){
+if(!(key22 === "config")){
+const err54 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key22},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err54];
+}
+else {
+vErrors.push(err54);
+}
+errors++;
+break;
+}
+}
+if(_errs269 === errors){
+if(data99.config !== undefined){
+let data100 = data99.config;
+const _errs270 = errors;
+if(errors === _errs270){
+if(typeof data100 === "string"){
+if(func2(data100) < 1){
+const err55 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/properties/config/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err55];
+}
+else {
+vErrors.push(err55);
+}
+errors++;
+}
+}
+else {
+const err56 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/properties/config/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err56];
+}
+else {
+vErrors.push(err56);
+}
+errors++;
+}
+}
+}
+}
+}
+}
+else {
+const err57 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -3289,15 +3302,12 @@ vErrors.push(err57);
 }
 errors++;
 }
-var _valid12 = _errs269 === errors;
-valid43 = valid43 || _valid12;
-if(!valid43){
-const _errs271 = errors;
-if(errors === _errs271){
-if(data99 && typeof data99 == "object" && !Array.isArray(data99)){
-let missing16;
-if((data99.config === undefined) && (missing16 = "config")){
-const err58 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"};
+}
+var _valid11 = _errs267 === errors;
+valid42 = valid42 || _valid11;
+}
+if(!valid42){
+const err58 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -3305,93 +3315,22 @@ else {
 vErrors.push(err58);
 }
 errors++;
-}
-else {
-const _errs273 = errors;
-for(const key22 in data99){
-if(!(key22 === "config")){
-const err59 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key22},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err59];
-}
-else {
-vErrors.push(err59);
-}
-errors++;
-break;
-}
-}
-if(_errs273 === errors){
-if(data99.config !== undefined){
-let data100 = data99.config;
-const _errs274 = errors;
-if(errors === _errs274){
-if(typeof data100 === "string"){
-if(func2(data100) < 1){
-const err60 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/properties/config/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err60];
-}
-else {
-vErrors.push(err60);
-}
-errors++;
-}
-}
-else {
-const err61 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/properties/config/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err61];
-}
-else {
-vErrors.push(err61);
-}
-errors++;
-}
-}
-}
-}
-}
-}
-else {
-const err62 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err62];
-}
-else {
-vErrors.push(err62);
-}
-errors++;
-}
-}
-var _valid12 = _errs271 === errors;
-valid43 = valid43 || _valid12;
-}
-if(!valid43){
-const err63 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err63];
-}
-else {
-vErrors.push(err63);
-}
-errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs268;
+errors = _errs264;
 if(vErrors !== null){
-if(_errs268){
-vErrors.length = _errs268;
+if(_errs264){
+vErrors.length = _errs264;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid42 = _errs267 === errors;
-if(!valid42){
+var valid41 = _errs263 === errors;
+if(!valid41){
 break;
 }
 }
@@ -3403,31 +3342,31 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid40 = _errs264 === errors;
+var valid39 = _errs260 === errors;
 }
 else {
-var valid40 = true;
+var valid39 = true;
 }
-if(valid40){
+if(valid39){
 if(data92.config !== undefined){
 let data101 = data92.config;
-const _errs276 = errors;
+const _errs272 = errors;
 if(!(data101 && typeof data101 == "object" && !Array.isArray(data101))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
-var valid40 = _errs276 === errors;
+var valid39 = _errs272 === errors;
 }
 else {
-var valid40 = true;
+var valid39 = true;
 }
-if(valid40){
+if(valid39){
 if(data92.commands !== undefined){
 let data102 = data92.commands;
-const _errs278 = errors;
-if(errors === _errs278){
+const _errs274 = errors;
+if(errors === _errs274){
 if(data102 && typeof data102 == "object" && !Array.isArray(data102)){
-const _errs280 = errors;
+const _errs276 = errors;
 for(const key23 in data102){
 if(!(pattern5.test(key23))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key23},message:"must NOT have additional properties"}];
@@ -3435,15 +3374,15 @@ return false;
 break;
 }
 }
-if(_errs280 === errors){
-var valid45 = true;
+if(_errs276 === errors){
+var valid44 = true;
 for(const key24 in data102){
 if(pattern5.test(key24)){
 let data103 = data102[key24];
-const _errs281 = errors;
-if(errors === _errs281){
+const _errs277 = errors;
+if(errors === _errs277){
 if(data103 && typeof data103 == "object" && !Array.isArray(data103)){
-const _errs283 = errors;
+const _errs279 = errors;
 for(const key25 in data103){
 if(!((key25 === "description") || (key25 === "args"))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key24.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key25},message:"must NOT have additional properties"}];
@@ -3451,30 +3390,30 @@ return false;
 break;
 }
 }
-if(_errs283 === errors){
+if(_errs279 === errors){
 if(data103.description !== undefined){
-const _errs284 = errors;
+const _errs280 = errors;
 if(typeof data103.description !== "string"){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key24.replace(/~/g, "~0").replace(/\//g, "~1")+"/description",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid46 = _errs284 === errors;
+var valid45 = _errs280 === errors;
 }
 else {
-var valid46 = true;
+var valid45 = true;
 }
-if(valid46){
+if(valid45){
 if(data103.args !== undefined){
 let data105 = data103.args;
-const _errs286 = errors;
+const _errs282 = errors;
 if(!(data105 && typeof data105 == "object" && !Array.isArray(data105))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key24.replace(/~/g, "~0").replace(/\//g, "~1")+"/args",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/args/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
-var valid46 = _errs286 === errors;
+var valid45 = _errs282 === errors;
 }
 else {
-var valid46 = true;
+var valid45 = true;
 }
 }
 }
@@ -3484,8 +3423,8 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid45 = _errs281 === errors;
-if(!valid45){
+var valid44 = _errs277 === errors;
+if(!valid44){
 break;
 }
 }
@@ -3497,20 +3436,20 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid40 = _errs278 === errors;
+var valid39 = _errs274 === errors;
 }
 else {
-var valid40 = true;
+var valid39 = true;
 }
-if(valid40){
+if(valid39){
 if(data92.start_timeout_ms !== undefined){
 let data106 = data92.start_timeout_ms;
-const _errs288 = errors;
+const _errs284 = errors;
 if(!(((typeof data106 == "number") && (!(data106 % 1) && !isNaN(data106))) && (isFinite(data106)))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/start_timeout_ms",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/start_timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs288){
+if(errors === _errs284){
 if((typeof data106 == "number") && (isFinite(data106))){
 if(data106 > 600000 || isNaN(data106)){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/start_timeout_ms",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/start_timeout_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"}];
@@ -3524,10 +3463,10 @@ return false;
 }
 }
 }
-var valid40 = _errs288 === errors;
+var valid39 = _errs284 === errors;
 }
 else {
-var valid40 = true;
+var valid39 = true;
 }
 }
 }
@@ -3544,8 +3483,8 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid39 = _errs251 === errors;
-if(!valid39){
+var valid38 = _errs247 === errors;
+if(!valid38){
 break;
 }
 }
@@ -3557,7 +3496,7 @@ validate0.errors = [{instancePath:instancePath+"/programs",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs248 === errors;
+var valid0 = _errs244 === errors;
 }
 else {
 var valid0 = true;
@@ -3565,8 +3504,8 @@ var valid0 = true;
 if(valid0){
 if(data.restart !== undefined){
 let data107 = data.restart;
-const _errs290 = errors;
-if(errors === _errs290){
+const _errs286 = errors;
+if(errors === _errs286){
 if(data107 && typeof data107 == "object" && !Array.isArray(data107)){
 let missing17;
 if(((((((data107.policy === undefined) && (missing17 = "policy")) || ((data107.max_restarts === undefined) && (missing17 = "max_restarts"))) || ((data107.window_ms === undefined) && (missing17 = "window_ms"))) || ((data107.backoff_ms === undefined) && (missing17 = "backoff_ms"))) || ((data107.backoff_cap_ms === undefined) && (missing17 = "backoff_cap_ms"))) || ((data107.healthy_ms === undefined) && (missing17 = "healthy_ms"))){
@@ -3574,7 +3513,7 @@ validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properti
 return false;
 }
 else {
-const _errs292 = errors;
+const _errs288 = errors;
 for(const key26 in data107){
 if(!((((((key26 === "policy") || (key26 === "max_restarts")) || (key26 === "window_ms")) || (key26 === "backoff_ms")) || (key26 === "backoff_cap_ms")) || (key26 === "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key26},message:"must NOT have additional properties"}];
@@ -3582,15 +3521,73 @@ return false;
 break;
 }
 }
-if(_errs292 === errors){
+if(_errs288 === errors){
 if(data107.policy !== undefined){
 let data108 = data107.policy;
+const _errs289 = errors;
+const _errs290 = errors;
+let valid47 = false;
+const _errs291 = errors;
+if(typeof data108 !== "string"){
+const err59 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err59];
+}
+else {
+vErrors.push(err59);
+}
+errors++;
+}
+if("always" !== data108){
+const err60 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err60];
+}
+else {
+vErrors.push(err60);
+}
+errors++;
+}
+var _valid12 = _errs291 === errors;
+valid47 = valid47 || _valid12;
+if(!valid47){
 const _errs293 = errors;
-const _errs294 = errors;
-let valid48 = false;
+if(typeof data108 !== "string"){
+const err61 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err61];
+}
+else {
+vErrors.push(err61);
+}
+errors++;
+}
+if("on-failure" !== data108){
+const err62 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err62];
+}
+else {
+vErrors.push(err62);
+}
+errors++;
+}
+var _valid12 = _errs293 === errors;
+valid47 = valid47 || _valid12;
+if(!valid47){
 const _errs295 = errors;
 if(typeof data108 !== "string"){
-const err64 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err63 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err63];
+}
+else {
+vErrors.push(err63);
+}
+errors++;
+}
+if("never" !== data108){
+const err64 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -3599,8 +3596,12 @@ vErrors.push(err64);
 }
 errors++;
 }
-if("always" !== data108){
-const err65 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
+var _valid12 = _errs295 === errors;
+valid47 = valid47 || _valid12;
+}
+}
+if(!valid47){
+const err65 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -3608,13 +3609,34 @@ else {
 vErrors.push(err65);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
 }
-var _valid13 = _errs295 === errors;
-valid48 = valid48 || _valid13;
-if(!valid48){
+else {
+errors = _errs290;
+if(vErrors !== null){
+if(_errs290){
+vErrors.length = _errs290;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid46 = _errs289 === errors;
+}
+else {
+var valid46 = true;
+}
+if(valid46){
+if(data107.max_restarts !== undefined){
+let data109 = data107.max_restarts;
 const _errs297 = errors;
-if(typeof data108 !== "string"){
-const err66 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const _errs298 = errors;
+let valid48 = false;
+const _errs299 = errors;
+if(!(((typeof data109 == "number") && (!(data109 % 1) && !isNaN(data109))) && (isFinite(data109)))){
+const err66 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -3623,8 +3645,10 @@ vErrors.push(err66);
 }
 errors++;
 }
-if("on-failure" !== data108){
-const err67 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
+if(errors === _errs299){
+if((typeof data109 == "number") && (isFinite(data109))){
+if(data109 > 1000 || isNaN(data109)){
+const err67 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -3633,12 +3657,9 @@ vErrors.push(err67);
 }
 errors++;
 }
-var _valid13 = _errs297 === errors;
-valid48 = valid48 || _valid13;
-if(!valid48){
-const _errs299 = errors;
-if(typeof data108 !== "string"){
-const err68 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+else {
+if(data109 < 0 || isNaN(data109)){
+const err68 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -3647,8 +3668,15 @@ vErrors.push(err68);
 }
 errors++;
 }
-if("never" !== data108){
-const err69 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+}
+}
+}
+var _valid13 = _errs299 === errors;
+valid48 = valid48 || _valid13;
+if(!valid48){
+const _errs301 = errors;
+if(data109 !== null){
+const err69 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -3657,12 +3685,11 @@ vErrors.push(err69);
 }
 errors++;
 }
-var _valid13 = _errs299 === errors;
+var _valid13 = _errs301 === errors;
 valid48 = valid48 || _valid13;
 }
-}
 if(!valid48){
-const err70 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err70 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -3674,118 +3701,30 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs294;
+errors = _errs298;
 if(vErrors !== null){
-if(_errs294){
-vErrors.length = _errs294;
+if(_errs298){
+vErrors.length = _errs298;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid47 = _errs293 === errors;
+var valid46 = _errs297 === errors;
 }
 else {
-var valid47 = true;
+var valid46 = true;
 }
-if(valid47){
-if(data107.max_restarts !== undefined){
-let data109 = data107.max_restarts;
-const _errs301 = errors;
-const _errs302 = errors;
-let valid49 = false;
-const _errs303 = errors;
-if(!(((typeof data109 == "number") && (!(data109 % 1) && !isNaN(data109))) && (isFinite(data109)))){
-const err71 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err71];
-}
-else {
-vErrors.push(err71);
-}
-errors++;
-}
-if(errors === _errs303){
-if((typeof data109 == "number") && (isFinite(data109))){
-if(data109 > 1000 || isNaN(data109)){
-const err72 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
-if(vErrors === null){
-vErrors = [err72];
-}
-else {
-vErrors.push(err72);
-}
-errors++;
-}
-else {
-if(data109 < 0 || isNaN(data109)){
-const err73 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
-if(vErrors === null){
-vErrors = [err73];
-}
-else {
-vErrors.push(err73);
-}
-errors++;
-}
-}
-}
-}
-var _valid14 = _errs303 === errors;
-valid49 = valid49 || _valid14;
-if(!valid49){
-const _errs305 = errors;
-if(data109 !== null){
-const err74 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err74];
-}
-else {
-vErrors.push(err74);
-}
-errors++;
-}
-var _valid14 = _errs305 === errors;
-valid49 = valid49 || _valid14;
-}
-if(!valid49){
-const err75 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err75];
-}
-else {
-vErrors.push(err75);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs302;
-if(vErrors !== null){
-if(_errs302){
-vErrors.length = _errs302;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid47 = _errs301 === errors;
-}
-else {
-var valid47 = true;
-}
-if(valid47){
+if(valid46){
 if(data107.window_ms !== undefined){
 let data110 = data107.window_ms;
-const _errs307 = errors;
+const _errs303 = errors;
 if(!(((typeof data110 == "number") && (!(data110 % 1) && !isNaN(data110))) && (isFinite(data110)))){
 validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs307){
+if(errors === _errs303){
 if((typeof data110 == "number") && (isFinite(data110))){
 if(data110 < 1000 || isNaN(data110)){
 validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
@@ -3793,20 +3732,20 @@ return false;
 }
 }
 }
-var valid47 = _errs307 === errors;
+var valid46 = _errs303 === errors;
 }
 else {
-var valid47 = true;
+var valid46 = true;
 }
-if(valid47){
+if(valid46){
 if(data107.backoff_ms !== undefined){
 let data111 = data107.backoff_ms;
-const _errs309 = errors;
+const _errs305 = errors;
 if(!(((typeof data111 == "number") && (!(data111 % 1) && !isNaN(data111))) && (isFinite(data111)))){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs309){
+if(errors === _errs305){
 if((typeof data111 == "number") && (isFinite(data111))){
 if(data111 < 0 || isNaN(data111)){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
@@ -3814,20 +3753,20 @@ return false;
 }
 }
 }
-var valid47 = _errs309 === errors;
+var valid46 = _errs305 === errors;
 }
 else {
-var valid47 = true;
+var valid46 = true;
 }
-if(valid47){
+if(valid46){
 if(data107.backoff_cap_ms !== undefined){
 let data112 = data107.backoff_cap_ms;
-const _errs311 = errors;
+const _errs307 = errors;
 if(!(((typeof data112 == "number") && (!(data112 % 1) && !isNaN(data112))) && (isFinite(data112)))){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs311){
+if(errors === _errs307){
 if((typeof data112 == "number") && (isFinite(data112))){
 if(data112 < 0 || isNaN(data112)){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
@@ -3835,20 +3774,20 @@ return false;
 }
 }
 }
-var valid47 = _errs311 === errors;
+var valid46 = _errs307 === errors;
 }
 else {
-var valid47 = true;
+var valid46 = true;
 }
-if(valid47){
+if(valid46){
 if(data107.healthy_ms !== undefined){
 let data113 = data107.healthy_ms;
-const _errs313 = errors;
+const _errs309 = errors;
 if(!(((typeof data113 == "number") && (!(data113 % 1) && !isNaN(data113))) && (isFinite(data113)))){
 validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs313){
+if(errors === _errs309){
 if((typeof data113 == "number") && (isFinite(data113))){
 if(data113 < 0 || isNaN(data113)){
 validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
@@ -3856,10 +3795,10 @@ return false;
 }
 }
 }
-var valid47 = _errs313 === errors;
+var valid46 = _errs309 === errors;
 }
 else {
-var valid47 = true;
+var valid46 = true;
 }
 }
 }
@@ -3874,7 +3813,7 @@ validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs290 === errors;
+var valid0 = _errs286 === errors;
 }
 else {
 var valid0 = true;
@@ -3882,8 +3821,8 @@ var valid0 = true;
 if(valid0){
 if(data.start !== undefined){
 let data114 = data.start;
-const _errs315 = errors;
-if(errors === _errs315){
+const _errs311 = errors;
+if(errors === _errs311){
 if(data114 && typeof data114 == "object" && !Array.isArray(data114)){
 let missing18;
 if(((data114.bots === undefined) && (missing18 = "bots")) || ((data114.safe_after === undefined) && (missing18 = "safe_after"))){
@@ -3891,7 +3830,7 @@ validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties
 return false;
 }
 else {
-const _errs317 = errors;
+const _errs313 = errors;
 for(const key27 in data114){
 if(!((key27 === "bots") || (key27 === "safe_after"))){
 validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties/start/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key27},message:"must NOT have additional properties"}];
@@ -3899,10 +3838,10 @@ return false;
 break;
 }
 }
-if(_errs317 === errors){
+if(_errs313 === errors){
 if(data114.bots !== undefined){
 let data115 = data114.bots;
-const _errs318 = errors;
+const _errs314 = errors;
 if(typeof data115 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/start/bots",schemaPath:"#/properties/start/properties/bots/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
@@ -3911,20 +3850,20 @@ if(!(((data115 === "all") || (data115 === "safe")) || (data115 === "none"))){
 validate0.errors = [{instancePath:instancePath+"/start/bots",schemaPath:"#/properties/start/properties/bots/enum",keyword:"enum",params:{allowedValues: schema0.properties.start.properties.bots.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid50 = _errs318 === errors;
+var valid49 = _errs314 === errors;
 }
 else {
-var valid50 = true;
+var valid49 = true;
 }
-if(valid50){
+if(valid49){
 if(data114.safe_after !== undefined){
 let data116 = data114.safe_after;
-const _errs320 = errors;
+const _errs316 = errors;
 if(!(((typeof data116 == "number") && (!(data116 % 1) && !isNaN(data116))) && (isFinite(data116)))){
 validate0.errors = [{instancePath:instancePath+"/start/safe_after",schemaPath:"#/properties/start/properties/safe_after/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs320){
+if(errors === _errs316){
 if((typeof data116 == "number") && (isFinite(data116))){
 if(data116 > 20 || isNaN(data116)){
 validate0.errors = [{instancePath:instancePath+"/start/safe_after",schemaPath:"#/properties/start/properties/safe_after/maximum",keyword:"maximum",params:{comparison: "<=", limit: 20},message:"must be <= 20"}];
@@ -3938,10 +3877,10 @@ return false;
 }
 }
 }
-var valid50 = _errs320 === errors;
+var valid49 = _errs316 === errors;
 }
 else {
-var valid50 = true;
+var valid49 = true;
 }
 }
 }
@@ -3952,7 +3891,7 @@ validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs315 === errors;
+var valid0 = _errs311 === errors;
 }
 else {
 var valid0 = true;
@@ -3960,8 +3899,8 @@ var valid0 = true;
 if(valid0){
 if(data.watchdog !== undefined){
 let data117 = data.watchdog;
-const _errs322 = errors;
-if(errors === _errs322){
+const _errs318 = errors;
+if(errors === _errs318){
 if(data117 && typeof data117 == "object" && !Array.isArray(data117)){
 let missing19;
 if((((data117.hang_ms === undefined) && (missing19 = "hang_ms")) || ((data117.slow_ms === undefined) && (missing19 = "slow_ms"))) || ((data117.isolate_ms === undefined) && (missing19 = "isolate_ms"))){
@@ -3969,7 +3908,7 @@ validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/propert
 return false;
 }
 else {
-const _errs324 = errors;
+const _errs320 = errors;
 for(const key28 in data117){
 if(!(((key28 === "hang_ms") || (key28 === "slow_ms")) || (key28 === "isolate_ms"))){
 validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key28},message:"must NOT have additional properties"}];
@@ -3977,15 +3916,15 @@ return false;
 break;
 }
 }
-if(_errs324 === errors){
+if(_errs320 === errors){
 if(data117.hang_ms !== undefined){
 let data118 = data117.hang_ms;
-const _errs325 = errors;
+const _errs321 = errors;
 if(!(((typeof data118 == "number") && (!(data118 % 1) && !isNaN(data118))) && (isFinite(data118)))){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs325){
+if(errors === _errs321){
 if((typeof data118 == "number") && (isFinite(data118))){
 if(data118 < 500 || isNaN(data118)){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 500},message:"must be >= 500"}];
@@ -3993,20 +3932,108 @@ return false;
 }
 }
 }
-var valid51 = _errs325 === errors;
+var valid50 = _errs321 === errors;
 }
 else {
-var valid51 = true;
+var valid50 = true;
 }
-if(valid51){
+if(valid50){
 if(data117.slow_ms !== undefined){
 let data119 = data117.slow_ms;
-const _errs327 = errors;
-const _errs328 = errors;
-let valid52 = false;
-const _errs329 = errors;
+const _errs323 = errors;
+const _errs324 = errors;
+let valid51 = false;
+const _errs325 = errors;
 if(!(((typeof data119 == "number") && (!(data119 % 1) && !isNaN(data119))) && (isFinite(data119)))){
-const err76 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err71 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err71];
+}
+else {
+vErrors.push(err71);
+}
+errors++;
+}
+if(errors === _errs325){
+if((typeof data119 == "number") && (isFinite(data119))){
+if(data119 < 50 || isNaN(data119)){
+const err72 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 50},message:"must be >= 50"};
+if(vErrors === null){
+vErrors = [err72];
+}
+else {
+vErrors.push(err72);
+}
+errors++;
+}
+}
+}
+var _valid14 = _errs325 === errors;
+valid51 = valid51 || _valid14;
+if(!valid51){
+const _errs327 = errors;
+if(data119 !== null){
+const err73 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err73];
+}
+else {
+vErrors.push(err73);
+}
+errors++;
+}
+var _valid14 = _errs327 === errors;
+valid51 = valid51 || _valid14;
+}
+if(!valid51){
+const err74 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err74];
+}
+else {
+vErrors.push(err74);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs324;
+if(vErrors !== null){
+if(_errs324){
+vErrors.length = _errs324;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid50 = _errs323 === errors;
+}
+else {
+var valid50 = true;
+}
+if(valid50){
+if(data117.isolate_ms !== undefined){
+let data120 = data117.isolate_ms;
+const _errs329 = errors;
+const _errs330 = errors;
+let valid52 = false;
+const _errs331 = errors;
+if(!(((typeof data120 == "number") && (!(data120 % 1) && !isNaN(data120))) && (isFinite(data120)))){
+const err75 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err75];
+}
+else {
+vErrors.push(err75);
+}
+errors++;
+}
+if(errors === _errs331){
+if((typeof data120 == "number") && (isFinite(data120))){
+if(data120 < 100 || isNaN(data120)){
+const err76 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -4015,10 +4042,14 @@ vErrors.push(err76);
 }
 errors++;
 }
-if(errors === _errs329){
-if((typeof data119 == "number") && (isFinite(data119))){
-if(data119 < 50 || isNaN(data119)){
-const err77 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 50},message:"must be >= 50"};
+}
+}
+var _valid15 = _errs331 === errors;
+valid52 = valid52 || _valid15;
+if(!valid52){
+const _errs333 = errors;
+if(data120 !== null){
+const err77 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -4027,14 +4058,11 @@ vErrors.push(err77);
 }
 errors++;
 }
-}
-}
-var _valid15 = _errs329 === errors;
+var _valid15 = _errs333 === errors;
 valid52 = valid52 || _valid15;
+}
 if(!valid52){
-const _errs331 = errors;
-if(data119 !== null){
-const err78 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err78 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -4042,113 +4070,24 @@ else {
 vErrors.push(err78);
 }
 errors++;
-}
-var _valid15 = _errs331 === errors;
-valid52 = valid52 || _valid15;
-}
-if(!valid52){
-const err79 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err79];
-}
-else {
-vErrors.push(err79);
-}
-errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs328;
+errors = _errs330;
 if(vErrors !== null){
-if(_errs328){
-vErrors.length = _errs328;
+if(_errs330){
+vErrors.length = _errs330;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid51 = _errs327 === errors;
+var valid50 = _errs329 === errors;
 }
 else {
-var valid51 = true;
-}
-if(valid51){
-if(data117.isolate_ms !== undefined){
-let data120 = data117.isolate_ms;
-const _errs333 = errors;
-const _errs334 = errors;
-let valid53 = false;
-const _errs335 = errors;
-if(!(((typeof data120 == "number") && (!(data120 % 1) && !isNaN(data120))) && (isFinite(data120)))){
-const err80 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err80];
-}
-else {
-vErrors.push(err80);
-}
-errors++;
-}
-if(errors === _errs335){
-if((typeof data120 == "number") && (isFinite(data120))){
-if(data120 < 100 || isNaN(data120)){
-const err81 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
-if(vErrors === null){
-vErrors = [err81];
-}
-else {
-vErrors.push(err81);
-}
-errors++;
-}
-}
-}
-var _valid16 = _errs335 === errors;
-valid53 = valid53 || _valid16;
-if(!valid53){
-const _errs337 = errors;
-if(data120 !== null){
-const err82 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err82];
-}
-else {
-vErrors.push(err82);
-}
-errors++;
-}
-var _valid16 = _errs337 === errors;
-valid53 = valid53 || _valid16;
-}
-if(!valid53){
-const err83 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err83];
-}
-else {
-vErrors.push(err83);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs334;
-if(vErrors !== null){
-if(_errs334){
-vErrors.length = _errs334;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid51 = _errs333 === errors;
-}
-else {
-var valid51 = true;
+var valid50 = true;
 }
 }
 }
@@ -4160,7 +4099,7 @@ validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs322 === errors;
+var valid0 = _errs318 === errors;
 }
 else {
 var valid0 = true;
@@ -4168,8 +4107,8 @@ var valid0 = true;
 if(valid0){
 if(data.quota !== undefined){
 let data121 = data.quota;
-const _errs339 = errors;
-if(errors === _errs339){
+const _errs335 = errors;
+if(errors === _errs335){
 if(data121 && typeof data121 == "object" && !Array.isArray(data121)){
 let missing20;
 if(((((((data121.window_ms === undefined) && (missing20 = "window_ms")) || ((data121.cpu === undefined) && (missing20 = "cpu"))) || ((data121.memory_mb === undefined) && (missing20 = "memory_mb"))) || ((data121.lines_per_second === undefined) && (missing20 = "lines_per_second"))) || ((data121.bytes_per_second === undefined) && (missing20 = "bytes_per_second"))) || ((data121.connections === undefined) && (missing20 = "connections"))){
@@ -4177,7 +4116,7 @@ validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties
 return false;
 }
 else {
-const _errs341 = errors;
+const _errs337 = errors;
 for(const key29 in data121){
 if(!((((((key29 === "window_ms") || (key29 === "cpu")) || (key29 === "memory_mb")) || (key29 === "lines_per_second")) || (key29 === "bytes_per_second")) || (key29 === "connections"))){
 validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key29},message:"must NOT have additional properties"}];
@@ -4185,15 +4124,15 @@ return false;
 break;
 }
 }
-if(_errs341 === errors){
+if(_errs337 === errors){
 if(data121.window_ms !== undefined){
 let data122 = data121.window_ms;
-const _errs342 = errors;
+const _errs338 = errors;
 if(!(((typeof data122 == "number") && (!(data122 % 1) && !isNaN(data122))) && (isFinite(data122)))){
 validate0.errors = [{instancePath:instancePath+"/quota/window_ms",schemaPath:"#/properties/quota/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs342){
+if(errors === _errs338){
 if((typeof data122 == "number") && (isFinite(data122))){
 if(data122 > 600000 || isNaN(data122)){
 validate0.errors = [{instancePath:instancePath+"/quota/window_ms",schemaPath:"#/properties/quota/properties/window_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"}];
@@ -4207,22 +4146,93 @@ return false;
 }
 }
 }
-var valid54 = _errs342 === errors;
+var valid53 = _errs338 === errors;
 }
 else {
-var valid54 = true;
+var valid53 = true;
 }
-if(valid54){
+if(valid53){
 if(data121.cpu !== undefined){
 let data123 = data121.cpu;
-const _errs344 = errors;
-const _errs345 = errors;
-let valid55 = false;
-const _errs346 = errors;
-if(errors === _errs346){
+const _errs340 = errors;
+const _errs341 = errors;
+let valid54 = false;
+const _errs342 = errors;
+if(errors === _errs342){
 if((typeof data123 == "number") && (isFinite(data123))){
 if(data123 > 256 || isNaN(data123)){
-const err84 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+const err79 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(vErrors === null){
+vErrors = [err79];
+}
+else {
+vErrors.push(err79);
+}
+errors++;
+}
+else {
+if(data123 <= 0 || isNaN(data123)){
+const err80 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(vErrors === null){
+vErrors = [err80];
+}
+else {
+vErrors.push(err80);
+}
+errors++;
+}
+}
+}
+else {
+const err81 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err81];
+}
+else {
+vErrors.push(err81);
+}
+errors++;
+}
+}
+var _valid16 = _errs342 === errors;
+valid54 = valid54 || _valid16;
+if(!valid54){
+const _errs344 = errors;
+if(errors === _errs344){
+if(data123 && typeof data123 == "object" && !Array.isArray(data123)){
+if(Object.keys(data123).length < 1){
+const err82 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err82];
+}
+else {
+vErrors.push(err82);
+}
+errors++;
+}
+else {
+const _errs346 = errors;
+for(const key30 in data123){
+if(!((key30 === "soft") || (key30 === "hard"))){
+const err83 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key30},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err83];
+}
+else {
+vErrors.push(err83);
+}
+errors++;
+break;
+}
+}
+if(_errs346 === errors){
+if(data123.soft !== undefined){
+let data124 = data123.soft;
+const _errs347 = errors;
+if(errors === _errs347){
+if((typeof data124 == "number") && (isFinite(data124))){
+if(data124 > 256 || isNaN(data124)){
+const err84 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err84];
 }
@@ -4232,8 +4242,8 @@ vErrors.push(err84);
 errors++;
 }
 else {
-if(data123 <= 0 || isNaN(data123)){
-const err85 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(data124 <= 0 || isNaN(data124)){
+const err85 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err85];
 }
@@ -4245,7 +4255,7 @@ errors++;
 }
 }
 else {
-const err86 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
+const err86 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err86];
 }
@@ -4255,14 +4265,19 @@ vErrors.push(err86);
 errors++;
 }
 }
-var _valid17 = _errs346 === errors;
-valid55 = valid55 || _valid17;
-if(!valid55){
-const _errs348 = errors;
-if(errors === _errs348){
-if(data123 && typeof data123 == "object" && !Array.isArray(data123)){
-if(Object.keys(data123).length < 1){
-const err87 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+var valid55 = _errs347 === errors;
+}
+else {
+var valid55 = true;
+}
+if(valid55){
+if(data123.hard !== undefined){
+let data125 = data123.hard;
+const _errs349 = errors;
+if(errors === _errs349){
+if((typeof data125 == "number") && (isFinite(data125))){
+if(data125 > 256 || isNaN(data125)){
+const err87 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err87];
 }
@@ -4272,10 +4287,8 @@ vErrors.push(err87);
 errors++;
 }
 else {
-const _errs350 = errors;
-for(const key30 in data123){
-if(!((key30 === "soft") || (key30 === "hard"))){
-const err88 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key30},message:"must NOT have additional properties"};
+if(data125 <= 0 || isNaN(data125)){
+const err88 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err88];
 }
@@ -4283,17 +4296,11 @@ else {
 vErrors.push(err88);
 }
 errors++;
-break;
 }
 }
-if(_errs350 === errors){
-if(data123.soft !== undefined){
-let data124 = data123.soft;
-const _errs351 = errors;
-if(errors === _errs351){
-if((typeof data124 == "number") && (isFinite(data124))){
-if(data124 > 256 || isNaN(data124)){
-const err89 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+}
+else {
+const err89 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err89];
 }
@@ -4302,9 +4309,18 @@ vErrors.push(err89);
 }
 errors++;
 }
+}
+var valid55 = _errs349 === errors;
+}
 else {
-if(data124 <= 0 || isNaN(data124)){
-const err90 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+var valid55 = true;
+}
+}
+}
+}
+}
+else {
+const err90 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err90];
 }
@@ -4314,9 +4330,12 @@ vErrors.push(err90);
 errors++;
 }
 }
-}
-else {
-const err91 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
+var _valid16 = _errs344 === errors;
+valid54 = valid54 || _valid16;
+if(!valid54){
+const _errs351 = errors;
+if(data123 !== null){
+const err91 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err91];
 }
@@ -4325,20 +4344,12 @@ vErrors.push(err91);
 }
 errors++;
 }
+var _valid16 = _errs351 === errors;
+valid54 = valid54 || _valid16;
 }
-var valid56 = _errs351 === errors;
 }
-else {
-var valid56 = true;
-}
-if(valid56){
-if(data123.hard !== undefined){
-let data125 = data123.hard;
-const _errs353 = errors;
-if(errors === _errs353){
-if((typeof data125 == "number") && (isFinite(data125))){
-if(data125 > 256 || isNaN(data125)){
-const err92 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(!valid54){
+const err92 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err92];
 }
@@ -4346,10 +4357,34 @@ else {
 vErrors.push(err92);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
 }
 else {
-if(data125 <= 0 || isNaN(data125)){
-const err93 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+errors = _errs341;
+if(vErrors !== null){
+if(_errs341){
+vErrors.length = _errs341;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid53 = _errs340 === errors;
+}
+else {
+var valid53 = true;
+}
+if(valid53){
+if(data121.memory_mb !== undefined){
+let data126 = data121.memory_mb;
+const _errs353 = errors;
+const _errs354 = errors;
+let valid56 = false;
+const _errs355 = errors;
+if(!(((typeof data126 == "number") && (!(data126 % 1) && !isNaN(data126))) && (isFinite(data126)))){
+const err93 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err93];
 }
@@ -4358,10 +4393,10 @@ vErrors.push(err93);
 }
 errors++;
 }
-}
-}
-else {
-const err94 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(errors === _errs355){
+if((typeof data126 == "number") && (isFinite(data126))){
+if(data126 < 1 || isNaN(data126)){
+const err94 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err94];
 }
@@ -4371,17 +4406,15 @@ vErrors.push(err94);
 errors++;
 }
 }
-var valid56 = _errs353 === errors;
 }
-else {
-var valid56 = true;
-}
-}
-}
-}
-}
-else {
-const err95 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+var _valid17 = _errs355 === errors;
+valid56 = valid56 || _valid17;
+if(!valid56){
+const _errs357 = errors;
+if(errors === _errs357){
+if(data126 && typeof data126 == "object" && !Array.isArray(data126)){
+if(Object.keys(data126).length < 1){
+const err95 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err95];
 }
@@ -4390,13 +4423,11 @@ vErrors.push(err95);
 }
 errors++;
 }
-}
-var _valid17 = _errs348 === errors;
-valid55 = valid55 || _valid17;
-if(!valid55){
-const _errs355 = errors;
-if(data123 !== null){
-const err96 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+else {
+const _errs359 = errors;
+for(const key31 in data126){
+if(!((key31 === "soft") || (key31 === "hard"))){
+const err96 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key31},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err96];
 }
@@ -4404,13 +4435,15 @@ else {
 vErrors.push(err96);
 }
 errors++;
-}
-var _valid17 = _errs355 === errors;
-valid55 = valid55 || _valid17;
+break;
 }
 }
-if(!valid55){
-const err97 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(_errs359 === errors){
+if(data126.soft !== undefined){
+let data127 = data126.soft;
+const _errs360 = errors;
+if(!(((typeof data127 == "number") && (!(data127 % 1) && !isNaN(data127))) && (isFinite(data127)))){
+const err97 = {instancePath:instancePath+"/quota/memory_mb/soft",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err97];
 }
@@ -4418,34 +4451,11 @@ else {
 vErrors.push(err97);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
 }
-else {
-errors = _errs345;
-if(vErrors !== null){
-if(_errs345){
-vErrors.length = _errs345;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid54 = _errs344 === errors;
-}
-else {
-var valid54 = true;
-}
-if(valid54){
-if(data121.memory_mb !== undefined){
-let data126 = data121.memory_mb;
-const _errs357 = errors;
-const _errs358 = errors;
-let valid57 = false;
-const _errs359 = errors;
-if(!(((typeof data126 == "number") && (!(data126 % 1) && !isNaN(data126))) && (isFinite(data126)))){
-const err98 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(errors === _errs360){
+if((typeof data127 == "number") && (isFinite(data127))){
+if(data127 < 1 || isNaN(data127)){
+const err98 = {instancePath:instancePath+"/quota/memory_mb/soft",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err98];
 }
@@ -4454,10 +4464,19 @@ vErrors.push(err98);
 }
 errors++;
 }
-if(errors === _errs359){
-if((typeof data126 == "number") && (isFinite(data126))){
-if(data126 < 1 || isNaN(data126)){
-const err99 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+}
+var valid57 = _errs360 === errors;
+}
+else {
+var valid57 = true;
+}
+if(valid57){
+if(data126.hard !== undefined){
+let data128 = data126.hard;
+const _errs362 = errors;
+if(!(((typeof data128 == "number") && (!(data128 % 1) && !isNaN(data128))) && (isFinite(data128)))){
+const err99 = {instancePath:instancePath+"/quota/memory_mb/hard",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err99];
 }
@@ -4466,16 +4485,10 @@ vErrors.push(err99);
 }
 errors++;
 }
-}
-}
-var _valid18 = _errs359 === errors;
-valid57 = valid57 || _valid18;
-if(!valid57){
-const _errs361 = errors;
-if(errors === _errs361){
-if(data126 && typeof data126 == "object" && !Array.isArray(data126)){
-if(Object.keys(data126).length < 1){
-const err100 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(errors === _errs362){
+if((typeof data128 == "number") && (isFinite(data128))){
+if(data128 < 1 || isNaN(data128)){
+const err100 = {instancePath:instancePath+"/quota/memory_mb/hard",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err100];
 }
@@ -4484,11 +4497,19 @@ vErrors.push(err100);
 }
 errors++;
 }
+}
+}
+var valid57 = _errs362 === errors;
+}
 else {
-const _errs363 = errors;
-for(const key31 in data126){
-if(!((key31 === "soft") || (key31 === "hard"))){
-const err101 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key31},message:"must NOT have additional properties"};
+var valid57 = true;
+}
+}
+}
+}
+}
+else {
+const err101 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err101];
 }
@@ -4496,15 +4517,14 @@ else {
 vErrors.push(err101);
 }
 errors++;
-break;
 }
 }
-if(_errs363 === errors){
-if(data126.soft !== undefined){
-let data127 = data126.soft;
+var _valid17 = _errs357 === errors;
+valid56 = valid56 || _valid17;
+if(!valid56){
 const _errs364 = errors;
-if(!(((typeof data127 == "number") && (!(data127 % 1) && !isNaN(data127))) && (isFinite(data127)))){
-const err102 = {instancePath:instancePath+"/quota/memory_mb/soft",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data126 !== null){
+const err102 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err102];
 }
@@ -4513,10 +4533,12 @@ vErrors.push(err102);
 }
 errors++;
 }
-if(errors === _errs364){
-if((typeof data127 == "number") && (isFinite(data127))){
-if(data127 < 1 || isNaN(data127)){
-const err103 = {instancePath:instancePath+"/quota/memory_mb/soft",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+var _valid17 = _errs364 === errors;
+valid56 = valid56 || _valid17;
+}
+}
+if(!valid56){
+const err103 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err103];
 }
@@ -4524,20 +4546,34 @@ else {
 vErrors.push(err103);
 }
 errors++;
-}
-}
-}
-var valid58 = _errs364 === errors;
+validate0.errors = vErrors;
+return false;
 }
 else {
-var valid58 = true;
+errors = _errs354;
+if(vErrors !== null){
+if(_errs354){
+vErrors.length = _errs354;
 }
-if(valid58){
-if(data126.hard !== undefined){
-let data128 = data126.hard;
+else {
+vErrors = null;
+}
+}
+}
+var valid53 = _errs353 === errors;
+}
+else {
+var valid53 = true;
+}
+if(valid53){
+if(data121.lines_per_second !== undefined){
+let data129 = data121.lines_per_second;
 const _errs366 = errors;
-if(!(((typeof data128 == "number") && (!(data128 % 1) && !isNaN(data128))) && (isFinite(data128)))){
-const err104 = {instancePath:instancePath+"/quota/memory_mb/hard",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const _errs367 = errors;
+let valid58 = false;
+const _errs368 = errors;
+if(!(((typeof data129 == "number") && (!(data129 % 1) && !isNaN(data129))) && (isFinite(data129)))){
+const err104 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err104];
 }
@@ -4546,10 +4582,10 @@ vErrors.push(err104);
 }
 errors++;
 }
-if(errors === _errs366){
-if((typeof data128 == "number") && (isFinite(data128))){
-if(data128 < 1 || isNaN(data128)){
-const err105 = {instancePath:instancePath+"/quota/memory_mb/hard",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(errors === _errs368){
+if((typeof data129 == "number") && (isFinite(data129))){
+if(data129 < 0 || isNaN(data129)){
+const err105 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err105];
 }
@@ -4560,17 +4596,14 @@ errors++;
 }
 }
 }
-var valid58 = _errs366 === errors;
-}
-else {
-var valid58 = true;
-}
-}
-}
-}
-}
-else {
-const err106 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+var _valid18 = _errs368 === errors;
+valid58 = valid58 || _valid18;
+if(!valid58){
+const _errs370 = errors;
+if(errors === _errs370){
+if(data129 && typeof data129 == "object" && !Array.isArray(data129)){
+if(Object.keys(data129).length < 1){
+const err106 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err106];
 }
@@ -4579,13 +4612,11 @@ vErrors.push(err106);
 }
 errors++;
 }
-}
-var _valid18 = _errs361 === errors;
-valid57 = valid57 || _valid18;
-if(!valid57){
-const _errs368 = errors;
-if(data126 !== null){
-const err107 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+else {
+const _errs372 = errors;
+for(const key32 in data129){
+if(!((key32 === "soft") || (key32 === "hard"))){
+const err107 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key32},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err107];
 }
@@ -4593,13 +4624,15 @@ else {
 vErrors.push(err107);
 }
 errors++;
-}
-var _valid18 = _errs368 === errors;
-valid57 = valid57 || _valid18;
+break;
 }
 }
-if(!valid57){
-const err108 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(_errs372 === errors){
+if(data129.soft !== undefined){
+let data130 = data129.soft;
+const _errs373 = errors;
+if(!(((typeof data130 == "number") && (!(data130 % 1) && !isNaN(data130))) && (isFinite(data130)))){
+const err108 = {instancePath:instancePath+"/quota/lines_per_second/soft",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err108];
 }
@@ -4607,34 +4640,11 @@ else {
 vErrors.push(err108);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
 }
-else {
-errors = _errs358;
-if(vErrors !== null){
-if(_errs358){
-vErrors.length = _errs358;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid54 = _errs357 === errors;
-}
-else {
-var valid54 = true;
-}
-if(valid54){
-if(data121.lines_per_second !== undefined){
-let data129 = data121.lines_per_second;
-const _errs370 = errors;
-const _errs371 = errors;
-let valid59 = false;
-const _errs372 = errors;
-if(!(((typeof data129 == "number") && (!(data129 % 1) && !isNaN(data129))) && (isFinite(data129)))){
-const err109 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(errors === _errs373){
+if((typeof data130 == "number") && (isFinite(data130))){
+if(data130 < 0 || isNaN(data130)){
+const err109 = {instancePath:instancePath+"/quota/lines_per_second/soft",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err109];
 }
@@ -4643,10 +4653,19 @@ vErrors.push(err109);
 }
 errors++;
 }
-if(errors === _errs372){
-if((typeof data129 == "number") && (isFinite(data129))){
-if(data129 < 0 || isNaN(data129)){
-const err110 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+}
+var valid59 = _errs373 === errors;
+}
+else {
+var valid59 = true;
+}
+if(valid59){
+if(data129.hard !== undefined){
+let data131 = data129.hard;
+const _errs375 = errors;
+if(!(((typeof data131 == "number") && (!(data131 % 1) && !isNaN(data131))) && (isFinite(data131)))){
+const err110 = {instancePath:instancePath+"/quota/lines_per_second/hard",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err110];
 }
@@ -4655,16 +4674,10 @@ vErrors.push(err110);
 }
 errors++;
 }
-}
-}
-var _valid19 = _errs372 === errors;
-valid59 = valid59 || _valid19;
-if(!valid59){
-const _errs374 = errors;
-if(errors === _errs374){
-if(data129 && typeof data129 == "object" && !Array.isArray(data129)){
-if(Object.keys(data129).length < 1){
-const err111 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(errors === _errs375){
+if((typeof data131 == "number") && (isFinite(data131))){
+if(data131 < 0 || isNaN(data131)){
+const err111 = {instancePath:instancePath+"/quota/lines_per_second/hard",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err111];
 }
@@ -4673,11 +4686,19 @@ vErrors.push(err111);
 }
 errors++;
 }
+}
+}
+var valid59 = _errs375 === errors;
+}
 else {
-const _errs376 = errors;
-for(const key32 in data129){
-if(!((key32 === "soft") || (key32 === "hard"))){
-const err112 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key32},message:"must NOT have additional properties"};
+var valid59 = true;
+}
+}
+}
+}
+}
+else {
+const err112 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err112];
 }
@@ -4685,15 +4706,14 @@ else {
 vErrors.push(err112);
 }
 errors++;
-break;
 }
 }
-if(_errs376 === errors){
-if(data129.soft !== undefined){
-let data130 = data129.soft;
+var _valid18 = _errs370 === errors;
+valid58 = valid58 || _valid18;
+if(!valid58){
 const _errs377 = errors;
-if(!(((typeof data130 == "number") && (!(data130 % 1) && !isNaN(data130))) && (isFinite(data130)))){
-const err113 = {instancePath:instancePath+"/quota/lines_per_second/soft",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data129 !== null){
+const err113 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err113];
 }
@@ -4702,10 +4722,12 @@ vErrors.push(err113);
 }
 errors++;
 }
-if(errors === _errs377){
-if((typeof data130 == "number") && (isFinite(data130))){
-if(data130 < 0 || isNaN(data130)){
-const err114 = {instancePath:instancePath+"/quota/lines_per_second/soft",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+var _valid18 = _errs377 === errors;
+valid58 = valid58 || _valid18;
+}
+}
+if(!valid58){
+const err114 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err114];
 }
@@ -4713,20 +4735,34 @@ else {
 vErrors.push(err114);
 }
 errors++;
-}
-}
-}
-var valid60 = _errs377 === errors;
+validate0.errors = vErrors;
+return false;
 }
 else {
-var valid60 = true;
+errors = _errs367;
+if(vErrors !== null){
+if(_errs367){
+vErrors.length = _errs367;
 }
-if(valid60){
-if(data129.hard !== undefined){
-let data131 = data129.hard;
+else {
+vErrors = null;
+}
+}
+}
+var valid53 = _errs366 === errors;
+}
+else {
+var valid53 = true;
+}
+if(valid53){
+if(data121.bytes_per_second !== undefined){
+let data132 = data121.bytes_per_second;
 const _errs379 = errors;
-if(!(((typeof data131 == "number") && (!(data131 % 1) && !isNaN(data131))) && (isFinite(data131)))){
-const err115 = {instancePath:instancePath+"/quota/lines_per_second/hard",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const _errs380 = errors;
+let valid60 = false;
+const _errs381 = errors;
+if(!(((typeof data132 == "number") && (!(data132 % 1) && !isNaN(data132))) && (isFinite(data132)))){
+const err115 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err115];
 }
@@ -4735,10 +4771,10 @@ vErrors.push(err115);
 }
 errors++;
 }
-if(errors === _errs379){
-if((typeof data131 == "number") && (isFinite(data131))){
-if(data131 < 0 || isNaN(data131)){
-const err116 = {instancePath:instancePath+"/quota/lines_per_second/hard",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(errors === _errs381){
+if((typeof data132 == "number") && (isFinite(data132))){
+if(data132 < 0 || isNaN(data132)){
+const err116 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err116];
 }
@@ -4749,17 +4785,14 @@ errors++;
 }
 }
 }
-var valid60 = _errs379 === errors;
-}
-else {
-var valid60 = true;
-}
-}
-}
-}
-}
-else {
-const err117 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+var _valid19 = _errs381 === errors;
+valid60 = valid60 || _valid19;
+if(!valid60){
+const _errs383 = errors;
+if(errors === _errs383){
+if(data132 && typeof data132 == "object" && !Array.isArray(data132)){
+if(Object.keys(data132).length < 1){
+const err117 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err117];
 }
@@ -4768,13 +4801,11 @@ vErrors.push(err117);
 }
 errors++;
 }
-}
-var _valid19 = _errs374 === errors;
-valid59 = valid59 || _valid19;
-if(!valid59){
-const _errs381 = errors;
-if(data129 !== null){
-const err118 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+else {
+const _errs385 = errors;
+for(const key33 in data132){
+if(!((key33 === "soft") || (key33 === "hard"))){
+const err118 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key33},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err118];
 }
@@ -4782,13 +4813,15 @@ else {
 vErrors.push(err118);
 }
 errors++;
-}
-var _valid19 = _errs381 === errors;
-valid59 = valid59 || _valid19;
+break;
 }
 }
-if(!valid59){
-const err119 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(_errs385 === errors){
+if(data132.soft !== undefined){
+let data133 = data132.soft;
+const _errs386 = errors;
+if(!(((typeof data133 == "number") && (!(data133 % 1) && !isNaN(data133))) && (isFinite(data133)))){
+const err119 = {instancePath:instancePath+"/quota/bytes_per_second/soft",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err119];
 }
@@ -4796,34 +4829,11 @@ else {
 vErrors.push(err119);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
 }
-else {
-errors = _errs371;
-if(vErrors !== null){
-if(_errs371){
-vErrors.length = _errs371;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid54 = _errs370 === errors;
-}
-else {
-var valid54 = true;
-}
-if(valid54){
-if(data121.bytes_per_second !== undefined){
-let data132 = data121.bytes_per_second;
-const _errs383 = errors;
-const _errs384 = errors;
-let valid61 = false;
-const _errs385 = errors;
-if(!(((typeof data132 == "number") && (!(data132 % 1) && !isNaN(data132))) && (isFinite(data132)))){
-const err120 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(errors === _errs386){
+if((typeof data133 == "number") && (isFinite(data133))){
+if(data133 < 0 || isNaN(data133)){
+const err120 = {instancePath:instancePath+"/quota/bytes_per_second/soft",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err120];
 }
@@ -4832,10 +4842,19 @@ vErrors.push(err120);
 }
 errors++;
 }
-if(errors === _errs385){
-if((typeof data132 == "number") && (isFinite(data132))){
-if(data132 < 0 || isNaN(data132)){
-const err121 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+}
+var valid61 = _errs386 === errors;
+}
+else {
+var valid61 = true;
+}
+if(valid61){
+if(data132.hard !== undefined){
+let data134 = data132.hard;
+const _errs388 = errors;
+if(!(((typeof data134 == "number") && (!(data134 % 1) && !isNaN(data134))) && (isFinite(data134)))){
+const err121 = {instancePath:instancePath+"/quota/bytes_per_second/hard",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err121];
 }
@@ -4844,16 +4863,10 @@ vErrors.push(err121);
 }
 errors++;
 }
-}
-}
-var _valid20 = _errs385 === errors;
-valid61 = valid61 || _valid20;
-if(!valid61){
-const _errs387 = errors;
-if(errors === _errs387){
-if(data132 && typeof data132 == "object" && !Array.isArray(data132)){
-if(Object.keys(data132).length < 1){
-const err122 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(errors === _errs388){
+if((typeof data134 == "number") && (isFinite(data134))){
+if(data134 < 0 || isNaN(data134)){
+const err122 = {instancePath:instancePath+"/quota/bytes_per_second/hard",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err122];
 }
@@ -4862,11 +4875,19 @@ vErrors.push(err122);
 }
 errors++;
 }
+}
+}
+var valid61 = _errs388 === errors;
+}
 else {
-const _errs389 = errors;
-for(const key33 in data132){
-if(!((key33 === "soft") || (key33 === "hard"))){
-const err123 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key33},message:"must NOT have additional properties"};
+var valid61 = true;
+}
+}
+}
+}
+}
+else {
+const err123 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err123];
 }
@@ -4874,15 +4895,14 @@ else {
 vErrors.push(err123);
 }
 errors++;
-break;
 }
 }
-if(_errs389 === errors){
-if(data132.soft !== undefined){
-let data133 = data132.soft;
+var _valid19 = _errs383 === errors;
+valid60 = valid60 || _valid19;
+if(!valid60){
 const _errs390 = errors;
-if(!(((typeof data133 == "number") && (!(data133 % 1) && !isNaN(data133))) && (isFinite(data133)))){
-const err124 = {instancePath:instancePath+"/quota/bytes_per_second/soft",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data132 !== null){
+const err124 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err124];
 }
@@ -4891,10 +4911,12 @@ vErrors.push(err124);
 }
 errors++;
 }
-if(errors === _errs390){
-if((typeof data133 == "number") && (isFinite(data133))){
-if(data133 < 0 || isNaN(data133)){
-const err125 = {instancePath:instancePath+"/quota/bytes_per_second/soft",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+var _valid19 = _errs390 === errors;
+valid60 = valid60 || _valid19;
+}
+}
+if(!valid60){
+const err125 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err125];
 }
@@ -4902,20 +4924,34 @@ else {
 vErrors.push(err125);
 }
 errors++;
-}
-}
-}
-var valid62 = _errs390 === errors;
+validate0.errors = vErrors;
+return false;
 }
 else {
-var valid62 = true;
+errors = _errs380;
+if(vErrors !== null){
+if(_errs380){
+vErrors.length = _errs380;
 }
-if(valid62){
-if(data132.hard !== undefined){
-let data134 = data132.hard;
+else {
+vErrors = null;
+}
+}
+}
+var valid53 = _errs379 === errors;
+}
+else {
+var valid53 = true;
+}
+if(valid53){
+if(data121.connections !== undefined){
+let data135 = data121.connections;
 const _errs392 = errors;
-if(!(((typeof data134 == "number") && (!(data134 % 1) && !isNaN(data134))) && (isFinite(data134)))){
-const err126 = {instancePath:instancePath+"/quota/bytes_per_second/hard",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const _errs393 = errors;
+let valid62 = false;
+const _errs394 = errors;
+if(!(((typeof data135 == "number") && (!(data135 % 1) && !isNaN(data135))) && (isFinite(data135)))){
+const err126 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err126];
 }
@@ -4924,10 +4960,10 @@ vErrors.push(err126);
 }
 errors++;
 }
-if(errors === _errs392){
-if((typeof data134 == "number") && (isFinite(data134))){
-if(data134 < 0 || isNaN(data134)){
-const err127 = {instancePath:instancePath+"/quota/bytes_per_second/hard",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(errors === _errs394){
+if((typeof data135 == "number") && (isFinite(data135))){
+if(data135 < 0 || isNaN(data135)){
+const err127 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err127];
 }
@@ -4938,17 +4974,14 @@ errors++;
 }
 }
 }
-var valid62 = _errs392 === errors;
-}
-else {
-var valid62 = true;
-}
-}
-}
-}
-}
-else {
-const err128 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+var _valid20 = _errs394 === errors;
+valid62 = valid62 || _valid20;
+if(!valid62){
+const _errs396 = errors;
+if(errors === _errs396){
+if(data135 && typeof data135 == "object" && !Array.isArray(data135)){
+if(Object.keys(data135).length < 1){
+const err128 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err128];
 }
@@ -4957,13 +4990,11 @@ vErrors.push(err128);
 }
 errors++;
 }
-}
-var _valid20 = _errs387 === errors;
-valid61 = valid61 || _valid20;
-if(!valid61){
-const _errs394 = errors;
-if(data132 !== null){
-const err129 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+else {
+const _errs398 = errors;
+for(const key34 in data135){
+if(!((key34 === "soft") || (key34 === "hard"))){
+const err129 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key34},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err129];
 }
@@ -4971,13 +5002,15 @@ else {
 vErrors.push(err129);
 }
 errors++;
-}
-var _valid20 = _errs394 === errors;
-valid61 = valid61 || _valid20;
+break;
 }
 }
-if(!valid61){
-const err130 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(_errs398 === errors){
+if(data135.soft !== undefined){
+let data136 = data135.soft;
+const _errs399 = errors;
+if(!(((typeof data136 == "number") && (!(data136 % 1) && !isNaN(data136))) && (isFinite(data136)))){
+const err130 = {instancePath:instancePath+"/quota/connections/soft",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err130];
 }
@@ -4985,34 +5018,11 @@ else {
 vErrors.push(err130);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
 }
-else {
-errors = _errs384;
-if(vErrors !== null){
-if(_errs384){
-vErrors.length = _errs384;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid54 = _errs383 === errors;
-}
-else {
-var valid54 = true;
-}
-if(valid54){
-if(data121.connections !== undefined){
-let data135 = data121.connections;
-const _errs396 = errors;
-const _errs397 = errors;
-let valid63 = false;
-const _errs398 = errors;
-if(!(((typeof data135 == "number") && (!(data135 % 1) && !isNaN(data135))) && (isFinite(data135)))){
-const err131 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(errors === _errs399){
+if((typeof data136 == "number") && (isFinite(data136))){
+if(data136 < 0 || isNaN(data136)){
+const err131 = {instancePath:instancePath+"/quota/connections/soft",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err131];
 }
@@ -5021,10 +5031,19 @@ vErrors.push(err131);
 }
 errors++;
 }
-if(errors === _errs398){
-if((typeof data135 == "number") && (isFinite(data135))){
-if(data135 < 0 || isNaN(data135)){
-const err132 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+}
+var valid63 = _errs399 === errors;
+}
+else {
+var valid63 = true;
+}
+if(valid63){
+if(data135.hard !== undefined){
+let data137 = data135.hard;
+const _errs401 = errors;
+if(!(((typeof data137 == "number") && (!(data137 % 1) && !isNaN(data137))) && (isFinite(data137)))){
+const err132 = {instancePath:instancePath+"/quota/connections/hard",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err132];
 }
@@ -5033,16 +5052,10 @@ vErrors.push(err132);
 }
 errors++;
 }
-}
-}
-var _valid21 = _errs398 === errors;
-valid63 = valid63 || _valid21;
-if(!valid63){
-const _errs400 = errors;
-if(errors === _errs400){
-if(data135 && typeof data135 == "object" && !Array.isArray(data135)){
-if(Object.keys(data135).length < 1){
-const err133 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(errors === _errs401){
+if((typeof data137 == "number") && (isFinite(data137))){
+if(data137 < 0 || isNaN(data137)){
+const err133 = {instancePath:instancePath+"/quota/connections/hard",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err133];
 }
@@ -5051,11 +5064,19 @@ vErrors.push(err133);
 }
 errors++;
 }
+}
+}
+var valid63 = _errs401 === errors;
+}
 else {
-const _errs402 = errors;
-for(const key34 in data135){
-if(!((key34 === "soft") || (key34 === "hard"))){
-const err134 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key34},message:"must NOT have additional properties"};
+var valid63 = true;
+}
+}
+}
+}
+}
+else {
+const err134 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err134];
 }
@@ -5063,15 +5084,14 @@ else {
 vErrors.push(err134);
 }
 errors++;
-break;
 }
 }
-if(_errs402 === errors){
-if(data135.soft !== undefined){
-let data136 = data135.soft;
+var _valid20 = _errs396 === errors;
+valid62 = valid62 || _valid20;
+if(!valid62){
 const _errs403 = errors;
-if(!(((typeof data136 == "number") && (!(data136 % 1) && !isNaN(data136))) && (isFinite(data136)))){
-const err135 = {instancePath:instancePath+"/quota/connections/soft",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data135 !== null){
+const err135 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err135];
 }
@@ -5080,10 +5100,12 @@ vErrors.push(err135);
 }
 errors++;
 }
-if(errors === _errs403){
-if((typeof data136 == "number") && (isFinite(data136))){
-if(data136 < 0 || isNaN(data136)){
-const err136 = {instancePath:instancePath+"/quota/connections/soft",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+var _valid20 = _errs403 === errors;
+valid62 = valid62 || _valid20;
+}
+}
+if(!valid62){
+const err136 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err136];
 }
@@ -5091,107 +5113,24 @@ else {
 vErrors.push(err136);
 }
 errors++;
-}
-}
-}
-var valid64 = _errs403 === errors;
-}
-else {
-var valid64 = true;
-}
-if(valid64){
-if(data135.hard !== undefined){
-let data137 = data135.hard;
-const _errs405 = errors;
-if(!(((typeof data137 == "number") && (!(data137 % 1) && !isNaN(data137))) && (isFinite(data137)))){
-const err137 = {instancePath:instancePath+"/quota/connections/hard",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err137];
-}
-else {
-vErrors.push(err137);
-}
-errors++;
-}
-if(errors === _errs405){
-if((typeof data137 == "number") && (isFinite(data137))){
-if(data137 < 0 || isNaN(data137)){
-const err138 = {instancePath:instancePath+"/quota/connections/hard",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
-if(vErrors === null){
-vErrors = [err138];
-}
-else {
-vErrors.push(err138);
-}
-errors++;
-}
-}
-}
-var valid64 = _errs405 === errors;
-}
-else {
-var valid64 = true;
-}
-}
-}
-}
-}
-else {
-const err139 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err139];
-}
-else {
-vErrors.push(err139);
-}
-errors++;
-}
-}
-var _valid21 = _errs400 === errors;
-valid63 = valid63 || _valid21;
-if(!valid63){
-const _errs407 = errors;
-if(data135 !== null){
-const err140 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err140];
-}
-else {
-vErrors.push(err140);
-}
-errors++;
-}
-var _valid21 = _errs407 === errors;
-valid63 = valid63 || _valid21;
-}
-}
-if(!valid63){
-const err141 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err141];
-}
-else {
-vErrors.push(err141);
-}
-errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs397;
+errors = _errs393;
 if(vErrors !== null){
-if(_errs397){
-vErrors.length = _errs397;
+if(_errs393){
+vErrors.length = _errs393;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid54 = _errs396 === errors;
+var valid53 = _errs392 === errors;
 }
 else {
-var valid54 = true;
+var valid53 = true;
 }
 }
 }
@@ -5206,7 +5145,7 @@ validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs339 === errors;
+var valid0 = _errs335 === errors;
 }
 else {
 var valid0 = true;
@@ -5214,8 +5153,8 @@ var valid0 = true;
 if(valid0){
 if(data.cluster !== undefined){
 let data138 = data.cluster;
-const _errs409 = errors;
-if(errors === _errs409){
+const _errs405 = errors;
+if(errors === _errs405){
 if(data138 && typeof data138 == "object" && !Array.isArray(data138)){
 let missing21;
 if((((((((((((data138.servers === undefined) && (missing21 = "servers")) || ((data138.name === undefined) && (missing21 = "name"))) || ((data138.node === undefined) && (missing21 = "node"))) || ((data138.labels === undefined) && (missing21 = "labels"))) || ((data138.credentials === undefined) && (missing21 = "credentials"))) || ((data138.tls === undefined) && (missing21 = "tls"))) || ((data138.lease_ms === undefined) && (missing21 = "lease_ms"))) || ((data138.replicas === undefined) && (missing21 = "replicas"))) || ((data138.window_bytes === undefined) && (missing21 = "window_bytes"))) || ((data138.window_ms === undefined) && (missing21 = "window_ms"))) || ((data138.secret_key_file === undefined) && (missing21 = "secret_key_file"))){
@@ -5223,7 +5162,7 @@ validate0.errors = [{instancePath:instancePath+"/cluster",schemaPath:"#/properti
 return false;
 }
 else {
-const _errs411 = errors;
+const _errs407 = errors;
 for(const key35 in data138){
 if(!(func0.call(schema0.properties.cluster.properties, key35))){
 validate0.errors = [{instancePath:instancePath+"/cluster",schemaPath:"#/properties/cluster/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key35},message:"must NOT have additional properties"}];
@@ -5231,18 +5170,18 @@ return false;
 break;
 }
 }
-if(_errs411 === errors){
+if(_errs407 === errors){
 if(data138.servers !== undefined){
 let data139 = data138.servers;
-const _errs412 = errors;
-if(errors === _errs412){
+const _errs408 = errors;
+if(errors === _errs408){
 if(Array.isArray(data139)){
-var valid66 = true;
+var valid65 = true;
 const len7 = data139.length;
 for(let i11=0; i11<len7; i11++){
 let data140 = data139[i11];
-const _errs414 = errors;
-if(errors === _errs414){
+const _errs410 = errors;
+if(errors === _errs410){
 if(typeof data140 === "string"){
 if(func2(data140) < 1){
 validate0.errors = [{instancePath:instancePath+"/cluster/servers/" + i11,schemaPath:"#/properties/cluster/properties/servers/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
@@ -5254,8 +5193,8 @@ validate0.errors = [{instancePath:instancePath+"/cluster/servers/" + i11,schemaP
 return false;
 }
 }
-var valid66 = _errs414 === errors;
-if(!valid66){
+var valid65 = _errs410 === errors;
+if(!valid65){
 break;
 }
 }
@@ -5265,16 +5204,16 @@ validate0.errors = [{instancePath:instancePath+"/cluster/servers",schemaPath:"#/
 return false;
 }
 }
-var valid65 = _errs412 === errors;
+var valid64 = _errs408 === errors;
 }
 else {
-var valid65 = true;
+var valid64 = true;
 }
-if(valid65){
+if(valid64){
 if(data138.name !== undefined){
 let data141 = data138.name;
-const _errs416 = errors;
-if(errors === _errs416){
+const _errs412 = errors;
+if(errors === _errs412){
 if(typeof data141 === "string"){
 if(!pattern11.test(data141)){
 validate0.errors = [{instancePath:instancePath+"/cluster/name",schemaPath:"#/properties/cluster/properties/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9-]{0,30}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9-]{0,30}$"+"\""}];
@@ -5286,99 +5225,99 @@ validate0.errors = [{instancePath:instancePath+"/cluster/name",schemaPath:"#/pro
 return false;
 }
 }
-var valid65 = _errs416 === errors;
+var valid64 = _errs412 === errors;
 }
 else {
-var valid65 = true;
+var valid64 = true;
 }
-if(valid65){
+if(valid64){
 if(data138.node !== undefined){
 let data142 = data138.node;
-const _errs418 = errors;
-const _errs419 = errors;
-let valid67 = false;
-const _errs420 = errors;
-if(errors === _errs420){
+const _errs414 = errors;
+const _errs415 = errors;
+let valid66 = false;
+const _errs416 = errors;
+if(errors === _errs416){
 if(typeof data142 === "string"){
 if(!pattern12.test(data142)){
-const err142 = {instancePath:instancePath+"/cluster/node",schemaPath:"#/properties/cluster/properties/node/anyOf/0/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""};
+const err137 = {instancePath:instancePath+"/cluster/node",schemaPath:"#/properties/cluster/properties/node/anyOf/0/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""};
 if(vErrors === null){
-vErrors = [err142];
+vErrors = [err137];
 }
 else {
-vErrors.push(err142);
+vErrors.push(err137);
 }
 errors++;
 }
 }
 else {
-const err143 = {instancePath:instancePath+"/cluster/node",schemaPath:"#/properties/cluster/properties/node/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err138 = {instancePath:instancePath+"/cluster/node",schemaPath:"#/properties/cluster/properties/node/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err143];
+vErrors = [err138];
 }
 else {
-vErrors.push(err143);
+vErrors.push(err138);
 }
 errors++;
 }
 }
-var _valid22 = _errs420 === errors;
-valid67 = valid67 || _valid22;
-if(!valid67){
-const _errs422 = errors;
+var _valid21 = _errs416 === errors;
+valid66 = valid66 || _valid21;
+if(!valid66){
+const _errs418 = errors;
 if(data142 !== null){
-const err144 = {instancePath:instancePath+"/cluster/node",schemaPath:"#/properties/cluster/properties/node/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err139 = {instancePath:instancePath+"/cluster/node",schemaPath:"#/properties/cluster/properties/node/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err144];
+vErrors = [err139];
 }
 else {
-vErrors.push(err144);
+vErrors.push(err139);
 }
 errors++;
 }
-var _valid22 = _errs422 === errors;
-valid67 = valid67 || _valid22;
+var _valid21 = _errs418 === errors;
+valid66 = valid66 || _valid21;
 }
-if(!valid67){
-const err145 = {instancePath:instancePath+"/cluster/node",schemaPath:"#/properties/cluster/properties/node/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid66){
+const err140 = {instancePath:instancePath+"/cluster/node",schemaPath:"#/properties/cluster/properties/node/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err145];
+vErrors = [err140];
 }
 else {
-vErrors.push(err145);
+vErrors.push(err140);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs419;
+errors = _errs415;
 if(vErrors !== null){
-if(_errs419){
-vErrors.length = _errs419;
+if(_errs415){
+vErrors.length = _errs415;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid65 = _errs418 === errors;
+var valid64 = _errs414 === errors;
 }
 else {
-var valid65 = true;
+var valid64 = true;
 }
-if(valid65){
+if(valid64){
 if(data138.labels !== undefined){
 let data143 = data138.labels;
-const _errs424 = errors;
-if(errors === _errs424){
+const _errs420 = errors;
+if(errors === _errs420){
 if(data143 && typeof data143 == "object" && !Array.isArray(data143)){
 if(Object.keys(data143).length > 32){
 validate0.errors = [{instancePath:instancePath+"/cluster/labels",schemaPath:"#/properties/cluster/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-const _errs426 = errors;
+const _errs422 = errors;
 for(const key36 in data143){
 if(!(pattern13.test(key36))){
 validate0.errors = [{instancePath:instancePath+"/cluster/labels",schemaPath:"#/properties/cluster/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key36},message:"must NOT have additional properties"}];
@@ -5386,13 +5325,13 @@ return false;
 break;
 }
 }
-if(_errs426 === errors){
-var valid68 = true;
+if(_errs422 === errors){
+var valid67 = true;
 for(const key37 in data143){
 if(pattern13.test(key37)){
 let data144 = data143[key37];
-const _errs427 = errors;
-if(errors === _errs427){
+const _errs423 = errors;
+if(errors === _errs423){
 if(typeof data144 === "string"){
 if(func2(data144) > 128){
 validate0.errors = [{instancePath:instancePath+"/cluster/labels/" + key37.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/cluster/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
@@ -5410,8 +5349,8 @@ validate0.errors = [{instancePath:instancePath+"/cluster/labels/" + key37.replac
 return false;
 }
 }
-var valid68 = _errs427 === errors;
-if(!valid68){
+var valid67 = _errs423 === errors;
+if(!valid67){
 break;
 }
 }
@@ -5424,22 +5363,129 @@ validate0.errors = [{instancePath:instancePath+"/cluster/labels",schemaPath:"#/p
 return false;
 }
 }
-var valid65 = _errs424 === errors;
+var valid64 = _errs420 === errors;
 }
 else {
-var valid65 = true;
+var valid64 = true;
 }
-if(valid65){
+if(valid64){
 if(data138.credentials !== undefined){
 let data145 = data138.credentials;
-const _errs429 = errors;
-const _errs430 = errors;
-let valid69 = false;
-const _errs431 = errors;
-if(errors === _errs431){
+const _errs425 = errors;
+const _errs426 = errors;
+let valid68 = false;
+const _errs427 = errors;
+if(errors === _errs427){
 if(typeof data145 === "string"){
 if(func2(data145) < 1){
-const err146 = {instancePath:instancePath+"/cluster/credentials",schemaPath:"#/properties/cluster/properties/credentials/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err141 = {instancePath:instancePath+"/cluster/credentials",schemaPath:"#/properties/cluster/properties/credentials/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err141];
+}
+else {
+vErrors.push(err141);
+}
+errors++;
+}
+}
+else {
+const err142 = {instancePath:instancePath+"/cluster/credentials",schemaPath:"#/properties/cluster/properties/credentials/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err142];
+}
+else {
+vErrors.push(err142);
+}
+errors++;
+}
+}
+var _valid22 = _errs427 === errors;
+valid68 = valid68 || _valid22;
+if(!valid68){
+const _errs429 = errors;
+if(data145 !== null){
+const err143 = {instancePath:instancePath+"/cluster/credentials",schemaPath:"#/properties/cluster/properties/credentials/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err143];
+}
+else {
+vErrors.push(err143);
+}
+errors++;
+}
+var _valid22 = _errs429 === errors;
+valid68 = valid68 || _valid22;
+}
+if(!valid68){
+const err144 = {instancePath:instancePath+"/cluster/credentials",schemaPath:"#/properties/cluster/properties/credentials/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err144];
+}
+else {
+vErrors.push(err144);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs426;
+if(vErrors !== null){
+if(_errs426){
+vErrors.length = _errs426;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid64 = _errs425 === errors;
+}
+else {
+var valid64 = true;
+}
+if(valid64){
+if(data138.tls !== undefined){
+let data146 = data138.tls;
+const _errs431 = errors;
+if(errors === _errs431){
+if(data146 && typeof data146 == "object" && !Array.isArray(data146)){
+let missing22;
+if((((data146.ca === undefined) && (missing22 = "ca")) || ((data146.cert === undefined) && (missing22 = "cert"))) || ((data146.key === undefined) && (missing22 = "key"))){
+validate0.errors = [{instancePath:instancePath+"/cluster/tls",schemaPath:"#/properties/cluster/properties/tls/required",keyword:"required",params:{missingProperty: missing22},message:"must have required property '"+missing22+"'"}];
+return false;
+}
+else {
+const _errs433 = errors;
+for(const key38 in data146){
+if(!(((key38 === "ca") || (key38 === "cert")) || (key38 === "key"))){
+validate0.errors = [{instancePath:instancePath+"/cluster/tls",schemaPath:"#/properties/cluster/properties/tls/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key38},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs433 === errors){
+if(data146.ca !== undefined){
+let data147 = data146.ca;
+const _errs434 = errors;
+const _errs435 = errors;
+let valid70 = false;
+const _errs436 = errors;
+if(errors === _errs436){
+if(typeof data147 === "string"){
+if(func2(data147) < 1){
+const err145 = {instancePath:instancePath+"/cluster/tls/ca",schemaPath:"#/properties/cluster/properties/tls/properties/ca/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err145];
+}
+else {
+vErrors.push(err145);
+}
+errors++;
+}
+}
+else {
+const err146 = {instancePath:instancePath+"/cluster/tls/ca",schemaPath:"#/properties/cluster/properties/tls/properties/ca/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err146];
 }
@@ -5449,8 +5495,12 @@ vErrors.push(err146);
 errors++;
 }
 }
-else {
-const err147 = {instancePath:instancePath+"/cluster/credentials",schemaPath:"#/properties/cluster/properties/credentials/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid23 = _errs436 === errors;
+valid70 = valid70 || _valid23;
+if(!valid70){
+const _errs438 = errors;
+if(data147 !== null){
+const err147 = {instancePath:instancePath+"/cluster/tls/ca",schemaPath:"#/properties/cluster/properties/tls/properties/ca/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err147];
 }
@@ -5459,13 +5509,11 @@ vErrors.push(err147);
 }
 errors++;
 }
+var _valid23 = _errs438 === errors;
+valid70 = valid70 || _valid23;
 }
-var _valid23 = _errs431 === errors;
-valid69 = valid69 || _valid23;
-if(!valid69){
-const _errs433 = errors;
-if(data145 !== null){
-const err148 = {instancePath:instancePath+"/cluster/credentials",schemaPath:"#/properties/cluster/properties/credentials/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(!valid70){
+const err148 = {instancePath:instancePath+"/cluster/tls/ca",schemaPath:"#/properties/cluster/properties/tls/properties/ca/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err148];
 }
@@ -5473,12 +5521,36 @@ else {
 vErrors.push(err148);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
 }
-var _valid23 = _errs433 === errors;
-valid69 = valid69 || _valid23;
+else {
+errors = _errs435;
+if(vErrors !== null){
+if(_errs435){
+vErrors.length = _errs435;
 }
-if(!valid69){
-const err149 = {instancePath:instancePath+"/cluster/credentials",schemaPath:"#/properties/cluster/properties/credentials/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+else {
+vErrors = null;
+}
+}
+}
+var valid69 = _errs434 === errors;
+}
+else {
+var valid69 = true;
+}
+if(valid69){
+if(data146.cert !== undefined){
+let data148 = data146.cert;
+const _errs440 = errors;
+const _errs441 = errors;
+let valid71 = false;
+const _errs442 = errors;
+if(errors === _errs442){
+if(typeof data148 === "string"){
+if(func2(data148) < 1){
+const err149 = {instancePath:instancePath+"/cluster/tls/cert",schemaPath:"#/properties/cluster/properties/tls/properties/cert/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err149];
 }
@@ -5486,56 +5558,10 @@ else {
 vErrors.push(err149);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
+}
 }
 else {
-errors = _errs430;
-if(vErrors !== null){
-if(_errs430){
-vErrors.length = _errs430;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid65 = _errs429 === errors;
-}
-else {
-var valid65 = true;
-}
-if(valid65){
-if(data138.tls !== undefined){
-let data146 = data138.tls;
-const _errs435 = errors;
-if(errors === _errs435){
-if(data146 && typeof data146 == "object" && !Array.isArray(data146)){
-let missing22;
-if((((data146.ca === undefined) && (missing22 = "ca")) || ((data146.cert === undefined) && (missing22 = "cert"))) || ((data146.key === undefined) && (missing22 = "key"))){
-validate0.errors = [{instancePath:instancePath+"/cluster/tls",schemaPath:"#/properties/cluster/properties/tls/required",keyword:"required",params:{missingProperty: missing22},message:"must have required property '"+missing22+"'"}];
-return false;
-}
-else {
-const _errs437 = errors;
-for(const key38 in data146){
-if(!(((key38 === "ca") || (key38 === "cert")) || (key38 === "key"))){
-validate0.errors = [{instancePath:instancePath+"/cluster/tls",schemaPath:"#/properties/cluster/properties/tls/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key38},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs437 === errors){
-if(data146.ca !== undefined){
-let data147 = data146.ca;
-const _errs438 = errors;
-const _errs439 = errors;
-let valid71 = false;
-const _errs440 = errors;
-if(errors === _errs440){
-if(typeof data147 === "string"){
-if(func2(data147) < 1){
-const err150 = {instancePath:instancePath+"/cluster/tls/ca",schemaPath:"#/properties/cluster/properties/tls/properties/ca/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err150 = {instancePath:instancePath+"/cluster/tls/cert",schemaPath:"#/properties/cluster/properties/tls/properties/cert/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err150];
 }
@@ -5545,8 +5571,12 @@ vErrors.push(err150);
 errors++;
 }
 }
-else {
-const err151 = {instancePath:instancePath+"/cluster/tls/ca",schemaPath:"#/properties/cluster/properties/tls/properties/ca/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid24 = _errs442 === errors;
+valid71 = valid71 || _valid24;
+if(!valid71){
+const _errs444 = errors;
+if(data148 !== null){
+const err151 = {instancePath:instancePath+"/cluster/tls/cert",schemaPath:"#/properties/cluster/properties/tls/properties/cert/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err151];
 }
@@ -5555,13 +5585,11 @@ vErrors.push(err151);
 }
 errors++;
 }
-}
-var _valid24 = _errs440 === errors;
+var _valid24 = _errs444 === errors;
 valid71 = valid71 || _valid24;
+}
 if(!valid71){
-const _errs442 = errors;
-if(data147 !== null){
-const err152 = {instancePath:instancePath+"/cluster/tls/ca",schemaPath:"#/properties/cluster/properties/tls/properties/ca/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err152 = {instancePath:instancePath+"/cluster/tls/cert",schemaPath:"#/properties/cluster/properties/tls/properties/cert/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err152];
 }
@@ -5569,12 +5597,36 @@ else {
 vErrors.push(err152);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
 }
-var _valid24 = _errs442 === errors;
-valid71 = valid71 || _valid24;
+else {
+errors = _errs441;
+if(vErrors !== null){
+if(_errs441){
+vErrors.length = _errs441;
 }
-if(!valid71){
-const err153 = {instancePath:instancePath+"/cluster/tls/ca",schemaPath:"#/properties/cluster/properties/tls/properties/ca/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+else {
+vErrors = null;
+}
+}
+}
+var valid69 = _errs440 === errors;
+}
+else {
+var valid69 = true;
+}
+if(valid69){
+if(data146.key !== undefined){
+let data149 = data146.key;
+const _errs446 = errors;
+const _errs447 = errors;
+let valid72 = false;
+const _errs448 = errors;
+if(errors === _errs448){
+if(typeof data149 === "string"){
+if(func2(data149) < 1){
+const err153 = {instancePath:instancePath+"/cluster/tls/key",schemaPath:"#/properties/cluster/properties/tls/properties/key/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err153];
 }
@@ -5582,36 +5634,10 @@ else {
 vErrors.push(err153);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
+}
 }
 else {
-errors = _errs439;
-if(vErrors !== null){
-if(_errs439){
-vErrors.length = _errs439;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid70 = _errs438 === errors;
-}
-else {
-var valid70 = true;
-}
-if(valid70){
-if(data146.cert !== undefined){
-let data148 = data146.cert;
-const _errs444 = errors;
-const _errs445 = errors;
-let valid72 = false;
-const _errs446 = errors;
-if(errors === _errs446){
-if(typeof data148 === "string"){
-if(func2(data148) < 1){
-const err154 = {instancePath:instancePath+"/cluster/tls/cert",schemaPath:"#/properties/cluster/properties/tls/properties/cert/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err154 = {instancePath:instancePath+"/cluster/tls/key",schemaPath:"#/properties/cluster/properties/tls/properties/key/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err154];
 }
@@ -5621,8 +5647,12 @@ vErrors.push(err154);
 errors++;
 }
 }
-else {
-const err155 = {instancePath:instancePath+"/cluster/tls/cert",schemaPath:"#/properties/cluster/properties/tls/properties/cert/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid25 = _errs448 === errors;
+valid72 = valid72 || _valid25;
+if(!valid72){
+const _errs450 = errors;
+if(data149 !== null){
+const err155 = {instancePath:instancePath+"/cluster/tls/key",schemaPath:"#/properties/cluster/properties/tls/properties/key/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err155];
 }
@@ -5631,13 +5661,11 @@ vErrors.push(err155);
 }
 errors++;
 }
-}
-var _valid25 = _errs446 === errors;
+var _valid25 = _errs450 === errors;
 valid72 = valid72 || _valid25;
+}
 if(!valid72){
-const _errs448 = errors;
-if(data148 !== null){
-const err156 = {instancePath:instancePath+"/cluster/tls/cert",schemaPath:"#/properties/cluster/properties/tls/properties/cert/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err156 = {instancePath:instancePath+"/cluster/tls/key",schemaPath:"#/properties/cluster/properties/tls/properties/key/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err156];
 }
@@ -5645,113 +5673,24 @@ else {
 vErrors.push(err156);
 }
 errors++;
-}
-var _valid25 = _errs448 === errors;
-valid72 = valid72 || _valid25;
-}
-if(!valid72){
-const err157 = {instancePath:instancePath+"/cluster/tls/cert",schemaPath:"#/properties/cluster/properties/tls/properties/cert/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err157];
-}
-else {
-vErrors.push(err157);
-}
-errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs445;
+errors = _errs447;
 if(vErrors !== null){
-if(_errs445){
-vErrors.length = _errs445;
+if(_errs447){
+vErrors.length = _errs447;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid70 = _errs444 === errors;
+var valid69 = _errs446 === errors;
 }
 else {
-var valid70 = true;
-}
-if(valid70){
-if(data146.key !== undefined){
-let data149 = data146.key;
-const _errs450 = errors;
-const _errs451 = errors;
-let valid73 = false;
-const _errs452 = errors;
-if(errors === _errs452){
-if(typeof data149 === "string"){
-if(func2(data149) < 1){
-const err158 = {instancePath:instancePath+"/cluster/tls/key",schemaPath:"#/properties/cluster/properties/tls/properties/key/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err158];
-}
-else {
-vErrors.push(err158);
-}
-errors++;
-}
-}
-else {
-const err159 = {instancePath:instancePath+"/cluster/tls/key",schemaPath:"#/properties/cluster/properties/tls/properties/key/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err159];
-}
-else {
-vErrors.push(err159);
-}
-errors++;
-}
-}
-var _valid26 = _errs452 === errors;
-valid73 = valid73 || _valid26;
-if(!valid73){
-const _errs454 = errors;
-if(data149 !== null){
-const err160 = {instancePath:instancePath+"/cluster/tls/key",schemaPath:"#/properties/cluster/properties/tls/properties/key/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err160];
-}
-else {
-vErrors.push(err160);
-}
-errors++;
-}
-var _valid26 = _errs454 === errors;
-valid73 = valid73 || _valid26;
-}
-if(!valid73){
-const err161 = {instancePath:instancePath+"/cluster/tls/key",schemaPath:"#/properties/cluster/properties/tls/properties/key/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err161];
-}
-else {
-vErrors.push(err161);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs451;
-if(vErrors !== null){
-if(_errs451){
-vErrors.length = _errs451;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid70 = _errs450 === errors;
-}
-else {
-var valid70 = true;
+var valid69 = true;
 }
 }
 }
@@ -5763,20 +5702,20 @@ validate0.errors = [{instancePath:instancePath+"/cluster/tls",schemaPath:"#/prop
 return false;
 }
 }
-var valid65 = _errs435 === errors;
+var valid64 = _errs431 === errors;
 }
 else {
-var valid65 = true;
+var valid64 = true;
 }
-if(valid65){
+if(valid64){
 if(data138.lease_ms !== undefined){
 let data150 = data138.lease_ms;
-const _errs456 = errors;
+const _errs452 = errors;
 if(!(((typeof data150 == "number") && (!(data150 % 1) && !isNaN(data150))) && (isFinite(data150)))){
 validate0.errors = [{instancePath:instancePath+"/cluster/lease_ms",schemaPath:"#/properties/cluster/properties/lease_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs456){
+if(errors === _errs452){
 if((typeof data150 == "number") && (isFinite(data150))){
 if(data150 > 300000 || isNaN(data150)){
 validate0.errors = [{instancePath:instancePath+"/cluster/lease_ms",schemaPath:"#/properties/cluster/properties/lease_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 300000},message:"must be <= 300000"}];
@@ -5790,108 +5729,108 @@ return false;
 }
 }
 }
-var valid65 = _errs456 === errors;
+var valid64 = _errs452 === errors;
 }
 else {
-var valid65 = true;
+var valid64 = true;
 }
-if(valid65){
+if(valid64){
 if(data138.replicas !== undefined){
 let data151 = data138.replicas;
-const _errs458 = errors;
-const _errs459 = errors;
-let valid74 = false;
-const _errs460 = errors;
+const _errs454 = errors;
+const _errs455 = errors;
+let valid73 = false;
+const _errs456 = errors;
 if(!(((typeof data151 == "number") && (!(data151 % 1) && !isNaN(data151))) && (isFinite(data151)))){
-const err162 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err157 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
-vErrors = [err162];
+vErrors = [err157];
 }
 else {
-vErrors.push(err162);
+vErrors.push(err157);
 }
 errors++;
 }
-if(errors === _errs460){
+if(errors === _errs456){
 if((typeof data151 == "number") && (isFinite(data151))){
 if(data151 > 5 || isNaN(data151)){
-const err163 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 5},message:"must be <= 5"};
+const err158 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 5},message:"must be <= 5"};
 if(vErrors === null){
-vErrors = [err163];
+vErrors = [err158];
 }
 else {
-vErrors.push(err163);
+vErrors.push(err158);
 }
 errors++;
 }
 else {
 if(data151 < 1 || isNaN(data151)){
-const err164 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err159 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
-vErrors = [err164];
+vErrors = [err159];
 }
 else {
-vErrors.push(err164);
+vErrors.push(err159);
 }
 errors++;
 }
 }
 }
 }
-var _valid27 = _errs460 === errors;
-valid74 = valid74 || _valid27;
-if(!valid74){
-const _errs462 = errors;
+var _valid26 = _errs456 === errors;
+valid73 = valid73 || _valid26;
+if(!valid73){
+const _errs458 = errors;
 if(data151 !== null){
-const err165 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err160 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err165];
+vErrors = [err160];
 }
 else {
-vErrors.push(err165);
+vErrors.push(err160);
 }
 errors++;
 }
-var _valid27 = _errs462 === errors;
-valid74 = valid74 || _valid27;
+var _valid26 = _errs458 === errors;
+valid73 = valid73 || _valid26;
 }
-if(!valid74){
-const err166 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid73){
+const err161 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err166];
+vErrors = [err161];
 }
 else {
-vErrors.push(err166);
+vErrors.push(err161);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs459;
+errors = _errs455;
 if(vErrors !== null){
-if(_errs459){
-vErrors.length = _errs459;
+if(_errs455){
+vErrors.length = _errs455;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid65 = _errs458 === errors;
+var valid64 = _errs454 === errors;
 }
 else {
-var valid65 = true;
+var valid64 = true;
 }
-if(valid65){
+if(valid64){
 if(data138.window_bytes !== undefined){
 let data152 = data138.window_bytes;
-const _errs464 = errors;
+const _errs460 = errors;
 if(!(((typeof data152 == "number") && (!(data152 % 1) && !isNaN(data152))) && (isFinite(data152)))){
 validate0.errors = [{instancePath:instancePath+"/cluster/window_bytes",schemaPath:"#/properties/cluster/properties/window_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs464){
+if(errors === _errs460){
 if((typeof data152 == "number") && (isFinite(data152))){
 if(data152 > 1099511627776 || isNaN(data152)){
 validate0.errors = [{instancePath:instancePath+"/cluster/window_bytes",schemaPath:"#/properties/cluster/properties/window_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"}];
@@ -5905,20 +5844,20 @@ return false;
 }
 }
 }
-var valid65 = _errs464 === errors;
+var valid64 = _errs460 === errors;
 }
 else {
-var valid65 = true;
+var valid64 = true;
 }
-if(valid65){
+if(valid64){
 if(data138.window_ms !== undefined){
 let data153 = data138.window_ms;
-const _errs466 = errors;
+const _errs462 = errors;
 if(!(((typeof data153 == "number") && (!(data153 % 1) && !isNaN(data153))) && (isFinite(data153)))){
 validate0.errors = [{instancePath:instancePath+"/cluster/window_ms",schemaPath:"#/properties/cluster/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs466){
+if(errors === _errs462){
 if((typeof data153 == "number") && (isFinite(data153))){
 if(data153 > 604800000 || isNaN(data153)){
 validate0.errors = [{instancePath:instancePath+"/cluster/window_ms",schemaPath:"#/properties/cluster/properties/window_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 604800000},message:"must be <= 604800000"}];
@@ -5932,86 +5871,86 @@ return false;
 }
 }
 }
-var valid65 = _errs466 === errors;
+var valid64 = _errs462 === errors;
 }
 else {
-var valid65 = true;
+var valid64 = true;
 }
-if(valid65){
+if(valid64){
 if(data138.secret_key_file !== undefined){
 let data154 = data138.secret_key_file;
-const _errs468 = errors;
-const _errs469 = errors;
-let valid75 = false;
-const _errs470 = errors;
-if(errors === _errs470){
+const _errs464 = errors;
+const _errs465 = errors;
+let valid74 = false;
+const _errs466 = errors;
+if(errors === _errs466){
 if(typeof data154 === "string"){
 if(func2(data154) < 1){
-const err167 = {instancePath:instancePath+"/cluster/secret_key_file",schemaPath:"#/properties/cluster/properties/secret_key_file/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err162 = {instancePath:instancePath+"/cluster/secret_key_file",schemaPath:"#/properties/cluster/properties/secret_key_file/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
-vErrors = [err167];
+vErrors = [err162];
 }
 else {
-vErrors.push(err167);
+vErrors.push(err162);
 }
 errors++;
 }
 }
 else {
-const err168 = {instancePath:instancePath+"/cluster/secret_key_file",schemaPath:"#/properties/cluster/properties/secret_key_file/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err163 = {instancePath:instancePath+"/cluster/secret_key_file",schemaPath:"#/properties/cluster/properties/secret_key_file/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err168];
+vErrors = [err163];
 }
 else {
-vErrors.push(err168);
+vErrors.push(err163);
 }
 errors++;
 }
 }
-var _valid28 = _errs470 === errors;
-valid75 = valid75 || _valid28;
-if(!valid75){
-const _errs472 = errors;
+var _valid27 = _errs466 === errors;
+valid74 = valid74 || _valid27;
+if(!valid74){
+const _errs468 = errors;
 if(data154 !== null){
-const err169 = {instancePath:instancePath+"/cluster/secret_key_file",schemaPath:"#/properties/cluster/properties/secret_key_file/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err164 = {instancePath:instancePath+"/cluster/secret_key_file",schemaPath:"#/properties/cluster/properties/secret_key_file/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err169];
+vErrors = [err164];
 }
 else {
-vErrors.push(err169);
+vErrors.push(err164);
 }
 errors++;
 }
-var _valid28 = _errs472 === errors;
-valid75 = valid75 || _valid28;
+var _valid27 = _errs468 === errors;
+valid74 = valid74 || _valid27;
 }
-if(!valid75){
-const err170 = {instancePath:instancePath+"/cluster/secret_key_file",schemaPath:"#/properties/cluster/properties/secret_key_file/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid74){
+const err165 = {instancePath:instancePath+"/cluster/secret_key_file",schemaPath:"#/properties/cluster/properties/secret_key_file/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err170];
+vErrors = [err165];
 }
 else {
-vErrors.push(err170);
+vErrors.push(err165);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs469;
+errors = _errs465;
 if(vErrors !== null){
-if(_errs469){
-vErrors.length = _errs469;
+if(_errs465){
+vErrors.length = _errs465;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid65 = _errs468 === errors;
+var valid64 = _errs464 === errors;
 }
 else {
-var valid65 = true;
+var valid64 = true;
 }
 }
 }
@@ -6031,7 +5970,7 @@ validate0.errors = [{instancePath:instancePath+"/cluster",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs409 === errors;
+var valid0 = _errs405 === errors;
 }
 else {
 var valid0 = true;
@@ -6039,15 +5978,15 @@ var valid0 = true;
 if(valid0){
 if(data.bots !== undefined){
 let data155 = data.bots;
-const _errs474 = errors;
-if(errors === _errs474){
+const _errs470 = errors;
+if(errors === _errs470){
 if(Array.isArray(data155)){
-var valid76 = true;
+var valid75 = true;
 const len8 = data155.length;
 for(let i12=0; i12<len8; i12++){
 let data156 = data155[i12];
-const _errs476 = errors;
-if(errors === _errs476){
+const _errs472 = errors;
+if(errors === _errs472){
 if(data156 && typeof data156 == "object" && !Array.isArray(data156)){
 if(data156.config === undefined){
 data156.config = {};
@@ -6067,7 +6006,7 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i12,schemaPath:"#/prop
 return false;
 }
 else {
-const _errs478 = errors;
+const _errs474 = errors;
 for(const key39 in data156){
 if(!(func0.call(schema0.properties.bots.items.properties, key39))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key39},message:"must NOT have additional properties"}];
@@ -6075,11 +6014,11 @@ return false;
 break;
 }
 }
-if(_errs478 === errors){
+if(_errs474 === errors){
 if(data156.id !== undefined){
 let data157 = data156.id;
-const _errs479 = errors;
-if(errors === _errs479){
+const _errs475 = errors;
+if(errors === _errs475){
 if(typeof data157 === "string"){
 if(!pattern5.test(data157)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
@@ -6091,44 +6030,44 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/id",schemaPath:"
 return false;
 }
 }
-var valid77 = _errs479 === errors;
+var valid76 = _errs475 === errors;
 }
 else {
-var valid77 = true;
+var valid76 = true;
 }
-if(valid77){
+if(valid76){
 if(data156.kind !== undefined){
-const _errs481 = errors;
+const _errs477 = errors;
 if(typeof data156.kind !== "string"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid77 = _errs481 === errors;
+var valid76 = _errs477 === errors;
 }
 else {
-var valid77 = true;
+var valid76 = true;
 }
-if(valid77){
+if(valid76){
 let data159 = data156.config;
-const _errs483 = errors;
-if(errors === _errs483){
+const _errs479 = errors;
+if(errors === _errs479){
 if(!(data159 && typeof data159 == "object" && !Array.isArray(data159))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid77 = _errs483 === errors;
-if(valid77){
+var valid76 = _errs479 === errors;
+if(valid76){
 let data160 = data156.labels;
-const _errs485 = errors;
-if(errors === _errs485){
+const _errs481 = errors;
+if(errors === _errs481){
 if(data160 && typeof data160 == "object" && !Array.isArray(data160)){
 if(Object.keys(data160).length > 32){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-const _errs487 = errors;
+const _errs483 = errors;
 for(const key40 in data160){
 if(!(pattern13.test(key40))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key40},message:"must NOT have additional properties"}];
@@ -6136,13 +6075,13 @@ return false;
 break;
 }
 }
-if(_errs487 === errors){
-var valid78 = true;
+if(_errs483 === errors){
+var valid77 = true;
 for(const key41 in data160){
 if(pattern13.test(key41)){
 let data161 = data160[key41];
-const _errs488 = errors;
-if(errors === _errs488){
+const _errs484 = errors;
+if(errors === _errs484){
 if(typeof data161 === "string"){
 if(func2(data161) > 128){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/labels/" + key41.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
@@ -6160,8 +6099,8 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/labels/" + key41
 return false;
 }
 }
-var valid78 = _errs488 === errors;
-if(!valid78){
+var valid77 = _errs484 === errors;
+if(!valid77){
 break;
 }
 }
@@ -6174,14 +6113,14 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/labels",schemaPa
 return false;
 }
 }
-var valid77 = _errs485 === errors;
-if(valid77){
+var valid76 = _errs481 === errors;
+if(valid76){
 if(data156.restart !== undefined){
 let data162 = data156.restart;
-const _errs490 = errors;
-if(errors === _errs490){
+const _errs486 = errors;
+if(errors === _errs486){
 if(data162 && typeof data162 == "object" && !Array.isArray(data162)){
-const _errs492 = errors;
+const _errs488 = errors;
 for(const key42 in data162){
 if(!((((((key42 === "policy") || (key42 === "max_restarts")) || (key42 === "window_ms")) || (key42 === "backoff_ms")) || (key42 === "backoff_cap_ms")) || (key42 === "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key42},message:"must NOT have additional properties"}];
@@ -6189,15 +6128,73 @@ return false;
 break;
 }
 }
-if(_errs492 === errors){
+if(_errs488 === errors){
 if(data162.policy !== undefined){
 let data163 = data162.policy;
+const _errs489 = errors;
+const _errs490 = errors;
+let valid79 = false;
+const _errs491 = errors;
+if(typeof data163 !== "string"){
+const err166 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err166];
+}
+else {
+vErrors.push(err166);
+}
+errors++;
+}
+if("always" !== data163){
+const err167 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err167];
+}
+else {
+vErrors.push(err167);
+}
+errors++;
+}
+var _valid28 = _errs491 === errors;
+valid79 = valid79 || _valid28;
+if(!valid79){
 const _errs493 = errors;
-const _errs494 = errors;
-let valid80 = false;
+if(typeof data163 !== "string"){
+const err168 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err168];
+}
+else {
+vErrors.push(err168);
+}
+errors++;
+}
+if("on-failure" !== data163){
+const err169 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err169];
+}
+else {
+vErrors.push(err169);
+}
+errors++;
+}
+var _valid28 = _errs493 === errors;
+valid79 = valid79 || _valid28;
+if(!valid79){
 const _errs495 = errors;
 if(typeof data163 !== "string"){
-const err171 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err170 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err170];
+}
+else {
+vErrors.push(err170);
+}
+errors++;
+}
+if("never" !== data163){
+const err171 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err171];
 }
@@ -6206,8 +6203,12 @@ vErrors.push(err171);
 }
 errors++;
 }
-if("always" !== data163){
-const err172 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
+var _valid28 = _errs495 === errors;
+valid79 = valid79 || _valid28;
+}
+}
+if(!valid79){
+const err172 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err172];
 }
@@ -6215,13 +6216,34 @@ else {
 vErrors.push(err172);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
 }
-var _valid29 = _errs495 === errors;
-valid80 = valid80 || _valid29;
-if(!valid80){
+else {
+errors = _errs490;
+if(vErrors !== null){
+if(_errs490){
+vErrors.length = _errs490;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid78 = _errs489 === errors;
+}
+else {
+var valid78 = true;
+}
+if(valid78){
+if(data162.max_restarts !== undefined){
+let data164 = data162.max_restarts;
 const _errs497 = errors;
-if(typeof data163 !== "string"){
-const err173 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const _errs498 = errors;
+let valid80 = false;
+const _errs499 = errors;
+if(!(((typeof data164 == "number") && (!(data164 % 1) && !isNaN(data164))) && (isFinite(data164)))){
+const err173 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err173];
 }
@@ -6230,8 +6252,10 @@ vErrors.push(err173);
 }
 errors++;
 }
-if("on-failure" !== data163){
-const err174 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
+if(errors === _errs499){
+if((typeof data164 == "number") && (isFinite(data164))){
+if(data164 > 1000 || isNaN(data164)){
+const err174 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
 if(vErrors === null){
 vErrors = [err174];
 }
@@ -6240,12 +6264,9 @@ vErrors.push(err174);
 }
 errors++;
 }
-var _valid29 = _errs497 === errors;
-valid80 = valid80 || _valid29;
-if(!valid80){
-const _errs499 = errors;
-if(typeof data163 !== "string"){
-const err175 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+else {
+if(data164 < 0 || isNaN(data164)){
+const err175 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err175];
 }
@@ -6254,8 +6275,15 @@ vErrors.push(err175);
 }
 errors++;
 }
-if("never" !== data163){
-const err176 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+}
+}
+}
+var _valid29 = _errs499 === errors;
+valid80 = valid80 || _valid29;
+if(!valid80){
+const _errs501 = errors;
+if(data164 !== null){
+const err176 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err176];
 }
@@ -6264,12 +6292,11 @@ vErrors.push(err176);
 }
 errors++;
 }
-var _valid29 = _errs499 === errors;
+var _valid29 = _errs501 === errors;
 valid80 = valid80 || _valid29;
 }
-}
 if(!valid80){
-const err177 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err177 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err177];
 }
@@ -6281,118 +6308,30 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs494;
+errors = _errs498;
 if(vErrors !== null){
-if(_errs494){
-vErrors.length = _errs494;
+if(_errs498){
+vErrors.length = _errs498;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid79 = _errs493 === errors;
+var valid78 = _errs497 === errors;
 }
 else {
-var valid79 = true;
+var valid78 = true;
 }
-if(valid79){
-if(data162.max_restarts !== undefined){
-let data164 = data162.max_restarts;
-const _errs501 = errors;
-const _errs502 = errors;
-let valid81 = false;
-const _errs503 = errors;
-if(!(((typeof data164 == "number") && (!(data164 % 1) && !isNaN(data164))) && (isFinite(data164)))){
-const err178 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err178];
-}
-else {
-vErrors.push(err178);
-}
-errors++;
-}
-if(errors === _errs503){
-if((typeof data164 == "number") && (isFinite(data164))){
-if(data164 > 1000 || isNaN(data164)){
-const err179 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
-if(vErrors === null){
-vErrors = [err179];
-}
-else {
-vErrors.push(err179);
-}
-errors++;
-}
-else {
-if(data164 < 0 || isNaN(data164)){
-const err180 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
-if(vErrors === null){
-vErrors = [err180];
-}
-else {
-vErrors.push(err180);
-}
-errors++;
-}
-}
-}
-}
-var _valid30 = _errs503 === errors;
-valid81 = valid81 || _valid30;
-if(!valid81){
-const _errs505 = errors;
-if(data164 !== null){
-const err181 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err181];
-}
-else {
-vErrors.push(err181);
-}
-errors++;
-}
-var _valid30 = _errs505 === errors;
-valid81 = valid81 || _valid30;
-}
-if(!valid81){
-const err182 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err182];
-}
-else {
-vErrors.push(err182);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs502;
-if(vErrors !== null){
-if(_errs502){
-vErrors.length = _errs502;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid79 = _errs501 === errors;
-}
-else {
-var valid79 = true;
-}
-if(valid79){
+if(valid78){
 if(data162.window_ms !== undefined){
 let data165 = data162.window_ms;
-const _errs507 = errors;
+const _errs503 = errors;
 if(!(((typeof data165 == "number") && (!(data165 % 1) && !isNaN(data165))) && (isFinite(data165)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs507){
+if(errors === _errs503){
 if((typeof data165 == "number") && (isFinite(data165))){
 if(data165 < 1000 || isNaN(data165)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
@@ -6400,20 +6339,20 @@ return false;
 }
 }
 }
-var valid79 = _errs507 === errors;
+var valid78 = _errs503 === errors;
 }
 else {
-var valid79 = true;
+var valid78 = true;
 }
-if(valid79){
+if(valid78){
 if(data162.backoff_ms !== undefined){
 let data166 = data162.backoff_ms;
-const _errs509 = errors;
+const _errs505 = errors;
 if(!(((typeof data166 == "number") && (!(data166 % 1) && !isNaN(data166))) && (isFinite(data166)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs509){
+if(errors === _errs505){
 if((typeof data166 == "number") && (isFinite(data166))){
 if(data166 < 0 || isNaN(data166)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
@@ -6421,20 +6360,20 @@ return false;
 }
 }
 }
-var valid79 = _errs509 === errors;
+var valid78 = _errs505 === errors;
 }
 else {
-var valid79 = true;
+var valid78 = true;
 }
-if(valid79){
+if(valid78){
 if(data162.backoff_cap_ms !== undefined){
 let data167 = data162.backoff_cap_ms;
-const _errs511 = errors;
+const _errs507 = errors;
 if(!(((typeof data167 == "number") && (!(data167 % 1) && !isNaN(data167))) && (isFinite(data167)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs511){
+if(errors === _errs507){
 if((typeof data167 == "number") && (isFinite(data167))){
 if(data167 < 0 || isNaN(data167)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
@@ -6442,20 +6381,20 @@ return false;
 }
 }
 }
-var valid79 = _errs511 === errors;
+var valid78 = _errs507 === errors;
 }
 else {
-var valid79 = true;
+var valid78 = true;
 }
-if(valid79){
+if(valid78){
 if(data162.healthy_ms !== undefined){
 let data168 = data162.healthy_ms;
-const _errs513 = errors;
+const _errs509 = errors;
 if(!(((typeof data168 == "number") && (!(data168 % 1) && !isNaN(data168))) && (isFinite(data168)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs513){
+if(errors === _errs509){
 if((typeof data168 == "number") && (isFinite(data168))){
 if(data168 < 0 || isNaN(data168)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
@@ -6463,10 +6402,10 @@ return false;
 }
 }
 }
-var valid79 = _errs513 === errors;
+var valid78 = _errs509 === errors;
 }
 else {
-var valid79 = true;
+var valid78 = true;
 }
 }
 }
@@ -6480,22 +6419,22 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart",schemaP
 return false;
 }
 }
-var valid77 = _errs490 === errors;
+var valid76 = _errs486 === errors;
 }
 else {
-var valid77 = true;
+var valid76 = true;
 }
-if(valid77){
-const _errs515 = errors;
+if(valid76){
+const _errs511 = errors;
 if(typeof data156.dedicated !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid77 = _errs515 === errors;
-if(valid77){
+var valid76 = _errs511 === errors;
+if(valid76){
 if(data156.isolation !== undefined){
 let data170 = data156.isolation;
-const _errs517 = errors;
+const _errs513 = errors;
 if(typeof data170 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
@@ -6504,16 +6443,16 @@ if(!((data170 === "thread") || (data170 === "process"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema0.properties.bots.items.properties.isolation.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid77 = _errs517 === errors;
+var valid76 = _errs513 === errors;
 }
 else {
-var valid77 = true;
+var valid76 = true;
 }
-if(valid77){
+if(valid76){
 if(data156.host_group !== undefined){
 let data171 = data156.host_group;
-const _errs519 = errors;
-if(errors === _errs519){
+const _errs515 = errors;
+if(errors === _errs515){
 if(typeof data171 === "string"){
 if(!pattern5.test(data171)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/host_group",schemaPath:"#/properties/bots/items/properties/host_group/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
@@ -6525,18 +6464,18 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/host_group",sche
 return false;
 }
 }
-var valid77 = _errs519 === errors;
+var valid76 = _errs515 === errors;
 }
 else {
-var valid77 = true;
+var valid76 = true;
 }
-if(valid77){
+if(valid76){
 if(data156.quota !== undefined){
 let data172 = data156.quota;
-const _errs521 = errors;
-if(errors === _errs521){
+const _errs517 = errors;
+if(errors === _errs517){
 if(data172 && typeof data172 == "object" && !Array.isArray(data172)){
-const _errs523 = errors;
+const _errs519 = errors;
 for(const key43 in data172){
 if(!(((((key43 === "cpu") || (key43 === "memory_mb")) || (key43 === "lines_per_second")) || (key43 === "bytes_per_second")) || (key43 === "connections"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/quota",schemaPath:"#/properties/bots/items/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key43},message:"must NOT have additional properties"}];
@@ -6544,17 +6483,88 @@ return false;
 break;
 }
 }
-if(_errs523 === errors){
+if(_errs519 === errors){
 if(data172.cpu !== undefined){
 let data173 = data172.cpu;
-const _errs524 = errors;
-const _errs525 = errors;
-let valid83 = false;
-const _errs526 = errors;
-if(errors === _errs526){
+const _errs520 = errors;
+const _errs521 = errors;
+let valid82 = false;
+const _errs522 = errors;
+if(errors === _errs522){
 if((typeof data173 == "number") && (isFinite(data173))){
 if(data173 > 256 || isNaN(data173)){
-const err183 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+const err178 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(vErrors === null){
+vErrors = [err178];
+}
+else {
+vErrors.push(err178);
+}
+errors++;
+}
+else {
+if(data173 <= 0 || isNaN(data173)){
+const err179 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(vErrors === null){
+vErrors = [err179];
+}
+else {
+vErrors.push(err179);
+}
+errors++;
+}
+}
+}
+else {
+const err180 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err180];
+}
+else {
+vErrors.push(err180);
+}
+errors++;
+}
+}
+var _valid30 = _errs522 === errors;
+valid82 = valid82 || _valid30;
+if(!valid82){
+const _errs524 = errors;
+if(errors === _errs524){
+if(data173 && typeof data173 == "object" && !Array.isArray(data173)){
+if(Object.keys(data173).length < 1){
+const err181 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err181];
+}
+else {
+vErrors.push(err181);
+}
+errors++;
+}
+else {
+const _errs526 = errors;
+for(const key44 in data173){
+if(!((key44 === "soft") || (key44 === "hard"))){
+const err182 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key44},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err182];
+}
+else {
+vErrors.push(err182);
+}
+errors++;
+break;
+}
+}
+if(_errs526 === errors){
+if(data173.soft !== undefined){
+let data174 = data173.soft;
+const _errs527 = errors;
+if(errors === _errs527){
+if((typeof data174 == "number") && (isFinite(data174))){
+if(data174 > 256 || isNaN(data174)){
+const err183 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err183];
 }
@@ -6564,8 +6574,8 @@ vErrors.push(err183);
 errors++;
 }
 else {
-if(data173 <= 0 || isNaN(data173)){
-const err184 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(data174 <= 0 || isNaN(data174)){
+const err184 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err184];
 }
@@ -6577,7 +6587,7 @@ errors++;
 }
 }
 else {
-const err185 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
+const err185 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err185];
 }
@@ -6587,14 +6597,19 @@ vErrors.push(err185);
 errors++;
 }
 }
-var _valid31 = _errs526 === errors;
-valid83 = valid83 || _valid31;
-if(!valid83){
-const _errs528 = errors;
-if(errors === _errs528){
-if(data173 && typeof data173 == "object" && !Array.isArray(data173)){
-if(Object.keys(data173).length < 1){
-const err186 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+var valid83 = _errs527 === errors;
+}
+else {
+var valid83 = true;
+}
+if(valid83){
+if(data173.hard !== undefined){
+let data175 = data173.hard;
+const _errs529 = errors;
+if(errors === _errs529){
+if((typeof data175 == "number") && (isFinite(data175))){
+if(data175 > 256 || isNaN(data175)){
+const err186 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err186];
 }
@@ -6604,10 +6619,8 @@ vErrors.push(err186);
 errors++;
 }
 else {
-const _errs530 = errors;
-for(const key44 in data173){
-if(!((key44 === "soft") || (key44 === "hard"))){
-const err187 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key44},message:"must NOT have additional properties"};
+if(data175 <= 0 || isNaN(data175)){
+const err187 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err187];
 }
@@ -6615,17 +6628,11 @@ else {
 vErrors.push(err187);
 }
 errors++;
-break;
 }
 }
-if(_errs530 === errors){
-if(data173.soft !== undefined){
-let data174 = data173.soft;
-const _errs531 = errors;
-if(errors === _errs531){
-if((typeof data174 == "number") && (isFinite(data174))){
-if(data174 > 256 || isNaN(data174)){
-const err188 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+}
+else {
+const err188 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err188];
 }
@@ -6634,9 +6641,18 @@ vErrors.push(err188);
 }
 errors++;
 }
+}
+var valid83 = _errs529 === errors;
+}
 else {
-if(data174 <= 0 || isNaN(data174)){
-const err189 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+var valid83 = true;
+}
+}
+}
+}
+}
+else {
+const err189 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err189];
 }
@@ -6646,9 +6662,12 @@ vErrors.push(err189);
 errors++;
 }
 }
-}
-else {
-const err190 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
+var _valid30 = _errs524 === errors;
+valid82 = valid82 || _valid30;
+if(!valid82){
+const _errs531 = errors;
+if(data173 !== null){
+const err190 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err190];
 }
@@ -6657,20 +6676,12 @@ vErrors.push(err190);
 }
 errors++;
 }
+var _valid30 = _errs531 === errors;
+valid82 = valid82 || _valid30;
 }
-var valid84 = _errs531 === errors;
 }
-else {
-var valid84 = true;
-}
-if(valid84){
-if(data173.hard !== undefined){
-let data175 = data173.hard;
-const _errs533 = errors;
-if(errors === _errs533){
-if((typeof data175 == "number") && (isFinite(data175))){
-if(data175 > 256 || isNaN(data175)){
-const err191 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(!valid82){
+const err191 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err191];
 }
@@ -6678,10 +6689,34 @@ else {
 vErrors.push(err191);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
 }
 else {
-if(data175 <= 0 || isNaN(data175)){
-const err192 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+errors = _errs521;
+if(vErrors !== null){
+if(_errs521){
+vErrors.length = _errs521;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid81 = _errs520 === errors;
+}
+else {
+var valid81 = true;
+}
+if(valid81){
+if(data172.memory_mb !== undefined){
+let data176 = data172.memory_mb;
+const _errs533 = errors;
+const _errs534 = errors;
+let valid84 = false;
+const _errs535 = errors;
+if(!(((typeof data176 == "number") && (!(data176 % 1) && !isNaN(data176))) && (isFinite(data176)))){
+const err192 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err192];
 }
@@ -6690,10 +6725,10 @@ vErrors.push(err192);
 }
 errors++;
 }
-}
-}
-else {
-const err193 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(errors === _errs535){
+if((typeof data176 == "number") && (isFinite(data176))){
+if(data176 < 1 || isNaN(data176)){
+const err193 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err193];
 }
@@ -6703,17 +6738,15 @@ vErrors.push(err193);
 errors++;
 }
 }
-var valid84 = _errs533 === errors;
 }
-else {
-var valid84 = true;
-}
-}
-}
-}
-}
-else {
-const err194 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+var _valid31 = _errs535 === errors;
+valid84 = valid84 || _valid31;
+if(!valid84){
+const _errs537 = errors;
+if(errors === _errs537){
+if(data176 && typeof data176 == "object" && !Array.isArray(data176)){
+if(Object.keys(data176).length < 1){
+const err194 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err194];
 }
@@ -6722,13 +6755,11 @@ vErrors.push(err194);
 }
 errors++;
 }
-}
-var _valid31 = _errs528 === errors;
-valid83 = valid83 || _valid31;
-if(!valid83){
-const _errs535 = errors;
-if(data173 !== null){
-const err195 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+else {
+const _errs539 = errors;
+for(const key45 in data176){
+if(!((key45 === "soft") || (key45 === "hard"))){
+const err195 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key45},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err195];
 }
@@ -6736,13 +6767,15 @@ else {
 vErrors.push(err195);
 }
 errors++;
-}
-var _valid31 = _errs535 === errors;
-valid83 = valid83 || _valid31;
+break;
 }
 }
-if(!valid83){
-const err196 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(_errs539 === errors){
+if(data176.soft !== undefined){
+let data177 = data176.soft;
+const _errs540 = errors;
+if(!(((typeof data177 == "number") && (!(data177 % 1) && !isNaN(data177))) && (isFinite(data177)))){
+const err196 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err196];
 }
@@ -6750,34 +6783,11 @@ else {
 vErrors.push(err196);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
 }
-else {
-errors = _errs525;
-if(vErrors !== null){
-if(_errs525){
-vErrors.length = _errs525;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid82 = _errs524 === errors;
-}
-else {
-var valid82 = true;
-}
-if(valid82){
-if(data172.memory_mb !== undefined){
-let data176 = data172.memory_mb;
-const _errs537 = errors;
-const _errs538 = errors;
-let valid85 = false;
-const _errs539 = errors;
-if(!(((typeof data176 == "number") && (!(data176 % 1) && !isNaN(data176))) && (isFinite(data176)))){
-const err197 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(errors === _errs540){
+if((typeof data177 == "number") && (isFinite(data177))){
+if(data177 < 1 || isNaN(data177)){
+const err197 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err197];
 }
@@ -6786,10 +6796,19 @@ vErrors.push(err197);
 }
 errors++;
 }
-if(errors === _errs539){
-if((typeof data176 == "number") && (isFinite(data176))){
-if(data176 < 1 || isNaN(data176)){
-const err198 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+}
+var valid85 = _errs540 === errors;
+}
+else {
+var valid85 = true;
+}
+if(valid85){
+if(data176.hard !== undefined){
+let data178 = data176.hard;
+const _errs542 = errors;
+if(!(((typeof data178 == "number") && (!(data178 % 1) && !isNaN(data178))) && (isFinite(data178)))){
+const err198 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err198];
 }
@@ -6798,16 +6817,10 @@ vErrors.push(err198);
 }
 errors++;
 }
-}
-}
-var _valid32 = _errs539 === errors;
-valid85 = valid85 || _valid32;
-if(!valid85){
-const _errs541 = errors;
-if(errors === _errs541){
-if(data176 && typeof data176 == "object" && !Array.isArray(data176)){
-if(Object.keys(data176).length < 1){
-const err199 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(errors === _errs542){
+if((typeof data178 == "number") && (isFinite(data178))){
+if(data178 < 1 || isNaN(data178)){
+const err199 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err199];
 }
@@ -6816,11 +6829,19 @@ vErrors.push(err199);
 }
 errors++;
 }
+}
+}
+var valid85 = _errs542 === errors;
+}
 else {
-const _errs543 = errors;
-for(const key45 in data176){
-if(!((key45 === "soft") || (key45 === "hard"))){
-const err200 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key45},message:"must NOT have additional properties"};
+var valid85 = true;
+}
+}
+}
+}
+}
+else {
+const err200 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err200];
 }
@@ -6828,15 +6849,14 @@ else {
 vErrors.push(err200);
 }
 errors++;
-break;
 }
 }
-if(_errs543 === errors){
-if(data176.soft !== undefined){
-let data177 = data176.soft;
+var _valid31 = _errs537 === errors;
+valid84 = valid84 || _valid31;
+if(!valid84){
 const _errs544 = errors;
-if(!(((typeof data177 == "number") && (!(data177 % 1) && !isNaN(data177))) && (isFinite(data177)))){
-const err201 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data176 !== null){
+const err201 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err201];
 }
@@ -6845,10 +6865,12 @@ vErrors.push(err201);
 }
 errors++;
 }
-if(errors === _errs544){
-if((typeof data177 == "number") && (isFinite(data177))){
-if(data177 < 1 || isNaN(data177)){
-const err202 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+var _valid31 = _errs544 === errors;
+valid84 = valid84 || _valid31;
+}
+}
+if(!valid84){
+const err202 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err202];
 }
@@ -6856,20 +6878,34 @@ else {
 vErrors.push(err202);
 }
 errors++;
-}
-}
-}
-var valid86 = _errs544 === errors;
+validate0.errors = vErrors;
+return false;
 }
 else {
-var valid86 = true;
+errors = _errs534;
+if(vErrors !== null){
+if(_errs534){
+vErrors.length = _errs534;
 }
-if(valid86){
-if(data176.hard !== undefined){
-let data178 = data176.hard;
+else {
+vErrors = null;
+}
+}
+}
+var valid81 = _errs533 === errors;
+}
+else {
+var valid81 = true;
+}
+if(valid81){
+if(data172.lines_per_second !== undefined){
+let data179 = data172.lines_per_second;
 const _errs546 = errors;
-if(!(((typeof data178 == "number") && (!(data178 % 1) && !isNaN(data178))) && (isFinite(data178)))){
-const err203 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const _errs547 = errors;
+let valid86 = false;
+const _errs548 = errors;
+if(!(((typeof data179 == "number") && (!(data179 % 1) && !isNaN(data179))) && (isFinite(data179)))){
+const err203 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err203];
 }
@@ -6878,10 +6914,10 @@ vErrors.push(err203);
 }
 errors++;
 }
-if(errors === _errs546){
-if((typeof data178 == "number") && (isFinite(data178))){
-if(data178 < 1 || isNaN(data178)){
-const err204 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(errors === _errs548){
+if((typeof data179 == "number") && (isFinite(data179))){
+if(data179 < 0 || isNaN(data179)){
+const err204 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err204];
 }
@@ -6892,17 +6928,14 @@ errors++;
 }
 }
 }
-var valid86 = _errs546 === errors;
-}
-else {
-var valid86 = true;
-}
-}
-}
-}
-}
-else {
-const err205 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+var _valid32 = _errs548 === errors;
+valid86 = valid86 || _valid32;
+if(!valid86){
+const _errs550 = errors;
+if(errors === _errs550){
+if(data179 && typeof data179 == "object" && !Array.isArray(data179)){
+if(Object.keys(data179).length < 1){
+const err205 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err205];
 }
@@ -6911,13 +6944,11 @@ vErrors.push(err205);
 }
 errors++;
 }
-}
-var _valid32 = _errs541 === errors;
-valid85 = valid85 || _valid32;
-if(!valid85){
-const _errs548 = errors;
-if(data176 !== null){
-const err206 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+else {
+const _errs552 = errors;
+for(const key46 in data179){
+if(!((key46 === "soft") || (key46 === "hard"))){
+const err206 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key46},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err206];
 }
@@ -6925,13 +6956,15 @@ else {
 vErrors.push(err206);
 }
 errors++;
-}
-var _valid32 = _errs548 === errors;
-valid85 = valid85 || _valid32;
+break;
 }
 }
-if(!valid85){
-const err207 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(_errs552 === errors){
+if(data179.soft !== undefined){
+let data180 = data179.soft;
+const _errs553 = errors;
+if(!(((typeof data180 == "number") && (!(data180 % 1) && !isNaN(data180))) && (isFinite(data180)))){
+const err207 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err207];
 }
@@ -6939,34 +6972,11 @@ else {
 vErrors.push(err207);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
 }
-else {
-errors = _errs538;
-if(vErrors !== null){
-if(_errs538){
-vErrors.length = _errs538;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid82 = _errs537 === errors;
-}
-else {
-var valid82 = true;
-}
-if(valid82){
-if(data172.lines_per_second !== undefined){
-let data179 = data172.lines_per_second;
-const _errs550 = errors;
-const _errs551 = errors;
-let valid87 = false;
-const _errs552 = errors;
-if(!(((typeof data179 == "number") && (!(data179 % 1) && !isNaN(data179))) && (isFinite(data179)))){
-const err208 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(errors === _errs553){
+if((typeof data180 == "number") && (isFinite(data180))){
+if(data180 < 0 || isNaN(data180)){
+const err208 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err208];
 }
@@ -6975,10 +6985,19 @@ vErrors.push(err208);
 }
 errors++;
 }
-if(errors === _errs552){
-if((typeof data179 == "number") && (isFinite(data179))){
-if(data179 < 0 || isNaN(data179)){
-const err209 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+}
+var valid87 = _errs553 === errors;
+}
+else {
+var valid87 = true;
+}
+if(valid87){
+if(data179.hard !== undefined){
+let data181 = data179.hard;
+const _errs555 = errors;
+if(!(((typeof data181 == "number") && (!(data181 % 1) && !isNaN(data181))) && (isFinite(data181)))){
+const err209 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err209];
 }
@@ -6987,16 +7006,10 @@ vErrors.push(err209);
 }
 errors++;
 }
-}
-}
-var _valid33 = _errs552 === errors;
-valid87 = valid87 || _valid33;
-if(!valid87){
-const _errs554 = errors;
-if(errors === _errs554){
-if(data179 && typeof data179 == "object" && !Array.isArray(data179)){
-if(Object.keys(data179).length < 1){
-const err210 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(errors === _errs555){
+if((typeof data181 == "number") && (isFinite(data181))){
+if(data181 < 0 || isNaN(data181)){
+const err210 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err210];
 }
@@ -7005,11 +7018,19 @@ vErrors.push(err210);
 }
 errors++;
 }
+}
+}
+var valid87 = _errs555 === errors;
+}
 else {
-const _errs556 = errors;
-for(const key46 in data179){
-if(!((key46 === "soft") || (key46 === "hard"))){
-const err211 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key46},message:"must NOT have additional properties"};
+var valid87 = true;
+}
+}
+}
+}
+}
+else {
+const err211 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err211];
 }
@@ -7017,15 +7038,14 @@ else {
 vErrors.push(err211);
 }
 errors++;
-break;
 }
 }
-if(_errs556 === errors){
-if(data179.soft !== undefined){
-let data180 = data179.soft;
+var _valid32 = _errs550 === errors;
+valid86 = valid86 || _valid32;
+if(!valid86){
 const _errs557 = errors;
-if(!(((typeof data180 == "number") && (!(data180 % 1) && !isNaN(data180))) && (isFinite(data180)))){
-const err212 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data179 !== null){
+const err212 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err212];
 }
@@ -7034,10 +7054,12 @@ vErrors.push(err212);
 }
 errors++;
 }
-if(errors === _errs557){
-if((typeof data180 == "number") && (isFinite(data180))){
-if(data180 < 0 || isNaN(data180)){
-const err213 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+var _valid32 = _errs557 === errors;
+valid86 = valid86 || _valid32;
+}
+}
+if(!valid86){
+const err213 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err213];
 }
@@ -7045,20 +7067,34 @@ else {
 vErrors.push(err213);
 }
 errors++;
-}
-}
-}
-var valid88 = _errs557 === errors;
+validate0.errors = vErrors;
+return false;
 }
 else {
-var valid88 = true;
+errors = _errs547;
+if(vErrors !== null){
+if(_errs547){
+vErrors.length = _errs547;
 }
-if(valid88){
-if(data179.hard !== undefined){
-let data181 = data179.hard;
+else {
+vErrors = null;
+}
+}
+}
+var valid81 = _errs546 === errors;
+}
+else {
+var valid81 = true;
+}
+if(valid81){
+if(data172.bytes_per_second !== undefined){
+let data182 = data172.bytes_per_second;
 const _errs559 = errors;
-if(!(((typeof data181 == "number") && (!(data181 % 1) && !isNaN(data181))) && (isFinite(data181)))){
-const err214 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const _errs560 = errors;
+let valid88 = false;
+const _errs561 = errors;
+if(!(((typeof data182 == "number") && (!(data182 % 1) && !isNaN(data182))) && (isFinite(data182)))){
+const err214 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err214];
 }
@@ -7067,10 +7103,10 @@ vErrors.push(err214);
 }
 errors++;
 }
-if(errors === _errs559){
-if((typeof data181 == "number") && (isFinite(data181))){
-if(data181 < 0 || isNaN(data181)){
-const err215 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(errors === _errs561){
+if((typeof data182 == "number") && (isFinite(data182))){
+if(data182 < 0 || isNaN(data182)){
+const err215 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err215];
 }
@@ -7081,17 +7117,14 @@ errors++;
 }
 }
 }
-var valid88 = _errs559 === errors;
-}
-else {
-var valid88 = true;
-}
-}
-}
-}
-}
-else {
-const err216 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+var _valid33 = _errs561 === errors;
+valid88 = valid88 || _valid33;
+if(!valid88){
+const _errs563 = errors;
+if(errors === _errs563){
+if(data182 && typeof data182 == "object" && !Array.isArray(data182)){
+if(Object.keys(data182).length < 1){
+const err216 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err216];
 }
@@ -7100,13 +7133,11 @@ vErrors.push(err216);
 }
 errors++;
 }
-}
-var _valid33 = _errs554 === errors;
-valid87 = valid87 || _valid33;
-if(!valid87){
-const _errs561 = errors;
-if(data179 !== null){
-const err217 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+else {
+const _errs565 = errors;
+for(const key47 in data182){
+if(!((key47 === "soft") || (key47 === "hard"))){
+const err217 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key47},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err217];
 }
@@ -7114,13 +7145,15 @@ else {
 vErrors.push(err217);
 }
 errors++;
-}
-var _valid33 = _errs561 === errors;
-valid87 = valid87 || _valid33;
+break;
 }
 }
-if(!valid87){
-const err218 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(_errs565 === errors){
+if(data182.soft !== undefined){
+let data183 = data182.soft;
+const _errs566 = errors;
+if(!(((typeof data183 == "number") && (!(data183 % 1) && !isNaN(data183))) && (isFinite(data183)))){
+const err218 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err218];
 }
@@ -7128,34 +7161,11 @@ else {
 vErrors.push(err218);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
 }
-else {
-errors = _errs551;
-if(vErrors !== null){
-if(_errs551){
-vErrors.length = _errs551;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid82 = _errs550 === errors;
-}
-else {
-var valid82 = true;
-}
-if(valid82){
-if(data172.bytes_per_second !== undefined){
-let data182 = data172.bytes_per_second;
-const _errs563 = errors;
-const _errs564 = errors;
-let valid89 = false;
-const _errs565 = errors;
-if(!(((typeof data182 == "number") && (!(data182 % 1) && !isNaN(data182))) && (isFinite(data182)))){
-const err219 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(errors === _errs566){
+if((typeof data183 == "number") && (isFinite(data183))){
+if(data183 < 0 || isNaN(data183)){
+const err219 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err219];
 }
@@ -7164,10 +7174,19 @@ vErrors.push(err219);
 }
 errors++;
 }
-if(errors === _errs565){
-if((typeof data182 == "number") && (isFinite(data182))){
-if(data182 < 0 || isNaN(data182)){
-const err220 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+}
+var valid89 = _errs566 === errors;
+}
+else {
+var valid89 = true;
+}
+if(valid89){
+if(data182.hard !== undefined){
+let data184 = data182.hard;
+const _errs568 = errors;
+if(!(((typeof data184 == "number") && (!(data184 % 1) && !isNaN(data184))) && (isFinite(data184)))){
+const err220 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err220];
 }
@@ -7176,16 +7195,10 @@ vErrors.push(err220);
 }
 errors++;
 }
-}
-}
-var _valid34 = _errs565 === errors;
-valid89 = valid89 || _valid34;
-if(!valid89){
-const _errs567 = errors;
-if(errors === _errs567){
-if(data182 && typeof data182 == "object" && !Array.isArray(data182)){
-if(Object.keys(data182).length < 1){
-const err221 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(errors === _errs568){
+if((typeof data184 == "number") && (isFinite(data184))){
+if(data184 < 0 || isNaN(data184)){
+const err221 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err221];
 }
@@ -7194,11 +7207,19 @@ vErrors.push(err221);
 }
 errors++;
 }
+}
+}
+var valid89 = _errs568 === errors;
+}
 else {
-const _errs569 = errors;
-for(const key47 in data182){
-if(!((key47 === "soft") || (key47 === "hard"))){
-const err222 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key47},message:"must NOT have additional properties"};
+var valid89 = true;
+}
+}
+}
+}
+}
+else {
+const err222 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err222];
 }
@@ -7206,15 +7227,14 @@ else {
 vErrors.push(err222);
 }
 errors++;
-break;
 }
 }
-if(_errs569 === errors){
-if(data182.soft !== undefined){
-let data183 = data182.soft;
+var _valid33 = _errs563 === errors;
+valid88 = valid88 || _valid33;
+if(!valid88){
 const _errs570 = errors;
-if(!(((typeof data183 == "number") && (!(data183 % 1) && !isNaN(data183))) && (isFinite(data183)))){
-const err223 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data182 !== null){
+const err223 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err223];
 }
@@ -7223,10 +7243,12 @@ vErrors.push(err223);
 }
 errors++;
 }
-if(errors === _errs570){
-if((typeof data183 == "number") && (isFinite(data183))){
-if(data183 < 0 || isNaN(data183)){
-const err224 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+var _valid33 = _errs570 === errors;
+valid88 = valid88 || _valid33;
+}
+}
+if(!valid88){
+const err224 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err224];
 }
@@ -7234,20 +7256,34 @@ else {
 vErrors.push(err224);
 }
 errors++;
-}
-}
-}
-var valid90 = _errs570 === errors;
+validate0.errors = vErrors;
+return false;
 }
 else {
-var valid90 = true;
+errors = _errs560;
+if(vErrors !== null){
+if(_errs560){
+vErrors.length = _errs560;
 }
-if(valid90){
-if(data182.hard !== undefined){
-let data184 = data182.hard;
+else {
+vErrors = null;
+}
+}
+}
+var valid81 = _errs559 === errors;
+}
+else {
+var valid81 = true;
+}
+if(valid81){
+if(data172.connections !== undefined){
+let data185 = data172.connections;
 const _errs572 = errors;
-if(!(((typeof data184 == "number") && (!(data184 % 1) && !isNaN(data184))) && (isFinite(data184)))){
-const err225 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const _errs573 = errors;
+let valid90 = false;
+const _errs574 = errors;
+if(!(((typeof data185 == "number") && (!(data185 % 1) && !isNaN(data185))) && (isFinite(data185)))){
+const err225 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err225];
 }
@@ -7256,10 +7292,10 @@ vErrors.push(err225);
 }
 errors++;
 }
-if(errors === _errs572){
-if((typeof data184 == "number") && (isFinite(data184))){
-if(data184 < 0 || isNaN(data184)){
-const err226 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(errors === _errs574){
+if((typeof data185 == "number") && (isFinite(data185))){
+if(data185 < 0 || isNaN(data185)){
+const err226 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err226];
 }
@@ -7270,17 +7306,14 @@ errors++;
 }
 }
 }
-var valid90 = _errs572 === errors;
-}
-else {
-var valid90 = true;
-}
-}
-}
-}
-}
-else {
-const err227 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+var _valid34 = _errs574 === errors;
+valid90 = valid90 || _valid34;
+if(!valid90){
+const _errs576 = errors;
+if(errors === _errs576){
+if(data185 && typeof data185 == "object" && !Array.isArray(data185)){
+if(Object.keys(data185).length < 1){
+const err227 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err227];
 }
@@ -7289,13 +7322,11 @@ vErrors.push(err227);
 }
 errors++;
 }
-}
-var _valid34 = _errs567 === errors;
-valid89 = valid89 || _valid34;
-if(!valid89){
-const _errs574 = errors;
-if(data182 !== null){
-const err228 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+else {
+const _errs578 = errors;
+for(const key48 in data185){
+if(!((key48 === "soft") || (key48 === "hard"))){
+const err228 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key48},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err228];
 }
@@ -7303,13 +7334,15 @@ else {
 vErrors.push(err228);
 }
 errors++;
-}
-var _valid34 = _errs574 === errors;
-valid89 = valid89 || _valid34;
+break;
 }
 }
-if(!valid89){
-const err229 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(_errs578 === errors){
+if(data185.soft !== undefined){
+let data186 = data185.soft;
+const _errs579 = errors;
+if(!(((typeof data186 == "number") && (!(data186 % 1) && !isNaN(data186))) && (isFinite(data186)))){
+const err229 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err229];
 }
@@ -7317,34 +7350,11 @@ else {
 vErrors.push(err229);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
 }
-else {
-errors = _errs564;
-if(vErrors !== null){
-if(_errs564){
-vErrors.length = _errs564;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid82 = _errs563 === errors;
-}
-else {
-var valid82 = true;
-}
-if(valid82){
-if(data172.connections !== undefined){
-let data185 = data172.connections;
-const _errs576 = errors;
-const _errs577 = errors;
-let valid91 = false;
-const _errs578 = errors;
-if(!(((typeof data185 == "number") && (!(data185 % 1) && !isNaN(data185))) && (isFinite(data185)))){
-const err230 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(errors === _errs579){
+if((typeof data186 == "number") && (isFinite(data186))){
+if(data186 < 0 || isNaN(data186)){
+const err230 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err230];
 }
@@ -7353,10 +7363,19 @@ vErrors.push(err230);
 }
 errors++;
 }
-if(errors === _errs578){
-if((typeof data185 == "number") && (isFinite(data185))){
-if(data185 < 0 || isNaN(data185)){
-const err231 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+}
+var valid91 = _errs579 === errors;
+}
+else {
+var valid91 = true;
+}
+if(valid91){
+if(data185.hard !== undefined){
+let data187 = data185.hard;
+const _errs581 = errors;
+if(!(((typeof data187 == "number") && (!(data187 % 1) && !isNaN(data187))) && (isFinite(data187)))){
+const err231 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err231];
 }
@@ -7365,16 +7384,10 @@ vErrors.push(err231);
 }
 errors++;
 }
-}
-}
-var _valid35 = _errs578 === errors;
-valid91 = valid91 || _valid35;
-if(!valid91){
-const _errs580 = errors;
-if(errors === _errs580){
-if(data185 && typeof data185 == "object" && !Array.isArray(data185)){
-if(Object.keys(data185).length < 1){
-const err232 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(errors === _errs581){
+if((typeof data187 == "number") && (isFinite(data187))){
+if(data187 < 0 || isNaN(data187)){
+const err232 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err232];
 }
@@ -7383,11 +7396,19 @@ vErrors.push(err232);
 }
 errors++;
 }
+}
+}
+var valid91 = _errs581 === errors;
+}
 else {
-const _errs582 = errors;
-for(const key48 in data185){
-if(!((key48 === "soft") || (key48 === "hard"))){
-const err233 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key48},message:"must NOT have additional properties"};
+var valid91 = true;
+}
+}
+}
+}
+}
+else {
+const err233 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err233];
 }
@@ -7395,15 +7416,14 @@ else {
 vErrors.push(err233);
 }
 errors++;
-break;
 }
 }
-if(_errs582 === errors){
-if(data185.soft !== undefined){
-let data186 = data185.soft;
+var _valid34 = _errs576 === errors;
+valid90 = valid90 || _valid34;
+if(!valid90){
 const _errs583 = errors;
-if(!(((typeof data186 == "number") && (!(data186 % 1) && !isNaN(data186))) && (isFinite(data186)))){
-const err234 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data185 !== null){
+const err234 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err234];
 }
@@ -7412,10 +7432,12 @@ vErrors.push(err234);
 }
 errors++;
 }
-if(errors === _errs583){
-if((typeof data186 == "number") && (isFinite(data186))){
-if(data186 < 0 || isNaN(data186)){
-const err235 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+var _valid34 = _errs583 === errors;
+valid90 = valid90 || _valid34;
+}
+}
+if(!valid90){
+const err235 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err235];
 }
@@ -7423,107 +7445,24 @@ else {
 vErrors.push(err235);
 }
 errors++;
-}
-}
-}
-var valid92 = _errs583 === errors;
-}
-else {
-var valid92 = true;
-}
-if(valid92){
-if(data185.hard !== undefined){
-let data187 = data185.hard;
-const _errs585 = errors;
-if(!(((typeof data187 == "number") && (!(data187 % 1) && !isNaN(data187))) && (isFinite(data187)))){
-const err236 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err236];
-}
-else {
-vErrors.push(err236);
-}
-errors++;
-}
-if(errors === _errs585){
-if((typeof data187 == "number") && (isFinite(data187))){
-if(data187 < 0 || isNaN(data187)){
-const err237 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
-if(vErrors === null){
-vErrors = [err237];
-}
-else {
-vErrors.push(err237);
-}
-errors++;
-}
-}
-}
-var valid92 = _errs585 === errors;
-}
-else {
-var valid92 = true;
-}
-}
-}
-}
-}
-else {
-const err238 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err238];
-}
-else {
-vErrors.push(err238);
-}
-errors++;
-}
-}
-var _valid35 = _errs580 === errors;
-valid91 = valid91 || _valid35;
-if(!valid91){
-const _errs587 = errors;
-if(data185 !== null){
-const err239 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err239];
-}
-else {
-vErrors.push(err239);
-}
-errors++;
-}
-var _valid35 = _errs587 === errors;
-valid91 = valid91 || _valid35;
-}
-}
-if(!valid91){
-const err240 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err240];
-}
-else {
-vErrors.push(err240);
-}
-errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs577;
+errors = _errs573;
 if(vErrors !== null){
-if(_errs577){
-vErrors.length = _errs577;
+if(_errs573){
+vErrors.length = _errs573;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid82 = _errs576 === errors;
+var valid81 = _errs572 === errors;
 }
 else {
-var valid82 = true;
+var valid81 = true;
 }
 }
 }
@@ -7536,16 +7475,16 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/quota",schemaPat
 return false;
 }
 }
-var valid77 = _errs521 === errors;
+var valid76 = _errs517 === errors;
 }
 else {
-var valid77 = true;
+var valid76 = true;
 }
-if(valid77){
+if(valid76){
 if(data156.node !== undefined){
 let data188 = data156.node;
-const _errs589 = errors;
-if(errors === _errs589){
+const _errs585 = errors;
+if(errors === _errs585){
 if(typeof data188 === "string"){
 if(!pattern12.test(data188)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node",schemaPath:"#/properties/bots/items/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
@@ -7557,23 +7496,23 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node",schemaPath
 return false;
 }
 }
-var valid77 = _errs589 === errors;
+var valid76 = _errs585 === errors;
 }
 else {
-var valid77 = true;
+var valid76 = true;
 }
-if(valid77){
+if(valid76){
 if(data156.node_labels !== undefined){
 let data189 = data156.node_labels;
-const _errs591 = errors;
-if(errors === _errs591){
+const _errs587 = errors;
+if(errors === _errs587){
 if(data189 && typeof data189 == "object" && !Array.isArray(data189)){
 if(Object.keys(data189).length > 32){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node_labels",schemaPath:"#/properties/bots/items/properties/node_labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-const _errs593 = errors;
+const _errs589 = errors;
 for(const key49 in data189){
 if(!(pattern13.test(key49))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node_labels",schemaPath:"#/properties/bots/items/properties/node_labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key49},message:"must NOT have additional properties"}];
@@ -7581,13 +7520,13 @@ return false;
 break;
 }
 }
-if(_errs593 === errors){
-var valid93 = true;
+if(_errs589 === errors){
+var valid92 = true;
 for(const key50 in data189){
 if(pattern13.test(key50)){
 let data190 = data189[key50];
-const _errs594 = errors;
-if(errors === _errs594){
+const _errs590 = errors;
+if(errors === _errs590){
 if(typeof data190 === "string"){
 if(func2(data190) > 128){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node_labels/" + key50.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
@@ -7605,8 +7544,8 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node_labels/" + 
 return false;
 }
 }
-var valid93 = _errs594 === errors;
-if(!valid93){
+var valid92 = _errs590 === errors;
+if(!valid92){
 break;
 }
 }
@@ -7619,15 +7558,15 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node_labels",sch
 return false;
 }
 }
-var valid77 = _errs591 === errors;
+var valid76 = _errs587 === errors;
 }
 else {
-var valid77 = true;
+var valid76 = true;
 }
-if(valid77){
+if(valid76){
 if(data156.failover !== undefined){
 let data191 = data156.failover;
-const _errs596 = errors;
+const _errs592 = errors;
 if(typeof data191 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/failover",schemaPath:"#/properties/bots/items/properties/failover/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
@@ -7636,88 +7575,88 @@ if(!((data191 === "restart") || (data191 === "stay"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/failover",schemaPath:"#/properties/bots/items/properties/failover/enum",keyword:"enum",params:{allowedValues: schema0.properties.bots.items.properties.failover.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid77 = _errs596 === errors;
+var valid76 = _errs592 === errors;
 }
 else {
-var valid77 = true;
+var valid76 = true;
 }
-if(valid77){
+if(valid76){
 let data192 = data156.desired;
-const _errs598 = errors;
-const _errs599 = errors;
-let valid94 = false;
-const _errs600 = errors;
+const _errs594 = errors;
+const _errs595 = errors;
+let valid93 = false;
+const _errs596 = errors;
 if(typeof data192 !== "string"){
-const err241 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err236 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err241];
+vErrors = [err236];
 }
 else {
-vErrors.push(err241);
+vErrors.push(err236);
 }
 errors++;
 }
 if("running" !== data192){
-const err242 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
+const err237 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err242];
+vErrors = [err237];
 }
 else {
-vErrors.push(err242);
+vErrors.push(err237);
 }
 errors++;
 }
-var _valid36 = _errs600 === errors;
-valid94 = valid94 || _valid36;
-if(!valid94){
-const _errs602 = errors;
+var _valid35 = _errs596 === errors;
+valid93 = valid93 || _valid35;
+if(!valid93){
+const _errs598 = errors;
 if(typeof data192 !== "string"){
-const err243 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err238 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err243];
+vErrors = [err238];
 }
 else {
-vErrors.push(err243);
+vErrors.push(err238);
 }
 errors++;
 }
 if("stopped" !== data192){
-const err244 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
+const err239 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err244];
+vErrors = [err239];
 }
 else {
-vErrors.push(err244);
+vErrors.push(err239);
 }
 errors++;
 }
-var _valid36 = _errs602 === errors;
-valid94 = valid94 || _valid36;
+var _valid35 = _errs598 === errors;
+valid93 = valid93 || _valid35;
 }
-if(!valid94){
-const err245 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid93){
+const err240 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err245];
+vErrors = [err240];
 }
 else {
-vErrors.push(err245);
+vErrors.push(err240);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs599;
+errors = _errs595;
 if(vErrors !== null){
-if(_errs599){
-vErrors.length = _errs599;
+if(_errs595){
+vErrors.length = _errs595;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid77 = _errs598 === errors;
+var valid76 = _errs594 === errors;
 }
 }
 }
@@ -7738,8 +7677,8 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i12,schemaPath:"#/prop
 return false;
 }
 }
-var valid76 = _errs476 === errors;
-if(!valid76){
+var valid75 = _errs472 === errors;
+if(!valid75){
 break;
 }
 }
@@ -7749,7 +7688,7 @@ validate0.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs474 === errors;
+var valid0 = _errs470 === errors;
 }
 else {
 var valid0 = true;

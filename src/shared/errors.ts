@@ -4,6 +4,10 @@ export const ERRORS = {
   missing_token: { status: 401, message: 'missing token' },
   invalid_token: { status: 401, message: 'invalid token' },
   invalid_ticket: { status: 401, message: 'invalid ticket' },
+  invalid_link: {
+    status: 401,
+    message: 'this sign-in link was used already, has expired, or is incomplete: ask for a new one',
+  },
   wrong_pin: { status: 401, message: 'wrong pin' },
   forbidden: { status: 403, message: 'forbidden' },
   not_found: { status: 404, message: 'not found' },

@@ -5,7 +5,7 @@ import { InvokeBody, PinBody } from './contract/api.js';
 import { BotActionsBody, CreateBotBody, UpdateBotBody } from './contract/bots.js';
 import { Config } from './contract/config.js';
 import { ProgramDefinition } from './contract/programs.js';
-import { CreateTokenBody, TokenFile } from './contract/tokens.js';
+import { CreateTokenBody, LinkBody, TokenFile } from './contract/tokens.js';
 import type { Static } from './contract/typebox.js';
 
 export const SCHEMAS = {
@@ -14,6 +14,7 @@ export const SCHEMAS = {
   CreateBotBody,
   CreateTokenBody,
   InvokeBody,
+  LinkBody,
   PinBody,
   ProgramDefinition,
   TokenFile,

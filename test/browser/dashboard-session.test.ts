@@ -2,7 +2,7 @@
 
 import type { Browser, BrowserContext, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
-import { call } from '../harness/api.js';
+import { call, exchangePin } from '../harness/api.js';
 import type { Service } from '../harness/service.js';
 import { type Made, makeToken } from '../harness/tokens.js';
 import { launchChromium } from './chromium.js';
@@ -106,11 +106,28 @@ it('revokes the stored token that a sign-in replaces', async () => {
   await page.goto(service.url);
   await page.getByLabel('Digit 1 of 6').click();
   // Another tab that does not share its session has signed in meanwhile.
-  const before = await make('kept');
-  await page.evaluate(`localStorage.setItem('drover.token', ${JSON.stringify(before.token)})`);
+  const before = await exchangePin(service);
+  await page.evaluate(`localStorage.setItem('drover.token', ${JSON.stringify(before)})`);
   await page.keyboard.type(service.pin);
   await page.locator('[data-connection=open]').waitFor();
-  await expect.poll(() => statusOf(before.token)).toBe(401);
+  await expect.poll(() => statusOf(before)).toBe(401);
+});
+
+it('does not revoke a stored token that was made for others when a sign-in replaces it', async () => {
+  await page.goto(service.url);
+  await page.getByLabel('Digit 1 of 6').click();
+  const before = await make('of a script');
+  await page.evaluate(`localStorage.setItem('drover.token', ${JSON.stringify(before.token)})`);
+  // It asks what the token is.
+  const asked = page.waitForResponse(
+    async (response) =>
+      response.url().endsWith('/api/tokens/current') &&
+      (await response.request().headerValue('authorization')) === `Bearer ${before.token}`,
+  );
+  await page.keyboard.type(service.pin);
+  await page.locator('[data-connection=open]').waitFor();
+  await asked;
+  expect(await statusOf(before.token)).toBe(200);
 });
 
 it('keeps the session when the token in the address is not valid', async () => {
@@ -131,18 +148,18 @@ it.each([
     200,
   ],
 ])('asks before the token in the address replaces the session %s', async (_, begin, after) => {
-  const [before, handed] = [await make('kept'), await make('handed')];
-  await begin(before.token);
+  const [before, handed] = [await exchangePin(service), await make('handed')];
+  await begin(before);
   await openWithToken(page, service, handed.token);
   await page.getByRole('button', { name: 'Cancel' }).click();
-  expect(await page.evaluate<string>(KEPT)).toBe(before.token);
+  expect(await page.evaluate<string>(KEPT)).toBe(before);
   // A page that is open already.
   await page.evaluate(`location.hash = ${JSON.stringify(`token=${handed.token}`)}`);
   await page.getByRole('button', { name: 'Switch' }).click();
   await expect.poll(() => page.evaluate<string>(KEPT)).toBe(handed.token);
   await page.locator('[data-connection=open]').waitFor();
   // Only the browser's own token ends; others may still use the token of a tab.
-  await expect.poll(() => statusOf(before.token)).toBe(after);
+  await expect.poll(() => statusOf(before)).toBe(after);
   expect(await page.evaluate('localStorage.length')).toBe(0);
 });
 
@@ -155,12 +172,12 @@ it('uses the token in the address when the stored one has ended', async () => {
   expect(await page.evaluate('localStorage.length')).toBe(0);
 });
 
-it('marks the token of the session, and warns before it is revoked', async () => {
+it('marks the token of this browser, and warns before it is revoked', async () => {
   const [own, other] = [await make('own'), await make('other')];
   await openWithToken(page, service, own.token);
   await show(page, '#/tokens');
-  await page.locator('[data-token=own]').getByText('this session').waitFor();
-  expect(await page.getByText('this session').count()).toBe(1);
+  await page.locator('[data-token=own]').getByText('this browser').waitFor();
+  expect(await page.getByText('this browser').count()).toBe(1);
   // In sight at any width.
   for (const width of [700, 960, 1010]) {
     await page.setViewportSize({ width, height: 700 });
@@ -220,6 +237,7 @@ it('hides data of one token from the next, and clears the page at sign-out', asy
   await page.keyboard.press('c');
   await page.getByText('Select a line first').waitFor();
   await other.getByRole('button', { name: 'Sign out' }).click();
+  await other.getByRole('button', { name: 'Sign out and revoke' }).click();
   await page.getByLabel('Digit 1 of 6').waitFor();
   expect(await page.getByText('Select a line first').count()).toBe(0);
   await signIn(page, service);
@@ -232,8 +250,10 @@ it('reports that a token could not be revoked, even when no response arrives', a
   const refuse = (route: Route): Promise<void> => route.abort();
   for (const answer of [refuse, () => {}]) {
     await openWithToken(page, service, (await make('stays')).token);
+    await page.getByRole('button', { name: 'stays' }).waitFor();
     await page.route('**/api/tokens/current', answer);
     await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign out and revoke' }).click();
     await page.getByLabel('Digit 1 of 6').waitFor();
     await page.getByText('You are signed out here, but the token could not be revoked').waitFor();
     await page.unroute('**/api/tokens/current', answer);

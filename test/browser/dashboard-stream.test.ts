@@ -3,7 +3,7 @@
 import AxeBuilder from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { call } from '../harness/api.js';
+import { call, exchangePin } from '../harness/api.js';
 import { invoke } from '../harness/bots.js';
 import { freePort } from '../harness/ports.js';
 import { makeDir, removeDir, type Service } from '../harness/service.js';
@@ -170,10 +170,7 @@ it('marks a gap at its position', async () => {
 
 it('signs out all tabs together', async () => {
   const { context, page } = await openPage(browser);
-  const own = (
-    await call(service, 'POST', '/api/tokens', { token, body: { name: 'own', scopes: ['admin'] } })
-  ).json as { token: string };
-  await openWithToken(page, service, own.token);
+  await openWithToken(page, service, await exchangePin(service));
   const second = await anotherTab(context);
   await page.getByRole('button', { name: 'Sign out' }).click();
   await second.getByLabel('Digit 1 of 6').waitFor();

@@ -7,6 +7,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, it } from 'vitest';
 import { call } from '../harness/api.js';
 import type { Service } from '../harness/service.js';
+import { makeLink } from '../harness/tokens.js';
 import { launchChromium } from './chromium.js';
 import { mockCluster, threeNodes } from './dashboard-cluster.js';
 import { openPage, show, signIn, startForDashboard } from './dashboard-page.js';
@@ -184,6 +185,38 @@ const SHOTS: Shot[] = [
     '#/tokens',
     async (page) => void (await page.getByRole('button', { name: 'New token' }).click()),
   ],
+  [
+    'new-link',
+    '#/tokens',
+    async (page) => void (await page.getByRole('button', { name: 'Sign-in link' }).click()),
+  ],
+  [
+    'created-link',
+    '#/tokens',
+    async (page) => {
+      await page.getByRole('button', { name: 'Sign-in link' }).click();
+      await page.getByLabel('Name').fill('Ada');
+      await page.keyboard.press('Enter');
+      await page.locator('[data-created]').waitFor();
+    },
+  ],
+  [
+    'who-am-i',
+    '#/tokens',
+    async (page) => {
+      await page.getByRole('button', { name: 'pin (' }).first().click();
+      await page.locator('[data-who-am-i]').waitFor();
+    },
+  ],
+  [
+    'link-in-session',
+    '#/tokens',
+    async (page) => {
+      const { link } = await makeLink(service, { name: 'Grace', labels: { team: 'a' } });
+      await show(page, `#sign-in=${link}`);
+      await page.getByRole('dialog').waitFor();
+    },
+  ],
   ['nodes', '#/nodes', inCluster],
   [
     'drain',
@@ -206,6 +239,22 @@ it.each(LOOKS)('$name', async ({ name, ...look }) => {
   await page.goto(service.url);
   await page.getByLabel('Digit 1 of 6').waitFor();
   if (wanted('sign-in')) await shoot('sign-in');
+  if (wanted('sign-in-token')) {
+    await page.getByRole('button', { name: 'Sign in with a token' }).click();
+    await page.getByLabel('Token').fill('not one');
+    await page.keyboard.press('Enter');
+    await page.locator('.sign-in-state .fault').waitFor();
+    await shoot('sign-in-token');
+  }
+  if (wanted('sign-in-link')) {
+    const { link } = await makeLink(service, { name: 'Ada', scopes: ['read', 'invoke'] });
+    await show(page, `#sign-in=${link}`);
+    await page.locator('[data-invitation]').waitFor();
+    await shoot('sign-in-link');
+    await show(page, `#sign-in=${link}x`);
+    await page.locator('.notice').waitFor();
+    await shoot('sign-in-link-used');
+  }
   await signIn(page, service);
   await page.waitForTimeout(3000);
   for (const [view, href, prepare] of SHOTS) {

@@ -3,16 +3,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { SecurityEvents } from '../../src/main/access/security-events.js';
+import { SignInLinks } from '../../src/main/access/sign-in-links.js';
 import { TicketBook } from '../../src/main/access/tickets.js';
 import { TokenRegistry } from '../../src/main/access/token-registry.js';
 import { NodeCalls } from '../../src/main/cluster/calls.js';
 import { CallsToMembers } from '../../src/main/cluster/node-calls.js';
 import type { Member } from '../../src/main/cluster/parts.js';
-import type { Controller } from '../../src/main/cluster/served-methods.js';
+import type { Input } from '../../src/main/cluster/served-methods.js';
 import { sharedAccess } from '../../src/main/cluster/shared-access.js';
 import { TokenSync } from '../../src/main/cluster/token-sync.js';
+import type { SharedToken } from '../../src/main/cluster/tokens-bucket.js';
 import { Store } from '../../src/main/store/store.js';
 import { TokenStore } from '../../src/main/store/token-store.js';
 import { clusterNames } from '../../src/shared/cluster/names.js';
@@ -53,7 +55,7 @@ class Node {
   readonly registry: TokenRegistry;
   readonly calls: NodeCalls;
   readonly sync: TokenSync;
-  readonly access: Pick<Controller, 'createTicket' | 'redeemTicket'>;
+  readonly access: ReturnType<typeof sharedAccess>;
   readonly #security: SecurityEvents;
   readonly #others: CallsToMembers;
 
@@ -67,7 +69,7 @@ class Node {
       () => {},
       () => {},
     );
-    const options = { pin_idle_days: 1 };
+    const options = { sign_in_days: 2, isShared: true };
     const tokens = new TokenStore(store);
     this.registry = new TokenRegistry(tokens, () => holders, this.#security, options);
     for (const { id } of this.registry.all()) this.accepted.add(id);
@@ -93,10 +95,14 @@ class Node {
       others: this.#others,
     });
     const tickets = new TicketBook();
+    const links = new SignInLinks(this.registry, this.#security);
     const local = {
       createTicket: ({ token }: { token: string }) => tickets.create(token),
       redeemTicket: ({ ticket }: { ticket: string }) => ({ token: tickets.redeem(ticket) }),
       revokeToken: () => {},
+      createLink: ({ body, by }: Input<'createLink'>) => links.create(body, by),
+      checkLink: ({ link }: Input<'checkLink'>) => links.check(link),
+      takeLink: ({ link }: Input<'takeLink'>) => links.take(link),
     };
     const parts = { members, calls: this.calls, others: this.#others, tokens: this.sync };
     this.access = sharedAccess(local, parts);
@@ -233,6 +239,67 @@ it('a ticket of one node works on another, and once', async () => {
   for (const no of ['', 'x', 'x.a.b', 'x.*']) {
     expect(await b.access.redeemTicket({ ticket: no })).toEqual({ token: null });
   }
+});
+
+it('a sign-in link of one node works on another, and once; not when the token that made it is revoked', async () => {
+  const [a, b] = [await Node.start('a'), await Node.start('b')];
+  const by = await a.make();
+  const make = async (): Promise<string> =>
+    ((await a.access.createLink({ body: BODY, by })) as { link: string }).link;
+  const [link, other] = [await make(), await make()];
+  const check = async (node: Node, code: string) => node.access.checkLink({ link: code });
+  const take = async (node: Node, code: string) => node.access.takeLink({ link: code });
+  expect(await check(b, link)).toMatchObject({ ...BODY, created_by: 'x' });
+  expect(await take(b, link)).toEqual({ body: BODY, maker: { id: by, name: 'x' } });
+  const refused = { code: 'invalid_link' };
+  for (const node of [a, b]) await expect(take(node, link)).rejects.toMatchObject(refused);
+  for (const no of ['', 'x', 'x.a', 'x.*']) {
+    await expect(check(b, no)).rejects.toMatchObject(refused);
+  }
+  await b.sync.revoke(by, 'nobody');
+  await expect(take(b, other)).rejects.toMatchObject(refused);
+});
+
+it('a use of a sign-in on any node extends it on all, also on one that was away, with few writes; what was revoked stays so', async () => {
+  // Timers of NATS are real.
+  vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const hour = 3_600_000;
+  const begin = Date.now();
+  const [a, b] = [await Node.start('a'), await Node.start('b')];
+  for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) {
+    await a.registry.createForPin({ address, client: null });
+  }
+  const ids = a.registry.list('').map(({ id }) => id);
+  const [used, idle, revoked] = ids as [string, string, string];
+  await soon(() => expect(b.accepted).toEqual(new Set(ids)));
+  const bucket = async () => (await new Kvm(await server.connect()).open(names.tokens)).get(used);
+  const from = { address: '192.0.2.7', client: 'curl' };
+  const use = (id: string, at_ms: number) => b.registry.used({ [id]: { at_ms, from } });
+  await a.stop();
+  live.delete('a');
+
+  // Soon after it was made: not worth a write.
+  use(used, begin + 11 * hour);
+  vi.advanceTimersByTime(60_000);
+  expect((await bucket())?.json<SharedToken>().use).toBeNull();
+  use(used, begin + 47 * hour);
+  use(revoked, begin + 47 * hour);
+  await b.sync.revoke(revoked, 'nobody');
+  vi.advanceTimersByTime(60_000);
+  const expected = { use: { at_ms: begin + 47 * hour, from } };
+  await vi.waitFor(async () => expect((await bucket())?.json()).toMatchObject(expected), LONG);
+  expect(await inBucket(revoked)).toBe(false);
+
+  // Its own node did not see the use, and starts when it would have expired.
+  vi.setSystemTime(begin + 60 * hour);
+  const again = await Node.start('a');
+  again.registry.start();
+  await soon(() => expect(again.accepted).toEqual(new Set([used])));
+  const [info] = again.registry.list('');
+  expect(info).toMatchObject({ expires_at_ms: begin + 95 * hour, last_used_from: from });
+  await soon(() => expect(b.accepted).toEqual(new Set([used])));
+  expect(await inBucket(idle)).toBe(false);
 });
 
 it('a secret key that is not the one of the cluster is named', async () => {

@@ -10,8 +10,11 @@ export interface Token {
   bots: string[] | null;
   labels: Record<string, string> | null;
   created_at_ms: number;
+  created_by: object | null;
   expires_at_ms: number | null;
+  extended_by_use: boolean;
   last_used_at_ms: number | null;
+  last_used_from: object | null;
   by_pin: boolean;
   current: boolean;
 }
@@ -43,6 +46,18 @@ export async function makeTicket(service: ServiceApi, token?: string): Promise<s
   const answer = await call(service, 'POST', '/auth/ticket', options);
   expect(answer.status, answer.text).toBe(200);
   return (answer.json as { ticket: string }).ticket;
+}
+
+/** `POST /api/tokens/link`. Omitted fields have defaults. */
+export async function makeLink(
+  service: ServiceApi,
+  body: object = {},
+  options: { token?: string } = {},
+): Promise<{ link: string; expires_at_ms: number }> {
+  const filled = { name: 'Ada', scopes: ['read'], ...body };
+  const answer = await call(service, 'POST', '/api/tokens/link', { body: filled, ...options });
+  expect(answer.status, answer.text).toBe(201);
+  return answer.json as { link: string; expires_at_ms: number };
 }
 
 export function streamOf(service: ServiceApi, token: string, query = ''): Promise<SseStream> {

@@ -219,6 +219,32 @@ describe('tokens', () => {
     expect(own).toMatchObject({ id: made.id, name: 'local', scopes: ['admin'], by_pin: false });
   });
 
+  it('are given by a sign-in link, once, and say who they are', async () => {
+    const args = ['tokens', 'link', 'Ada', '--scope', 'read,invoke', '--label', 'team=a'];
+    const { code, stdout, stderr } = await drover(args);
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^drover: the link works once, until 20/),
+    });
+    const [, url, link = ''] = /^(.+)\/#sign-in=(\S+)\n$/.exec(stdout) ?? [];
+    expect(url).toBe(service.url);
+    const client = new DroverClient({ url: service.url });
+    const { token, id } = await client.useLink(link);
+    await expect(client.useLink(link)).rejects.toMatchObject({ status: 401 });
+    const own = ['--token', token];
+    const text = await done(['whoami', ...own]);
+    expect(text).toContain(
+      `token:      Ada (${id})\nscopes:     read, invoke\nbots:       team=a\n`,
+    );
+    expect(text).toMatch(/expires: +20\S+ if it is not used until then\n/);
+    expect(text).toMatch(/created: +20\S+ by a sign-in link of token "pin/);
+    expect(text).toMatch(/last used: +20\S+ from \S+, 127\.0\.0\.1\n/);
+    const json = JSON.parse(await done(['whoami', '--json', ...own]));
+    expect(json).toMatchObject({ id, url: service.url, scopes: ['read', 'invoke'] });
+    expectFailure(await drover([...args, ...own]), EXIT.not_allowed, /scope admin/);
+    await done(['tokens', 'revoke', '--current', ...own]);
+  });
+
   it('are created with scopes, listed without the secret, and revoked', async () => {
     const args = [
       'tokens',

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { ApiError, DroverClient } from '../../src/client/index.js';
+import { ApiError, DroverClient, signInUrl } from '../../src/client/index.js';
 import { startDemoWorld } from '../../src/kinds/demo-world/server.js';
 import { type InjectedService, inject } from '../harness/inject.js';
 import { injectedFetch } from '../harness/injected-fetch.js';
@@ -136,6 +136,21 @@ describe('the calls of the client', () => {
     expect((await errorOf(client.tokens.revoke(other.id))).status).toBe(404);
   });
 
+  it('sign-in links', async () => {
+    const made = await client.tokens.createLink({ name: 'Ada', scopes: ['read'] });
+    expect(signInUrl(client.url, made)).toBe(`${client.url}/#sign-in=${made.link}`);
+    const stranger = client.withToken(undefined);
+    expect(await stranger.checkLink(made.link)).toMatchObject({
+      name: 'Ada',
+      created_by: 'pin',
+      link_expires_at_ms: made.expires_at_ms,
+    });
+    const { token, ...info } = await stranger.useLink(made.link);
+    const own = await client.withToken(token).tokens.current();
+    expect(own).toMatchObject({ id: info.id, name: 'Ada', created_by: { how: 'link' } });
+    expect(await errorOf(stranger.useLink(made.link))).toMatchObject({ status: 401 });
+  });
+
   it('wrong PINs and the lockout after too many', async () => {
     const wrong = service.pin.replaceAll('1', '2');
     const first = await errorOf(client.exchangePin(wrong));
@@ -217,6 +232,9 @@ describe('responses that are not from the service', () => {
       ['bots.act', () => bots.act({ action: 'stop', ids: ['a'] })],
       ['tokens.list', () => tokens.list()],
       ['tokens.create', () => tokens.create({ name: 'a', scopes: [] })],
+      ['tokens.createLink', () => tokens.createLink({ name: 'a', scopes: [] })],
+      ['checkLink', () => other.checkLink('a')],
+      ['useLink', () => other.useLink('a')],
     ];
     for (const [name, call] of calls) {
       expect(await errorOf(call()), name).toMatchObject({ status: 200, isForeign: true });

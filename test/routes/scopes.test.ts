@@ -20,10 +20,13 @@ const NEEDS_JOURNAL = new Set(['GET /api/events', 'GET /api/stats']);
 /** A body that each route takes; what it asks for need not be possible. */
 const BODIES: Record<string, unknown> = {
   'POST /auth/pin': { pin: 'wrong' },
+  'POST /auth/link': { link: 'none' },
+  'POST /auth/link/check': { link: 'none' },
   'POST /api/bots': { id: 'mine', kind: 'synthetic' },
   'POST /api/bots/actions': { action: 'start', ids: ['mine'] },
   'PATCH /api/bots/{id}': { labels: {} },
   'POST /api/tokens': { name: 'another', scopes: ['read'] },
+  'POST /api/tokens/link': { name: 'another', scopes: ['read'] },
   'POST /invoke': { session_id: null, command: 'ping' },
 };
 

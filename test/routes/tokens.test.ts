@@ -48,8 +48,11 @@ describe('a token', () => {
       id: expect.any(String),
       bots: null,
       created_at_ms: expect.any(Number),
+      created_by: { how: 'token', token: expect.any(String), name: 'pin', address: '127.0.0.1' },
       expires_at_ms: null,
+      extended_by_use: false,
       last_used_at_ms: null,
+      last_used_from: null,
       by_pin: false,
       current: false,
     });
@@ -67,7 +70,10 @@ describe('a token', () => {
     await service.token();
     const [first] = await listTokens(service);
     expect(first).toMatchObject({ name: 'pin', scopes: ['admin'], bots: null, labels: null });
-    expect(first).toMatchObject({ by_pin: true, expires_at_ms: null });
+    const created_by = { how: 'pin', token: null, name: null, address: '127.0.0.1' };
+    expect(first).toMatchObject({ by_pin: true, created_by, extended_by_use: true });
+    const days = 30 * 86_400_000;
+    expect(first?.expires_at_ms).toBe((first?.last_used_at_ms ?? 0) + days);
   });
 
   it('that the PIN gave has the name of the browser', async () => {
@@ -100,6 +106,25 @@ describe('a token', () => {
     await service.flush();
     expect(await lastUse()).toBeGreaterThanOrEqual(before);
     expect(await lastUse()).toBeLessThanOrEqual(Date.now());
+  });
+
+  it('says where it was last used, as the client claims', async () => {
+    const { id, token } = await makeToken(service);
+    const from = async () => {
+      await service.flush();
+      return (await listTokens(service)).find((one) => one.id === id)?.last_used_from;
+    };
+    const use = (userAgent: string) =>
+      service.request({
+        method: 'GET',
+        target: '/api-info',
+        headers: { Authorization: `Bearer ${token}`, 'User-Agent': userAgent },
+      });
+    const address = '127.0.0.1';
+    await use('Mozilla/5.0 (Macintosh) AppleWebKit/605.1 Version/17.0 Safari/605.1');
+    expect(await from()).toEqual({ address, client: 'Safari on macOS' });
+    await use('<script>');
+    expect(await from()).toEqual({ address, client: null });
   });
 
   it('that is not well-formed is refused with what is wrong', async () => {
@@ -163,7 +188,11 @@ describe('a revoked token', () => {
     const own = await call(service, 'GET', '/api/tokens/current', { token });
     expect(own.status).toBe(200);
     expect(own.headers.get('cache-control')).toBe('no-store');
-    expect(own.json).toEqual({ ...made, current: true, last_used_at_ms: expect.any(Number) });
+    const used = {
+      last_used_at_ms: expect.any(Number),
+      last_used_from: { address: '127.0.0.1', client: null },
+    };
+    expect(own.json).toEqual({ ...made, current: true, ...used });
     expect(own.text).not.toContain(token);
     const list = await call(service, 'GET', '/api/tokens', { token });
     expectError(list, 403, 'this needs a token with the scope admin');
@@ -218,7 +247,9 @@ describe('over a restart', () => {
     try {
       const { token: _, ...shown } = kept;
       const tokens = await listTokens(second);
-      expect(tokens).toContainEqual({ ...shown, last_used_at_ms: used });
+      const place = { address: '127.0.0.1', client: null };
+      const use = { last_used_at_ms: used, last_used_from: place };
+      expect(tokens).toContainEqual({ ...shown, ...use });
       for (const { id } of [revoked, brief]) {
         expect(tokens.map((one) => one.id)).not.toContain(id);
       }
@@ -251,8 +282,11 @@ describe('over a restart', () => {
         bots: null,
         labels: null,
         created_at_ms: 1,
-        expires_at_ms: null,
+        created_by: null,
+        expires_at_ms: expect.any(Number),
+        extended_by_use: true,
         last_used_at_ms: expect.any(Number),
+        last_used_from: { address: '127.0.0.1', client: null },
         by_pin: true,
         current: true,
       });

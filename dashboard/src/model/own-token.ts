@@ -1,11 +1,12 @@
-// Runs in tabs. Owns the scopes of the session's token.
+// Runs in tabs. Owns the description of the session's token.
 
 import { effect, signal } from '@preact/signals';
 import type { Scope, TokenInfo } from '../../../src/client/index.js';
 import { connection } from './live.js';
-import { api, session } from './session.js';
+import { api, type Session, session } from './session.js';
 
-const ownToken = signal<TokenInfo | undefined>(undefined);
+/** Undefined until it is known. */
+export const ownToken = signal<TokenInfo | undefined>(undefined);
 
 /** Whether the session's token has this scope. True until that is known: the service checks each request. */
 export function may(scope: Scope): boolean {
@@ -13,12 +14,14 @@ export function may(scope: Scope): boolean {
   return token === undefined || token.scopes.includes(scope) || token.scopes.includes('admin');
 }
 
+let asked: Session | undefined;
+
 effect(() => {
   const { value: now } = session;
-  if (now.state !== 'in') {
-    ownToken.value = undefined;
-    return;
-  }
+  // Also from one token to another, without a sign-out between them.
+  if (now !== asked) ownToken.value = undefined;
+  asked = now;
+  if (now.state !== 'in') return;
   if (connection.value.state !== 'open' || ownToken.peek() !== undefined) return;
   api()
     .tokens.current()

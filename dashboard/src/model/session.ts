@@ -16,6 +16,7 @@ import {
   storeToken,
   storeTokenInTab,
 } from './token-storage.js';
+import { isSignIn } from './token-text.js';
 
 export type Session =
   | { state: 'starting' }
@@ -28,8 +29,9 @@ const ANSWER_MS = 5000;
 export const session = signal<Session>({ state: 'starting' });
 /** A token from the address while another session exists. Any page can link to this one, so only the user may switch to it. */
 export const handedToken = signal<string | null>(null);
-const nobody = new DroverClient({ url: serviceUrl() });
-let client = nobody;
+/** The client of somebody without a token. */
+export const stranger = new DroverClient({ url: serviceUrl() });
+let client = stranger;
 let link: Link | undefined;
 
 /** The client of the current session. */
@@ -100,7 +102,7 @@ async function offerWith(handed: string): Promise<Offer> {
 /** Whether the service refuses a token. One that does not answer yet is asked again by the stream. */
 async function isInvalid(token: string): Promise<boolean> {
   try {
-    await nobody.withToken(token).apiInfo({ signal: AbortSignal.timeout(ANSWER_MS) });
+    await stranger.withToken(token).apiInfo({ signal: AbortSignal.timeout(ANSWER_MS) });
     return false;
   } catch (thrown) {
     return thrown instanceof ApiError && !thrown.isPassing;
@@ -162,7 +164,7 @@ export function takeHanded(): void {
   handedToken.value = null;
   storeToken(token, false);
   sendOffer({ token, isNew: true });
-  revokeReplaced(before, token);
+  void revokeReplaced(before, token);
 }
 
 /** Switches the session and clears everything of the previous one. */
@@ -174,7 +176,7 @@ function setSession(token: string | null, reason: string | null): void {
   forgetTable();
   clearToasts();
   handedToken.value = null;
-  client = token === null ? nobody : nobody.withToken(token);
+  client = token === null ? stranger : stranger.withToken(token);
   if (token === null) {
     // Signed out in this or another tab. (A rejected offer was never in use.)
     if (before.state === 'in') forgetToken();
@@ -188,30 +190,45 @@ function setSession(token: string | null, reason: string | null): void {
 
 /** @param isPersistent keeps the session after the tab is closed. @throws ApiError 401 wrong PIN, 429 locked. */
 export async function signIn(pin: string, isPersistent: boolean): Promise<void> {
-  const token = await nobody.exchangePin(pin);
+  beginSession(await stranger.exchangePin(pin), isPersistent);
+}
+
+/** @param isPersistent as in {@link signIn}. @throws ApiError 401 for a token that is not valid. */
+export async function signInWithToken(token: string, isPersistent: boolean): Promise<void> {
+  await stranger.withToken(token).apiInfo({ signal: AbortSignal.timeout(ANSWER_MS) });
+  beginSession(token, isPersistent);
+}
+
+/** Signs in all tabs with a valid token. */
+export function beginSession(token: string, isPersistent: boolean): void {
   const before = storedToken();
   storeToken(token, isPersistent);
   sendOffer({ token, isNew: true });
-  revokeReplaced(before, token);
+  void revokeReplaced(before, token);
 }
 
-/** Revokes a token that was replaced and could not be signed out any more. */
-function revokeReplaced(before: string | null, token: string | null): void {
-  if (before === null || token === null || before === token) return;
-  nobody
-    .withToken(before)
-    .tokens.revokeCurrent()
-    .catch(() => {
-      // Probably invalid already; otherwise it is in the list of tokens.
-    });
+/** Revokes a sign-in that was replaced and could not be signed out any more. Others may use a token that was made for them. */
+async function revokeReplaced(before: string | null, token: string): Promise<void> {
+  if (before === null || before === token) return;
+  const { tokens } = stranger.withToken(before);
+  try {
+    if (isSignIn(await tokens.current())) await tokens.revokeCurrent();
+  } catch {
+    // Probably invalid already; otherwise it is in the list of tokens.
+  }
 }
 
-/** Signs out and revokes the token. @throws Error if it could not be revoked; the session ends anyway. */
-export async function signOut(): Promise<void> {
+/**
+ * Signs out. @param isRevoked whether the token is revoked, too.
+ * @throws Error if it could not be revoked; the session ends anyway.
+ */
+export async function signOut(isRevoked = true): Promise<void> {
   const leaving = client;
   forgetToken();
   try {
-    await leaving.tokens.revokeCurrent({ signal: AbortSignal.timeout(ANSWER_MS) });
+    if (isRevoked) {
+      await leaving.tokens.revokeCurrent({ signal: AbortSignal.timeout(ANSWER_MS) });
+    }
   } finally {
     link?.send({ type: 'sign-out' });
     // Immediately, so that a toast about it is not cleared later.

@@ -9,7 +9,7 @@ export function storedToken(): string | null {
   return read('sessionStorage') ?? read('localStorage');
 }
 
-/** The browser's token, created with a PIN. */
+/** The browser's token. */
 export function persistentToken(): string | null {
   return read('localStorage');
 }

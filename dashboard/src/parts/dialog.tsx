@@ -54,6 +54,8 @@ interface ConfirmProps {
   isBusy?: boolean;
   onYes: () => void;
   onClose: () => void;
+  /** A second, harmless choice, which gets the focus. */
+  other?: { action: string; run: () => void };
   children: ComponentChildren;
 }
 
@@ -64,15 +66,21 @@ export function Confirm({
   isBusy = false,
   onYes,
   onClose,
+  other,
   children,
 }: ConfirmProps) {
   return (
     <Dialog title={title} onClose={onClose}>
       <div class="dialog-body">{children}</div>
       <footer>
-        <button type="button" data-first={isDangerous || undefined} onClick={onClose}>
+        <button type="button" data-first={(isDangerous && !other) || undefined} onClick={onClose}>
           Cancel
         </button>
+        {other ? (
+          <button type="button" data-first onClick={other.run}>
+            {other.action}
+          </button>
+        ) : null}
         <button
           type="button"
           data-first={!isDangerous || undefined}

@@ -1,14 +1,15 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { cluster } from '../model/cluster.js';
 import { go, route } from '../model/route.js';
-import { handedToken, session, signOut, takeHanded } from '../model/session.js';
+import { handedToken, session, takeHanded } from '../model/session.js';
 import { Confirm } from '../parts/dialog.js';
 import { focusContent } from '../parts/focus.js';
 import { Icon, type IconName } from '../parts/icons.js';
 import { Mark } from '../parts/mark.js';
-import { sayError, Toasts } from '../parts/toasts.js';
+import { Toasts } from '../parts/toasts.js';
 import { BotView } from '../views/bot.js';
 import { BotsView } from '../views/bots.js';
+import { InvitationQuestion } from '../views/invitation.js';
 import { LogView } from '../views/log.js';
 import { NodesView } from '../views/nodes.js';
 import { OverviewView } from '../views/overview.js';
@@ -18,6 +19,7 @@ import { TokensView } from '../views/tokens.js';
 import { Banner, ConnectionState } from './banner.js';
 import { HelpSheet } from './help.js';
 import { isHelpOpen, useKeys } from './keys.js';
+import { WhoAmI, WhoAmIDialogs } from './who-am-i.js';
 
 const VIEWS: { name: string; title: string; icon: IconName }[] = [
   { name: 'overview', title: 'Overview', icon: 'overview' },
@@ -75,14 +77,11 @@ function Frame() {
         </div>
         <div class="nav-end">
           <ConnectionState />
-          <button type="button" class="quiet" onClick={() => (isHelpOpen.value = true)}>
+          <button type="button" class="quiet wide-only" onClick={() => (isHelpOpen.value = true)}>
             <Icon name="help" />
             <span>Keyboard</span>
           </button>
-          <button type="button" class="quiet" onClick={leave}>
-            <Icon name="out" />
-            <span>Sign out</span>
-          </button>
+          <WhoAmI />
         </div>
       </nav>
       <main id="main" tabIndex={-1}>
@@ -91,6 +90,8 @@ function Frame() {
       </main>
       <HelpSheet />
       <HandedToken />
+      <InvitationQuestion />
+      <WhoAmIDialogs />
       {cluster.value === null ? null : <NodesKey />}
     </div>
   );
@@ -145,10 +146,4 @@ function View() {
         </div>
       );
   }
-}
-
-function leave(): void {
-  signOut().catch((thrown: unknown) =>
-    sayError(thrown, 'You are signed out here, but the token could not be revoked'),
-  );
 }

@@ -1,11 +1,23 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { CreateTokenBody, NewToken, Scope } from '../../../src/client/index.js';
+import {
+  type CreateTokenBody,
+  type NewToken,
+  type Scope,
+  type SignInLink,
+  signInUrl,
+} from '../../../src/client/index.js';
+import { serviceUrl } from '../hub/service-address.js';
 import { api } from '../model/session.js';
 import { serverNow } from '../model/time.js';
 import { copy } from '../parts/copy.js';
 import { Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icons.js';
 import { parseLabels } from '../parts/labels.js';
+import { Until } from '../parts/token-facts.js';
+
+/** A new link, with the name of the token that it gives. */
+export type NamedLink = SignInLink & { name: string };
 
 const SCOPES: { name: Scope; means: string }[] = [
   { name: 'read', means: 'view bots and events' },
@@ -14,12 +26,24 @@ const SCOPES: { name: Scope; means: string }[] = [
   { name: 'admin', means: 'full access, including tokens' },
 ];
 const EXPIRIES = [
-  { name: 'never', ms: undefined },
+  { name: '', ms: undefined },
   { name: 'in 1 hour', ms: 3_600_000 },
   { name: 'in 1 day', ms: 86_400_000 },
   { name: 'in 30 days', ms: 30 * 86_400_000 },
   { name: 'in 1 year', ms: 365 * 86_400_000 },
 ] as const;
+
+interface FormProps {
+  title: string;
+  /** What the name is, and an example of it. */
+  nameHint: string;
+  nameExample: string;
+  /** The expiry that is chosen at first. */
+  noExpiry: string;
+  onClose: () => void;
+  /** @throws Error that the form shows. */
+  send: (body: CreateTokenBody) => Promise<void>;
+}
 
 export function CreateToken({
   onClose,
@@ -28,6 +52,41 @@ export function CreateToken({
   onClose: () => void;
   onCreated: (token: NewToken) => void;
 }) {
+  return (
+    <TokenForm
+      title="New token"
+      nameHint="Where the token is used."
+      nameExample="wall display"
+      noExpiry="never"
+      onClose={onClose}
+      send={async (body) => onCreated(await api().tokens.create(body))}
+    />
+  );
+}
+
+export function CreateLink({
+  onClose,
+  onCreated,
+}: {
+  onClose: () => void;
+  onCreated: (link: NamedLink) => void;
+}) {
+  return (
+    <TokenForm
+      title="New sign-in link"
+      nameHint="Who signs in with the link."
+      nameExample="Ada"
+      noExpiry="when it is not used"
+      onClose={onClose}
+      send={async (body) =>
+        onCreated({ name: body.name, ...(await api().tokens.createLink(body)) })
+      }
+    />
+  );
+}
+
+/** What a token may do, as a form: for a token, or for a link that gives one. */
+function TokenForm({ title, nameHint, nameExample, noExpiry, onClose, send }: FormProps) {
   const [name, setName] = useState('');
   const [scopes, setScopes] = useState<readonly Scope[]>(['read']);
   const [limit, setLimit] = useState<'none' | 'bots' | 'labels'>('none');
@@ -48,7 +107,7 @@ export function CreateToken({
         ...(limit === 'labels' ? { labels: parseLabels(limits) } : {}),
         ...(ms === undefined ? {} : { expires_at_ms: Math.round(serverNow() + ms) }),
       };
-      onCreated(await api().tokens.create(body));
+      await send(body);
     } catch (thrown) {
       setFault((thrown as Error).message);
       setBusy(false);
@@ -56,7 +115,7 @@ export function CreateToken({
   };
 
   return (
-    <Dialog title="New token" onClose={onClose}>
+    <Dialog title={title} onClose={onClose}>
       <form
         noValidate
         onSubmit={(event) => {
@@ -71,11 +130,11 @@ export function CreateToken({
               id="token-name"
               autocomplete="off"
               maxLength={64}
-              placeholder="wall display"
+              placeholder={nameExample}
               value={name}
               onInput={({ currentTarget }) => setName(currentTarget.value)}
             />
-            <p class="hint">Where the token is used.</p>
+            <p class="hint">{nameHint}</p>
           </div>
           <fieldset>
             <legend>Scopes</legend>
@@ -130,7 +189,7 @@ export function CreateToken({
             >
               {EXPIRIES.map((one, at) => (
                 <option key={one.name} value={String(at)}>
-                  {one.name}
+                  {one.name || noExpiry}
                 </option>
               ))}
             </select>
@@ -160,23 +219,51 @@ export function CreateToken({
 
 export function CreatedToken({ token, onClose }: { token: NewToken; onClose: () => void }) {
   return (
-    <Dialog title={`Token ${token.name}`} onClose={onClose}>
+    <Created title={`Token ${token.name}`} secret={token.token} what="Token" onClose={onClose}>
+      <p>Copy the token now. It will not be shown again.</p>
+    </Created>
+  );
+}
+
+export function CreatedLink({ link, onClose }: { link: NamedLink; onClose: () => void }) {
+  const url = signInUrl(serviceUrl(), link);
+  return (
+    <Created title={`Sign-in link for ${link.name}`} secret={url} what="Link" onClose={onClose}>
+      <p>
+        Copy the link now, and send it only to {link.name}. It signs in the first browser that uses
+        it, and expires <Until at={link.expires_at_ms} />.
+      </p>
+    </Created>
+  );
+}
+
+/** Shows a secret, once. */
+function Created({
+  title,
+  secret,
+  what,
+  onClose,
+  children,
+}: {
+  title: string;
+  secret: string;
+  what: string;
+  onClose: () => void;
+  children: ComponentChildren;
+}) {
+  return (
+    <Dialog title={title} onClose={onClose}>
       <div class="dialog-body">
-        <p>Copy the token now. It will not be shown again.</p>
+        {children}
         <code class="created-token" data-created>
-          {token.token}
+          {secret}
         </code>
       </div>
       <footer>
         <button type="button" onClick={onClose}>
           Done
         </button>
-        <button
-          type="button"
-          class="primary"
-          data-first
-          onClick={() => void copy(token.token, 'Token')}
-        >
+        <button type="button" class="primary" data-first onClick={() => void copy(secret, what)}>
           <Icon name="copy" />
           Copy
         </button>

@@ -1,88 +1,26 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError } from '../../../src/client/index.js';
-import { session, signIn } from '../model/session.js';
-import { span } from '../model/time.js';
+import { useEffect, useState } from 'preact/hooks';
+import { invitation, invitationFault } from '../model/invitation.js';
+import { session } from '../model/session.js';
 import { Mark } from '../parts/mark.js';
-
-const LENGTH = 6;
-/** Lock time in ms if the service does not give one. */
-const DEFAULT_LOCK_MS = 5000;
-const BOXES = Array.from({ length: LENGTH }, (_, at) => at);
+import { InvitationForm } from './invitation.js';
+import { PinForm } from './sign-in-pin.js';
+import { TokenForm } from './sign-in-token.js';
 
 export function SignIn() {
-  const [digits, setDigits] = useState<readonly string[]>(BOXES.map(() => ''));
-  const [isKept, setKept] = useState(false);
-  const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState('');
-  const [lock, setLock] = useState<{ until: number; ms: number }>();
-  const left = useCountdown(lock?.until ?? 0);
-  const boxes = useRef<(HTMLInputElement | null)[]>([]);
-  const reason = session.value.state === 'out' ? session.value.reason : null;
-
+  const [isWithToken, setWithToken] = useState(false);
+  const { value: invited } = invitation;
+  const { value: now } = session;
+  const reason = invitationFault.value ?? (now.state === 'out' ? now.reason : null);
   useEffect(() => {
     document.title = 'Sign in · Drover';
-    boxes.current[0]?.focus();
+    // Not again at the next sign-out.
+    return () => {
+      invitationFault.value = null;
+    };
   }, []);
-
-  async function send(pin: string): Promise<void> {
-    setBusy(true);
-    setFault('');
-    setLock(undefined);
-    try {
-      await signIn(pin, isKept);
-    } catch (thrown) {
-      setDigits(BOXES.map(() => ''));
-      if (thrown instanceof ApiError && thrown.status === 429) {
-        const ms = thrown.retryAfterMs ?? DEFAULT_LOCK_MS;
-        setLock({ until: Date.now() + ms, ms });
-      } else if (thrown instanceof ApiError && thrown.status === 401) {
-        setFault('Wrong PIN. The service creates a new PIN each time it starts.');
-      } else if (thrown instanceof ApiError && thrown.status === 403) {
-        // The message says what to configure.
-        setFault(`The service does not take the PIN here: ${thrown.message}.`);
-      } else {
-        setFault((thrown as Error).message);
-      }
-      boxes.current[0]?.focus();
-    } finally {
-      setBusy(false);
-    }
-  }
-
-  /** Fills in digits from one box on, or a whole PIN from the first. Other characters are ignored. */
-  function enter(box: number, text: string): void {
-    // Paste events also reach a read-only box.
-    if (isBusy) return;
-    const all = text.replace(/\D/g, '');
-    const at = all.length < LENGTH ? box : 0;
-    const given = all.slice(0, LENGTH - at);
-    const next = digits.map((digit, place) => given[place - at] ?? (place === at ? '' : digit));
-    setDigits(next);
-    if (given === '') return;
-    boxes.current[Math.min(LENGTH - 1, at + given.length)]?.focus();
-    if (next.every((digit) => digit !== '') && left === 0) void send(next.join(''));
-  }
-
-  function onKeyDown(at: number, event: KeyboardEvent): void {
-    if (isBusy) return;
-    if (event.key === 'ArrowLeft') boxes.current[at - 1]?.focus();
-    else if (event.key === 'ArrowRight') boxes.current[at + 1]?.focus();
-    else if (event.key === 'Backspace' && digits[at] === '' && at > 0) {
-      setDigits(digits.map((digit, place) => (place === at - 1 ? '' : digit)));
-      boxes.current[at - 1]?.focus();
-    } else return;
-    event.preventDefault();
-  }
-
-  const isComplete = digits.every((digit) => digit !== '');
   return (
     <main class="sign-in">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (isComplete && left === 0) void send(digits.join(''));
-        }}
-      >
+      <div class="sign-in-card">
         <div class="sign-in-brand">
           <Mark />
           <h1>Drover</h1>
@@ -92,80 +30,17 @@ export function SignIn() {
             {reason}
           </p>
         )}
-        <fieldset class="pin">
-          <legend>PIN</legend>
-          <div class="pin-boxes">
-            {BOXES.map((at) => (
-              <input
-                key={at}
-                ref={(element) => {
-                  boxes.current[at] = element;
-                }}
-                aria-label={`Digit ${at + 1} of ${LENGTH}`}
-                inputMode="numeric"
-                autocomplete={at === 0 ? 'one-time-code' : 'off'}
-                value={digits[at]}
-                // Not `disabled`, which would lose the focus.
-                readOnly={isBusy}
-                aria-invalid={fault !== ''}
-                onInput={({ currentTarget }) => {
-                  const { value } = currentTarget;
-                  // A digit typed into a full box replaces its digit.
-                  enter(at, value.length === 2 ? value.replace(digits[at] ?? '', '') : value);
-                  currentTarget.value = digits[at] ?? '';
-                }}
-                onPaste={(event) => {
-                  event.preventDefault();
-                  enter(at, event.clipboardData?.getData('text') ?? '');
-                }}
-                onFocus={({ currentTarget }) => currentTarget.select()}
-                onKeyDown={(event) => onKeyDown(at, event)}
-              />
-            ))}
-          </div>
-        </fieldset>
-        <div class="sign-in-state" aria-live="polite">
-          {lock && left > 0 ? (
-            <p class="fault" data-locked>
-              Too many wrong PINs. {/* Screen readers get this once, not every second. */}
-              <span class="unseen">Try again in {span(lock.ms)}.</span>
-              <span aria-hidden="true">
-                Try again in <strong>{left} s</strong>.
-              </span>
-            </p>
-          ) : fault !== '' ? (
-            <p class="fault">{fault}</p>
-          ) : lock ? (
-            <p>You can try again now.</p>
-          ) : (
-            <p class="muted">The service prints the PIN when it starts and saves it in pin.txt.</p>
-          )}
-        </div>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={isKept}
-            onChange={({ currentTarget }) => setKept(currentTarget.checked)}
-          />
-          Keep me signed in on this browser
-        </label>
-        <button type="submit" class="primary" disabled={isBusy || !isComplete || left > 0}>
-          {isBusy ? 'Signing in…' : 'Sign in'}
-        </button>
-      </form>
+        {invited ? (
+          <InvitationForm offer={invited.offer} />
+        ) : (
+          <>
+            {isWithToken ? <TokenForm /> : <PinForm />}
+            <button type="button" class="quiet" onClick={() => setWithToken(!isWithToken)}>
+              {isWithToken ? 'Sign in with the PIN' : 'Sign in with a token'}
+            </button>
+          </>
+        )}
+      </div>
     </main>
   );
-}
-
-/** Whole seconds left. */
-function useCountdown(until: number): number {
-  const [now, setNow] = useState(Date.now());
-  const left = Math.max(0, Math.ceil((until - now) / 1000));
-  useEffect(() => {
-    setNow(Date.now());
-    if (until <= Date.now()) return;
-    const timer = setInterval(() => setNow(Date.now()), 250);
-    return () => clearInterval(timer);
-  }, [until, left === 0]);
-  return left;
 }

@@ -2,15 +2,21 @@ import { useLayoutEffect, useState } from 'preact/hooks';
 import { ApiError, type NewToken, type TokenInfo } from '../../../src/client/index.js';
 import { useResource } from '../model/resource.js';
 import { api, signOut } from '../model/session.js';
-import { age, fullTime, second, serverNow, span } from '../model/time.js';
+import { creatorText, placeText } from '../model/token-text.js';
 import { Confirm } from '../parts/dialog.js';
 import { focusContent } from '../parts/focus.js';
 import { Icon } from '../parts/icons.js';
-import { Labels } from '../parts/labels.js';
 import { say, sayError } from '../parts/toasts.js';
+import { Ago, Expiry, Limits, Scopes } from '../parts/token-facts.js';
 import { ViewHead } from '../parts/view-head.js';
 import { useKeys } from '../shell/keys.js';
-import { CreatedToken, CreateToken } from './create-token.js';
+import {
+  CreatedLink,
+  CreatedToken,
+  CreateLink,
+  CreateToken,
+  type NamedLink,
+} from './create-token.js';
 
 const RELOAD_MS = 15_000;
 
@@ -20,15 +26,19 @@ export function TokensView() {
     [],
     RELOAD_MS,
   );
-  const [isCreating, setCreating] = useState(false);
+  const [creating, setCreating] = useState<'token' | 'link'>();
   const [created, setCreated] = useState<NewToken>();
+  const [link, setLink] = useState<NamedLink>();
   const [revoking, setRevoking] = useState<TokenInfo>();
   // Revoking removes the row with the focused button.
   useLayoutEffect(() => {
     if (document.activeElement === document.body) focusContent();
   }, [value]);
-  useKeys('Tokens', [{ keys: 'n', does: 'New token', run: () => setCreating(true) }]);
   const isForbidden = error instanceof ApiError && error.status === 403;
+  useKeys('Tokens', [
+    { keys: 'n', does: 'New token', run: () => !isForbidden && setCreating('token') },
+    { keys: 'i', does: 'New sign-in link', run: () => !isForbidden && setCreating('link') },
+  ]);
 
   const revoke = async (token: TokenInfo): Promise<void> => {
     setRevoking(undefined);
@@ -45,11 +55,15 @@ export function TokensView() {
   return (
     <>
       <ViewHead title="Tokens" note={value ? value.length.toLocaleString('en') : undefined}>
+        <button type="button" disabled={isForbidden} onClick={() => setCreating('link')}>
+          <Icon name="link" />
+          Sign-in link
+        </button>
         <button
           type="button"
           class="primary"
           disabled={isForbidden}
-          onClick={() => setCreating(true)}
+          onClick={() => setCreating('token')}
         >
           <Icon name="add" />
           New token
@@ -64,11 +78,21 @@ export function TokensView() {
           <p class="empty muted">{error ? error.message : 'Loading…'}</p>
         )}
       </div>
-      {isCreating ? (
+      {creating === 'link' ? (
+        <CreateLink
+          onClose={() => setCreating(undefined)}
+          onCreated={(made) => {
+            setCreating(undefined);
+            setLink(made);
+          }}
+        />
+      ) : null}
+      {link ? <CreatedLink link={link} onClose={() => setLink(undefined)} /> : null}
+      {creating === 'token' ? (
         <CreateToken
-          onClose={() => setCreating(false)}
+          onClose={() => setCreating(undefined)}
           onCreated={(token) => {
-            setCreating(false);
+            setCreating(undefined);
             setCreated(token);
             reload();
           }}
@@ -106,7 +130,6 @@ function TokenTable({
   tokens: readonly TokenInfo[];
   onRevoke: (token: TokenInfo) => void;
 }) {
-  void second.value;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard
     <section class="table-box" tabIndex={0} aria-label="Tokens">
@@ -128,34 +151,25 @@ function TokenTable({
           {tokens.map((token) => (
             <tr key={token.id} data-token={token.name}>
               <td class="token-name">
-                {token.name} {token.current ? <span class="tag">this session</span> : null}
+                {token.name} {token.current ? <span class="tag">this browser</span> : null}
               </td>
               <td>
-                {token.scopes.map((scope) => (
-                  <span key={scope} class={`tag scope-${scope}`}>
-                    {scope}
-                  </span>
-                ))}
+                <Scopes scopes={token.scopes} />
               </td>
               <td class="token-limits" data-title="restricted to">
-                <Limits token={token} />
+                <Limits of={token} />
               </td>
               <td data-title="created">
-                <Ago at={token.created_at_ms} />
+                <span class="two-lines">
+                  <Ago at={token.created_at_ms} />
+                  <small class="muted">{creatorText(token)}</small>
+                </span>
               </td>
               <td data-title="last used">
-                {token.last_used_at_ms === null ? (
-                  <span class="muted">never</span>
-                ) : (
-                  <Ago at={token.last_used_at_ms} />
-                )}
+                <LastUse token={token} />
               </td>
               <td data-title="expires">
-                {token.expires_at_ms === null ? (
-                  <span class="muted">never</span>
-                ) : (
-                  <Until at={token.expires_at_ms} />
-                )}
+                <Expiry of={token} />
               </td>
               <td class="token-end">
                 <button
@@ -176,21 +190,12 @@ function TokenTable({
   );
 }
 
-function Ago({ at }: { at: number }) {
-  return <time title={fullTime(at)}>{age(at)} ago</time>;
-}
-
-function Until({ at }: { at: number }) {
-  const left = at - serverNow();
-  return <time title={fullTime(at)}>{left <= 0 ? 'expired' : `in ${span(left)}`}</time>;
-}
-
-function Limits({ token: { bots, labels } }: { token: TokenInfo }) {
-  if (labels) return <Labels labels={labels} />;
-  if (!bots) return <span class="muted">all bots</span>;
+function LastUse({ token: { last_used_at_ms: at, last_used_from: from } }: { token: TokenInfo }) {
+  if (at === null) return <span class="muted">never</span>;
   return (
-    <span title={bots.join(', ')}>
-      {bots.length === 1 ? bots[0] : `${bots[0]} and ${bots.length - 1} more`}
+    <span class="two-lines">
+      <Ago at={at} />
+      {from === null ? null : <small class="muted">{placeText(from)}</small>}
     </span>
   );
 }

@@ -50,8 +50,11 @@ export async function createLocalToken(
     bots: body.bots ?? null,
     labels: body.labels ?? null,
     created_at_ms: Date.now(),
+    created_by: { how: 'data_dir', token: null, name: null, address: null },
     expires_at_ms: body.expires_at_ms ?? null,
+    extended_by_use: false,
     last_used_at_ms: null,
+    last_used_from: null,
     by_pin: false,
     current: false,
   };

@@ -1,8 +1,18 @@
 import { ApiInfo, PinBody, Ticket, TokenAnswer } from '../../shared/contract/api.js';
-import { CreateTokenBody, NewToken, TokenInfo } from '../../shared/contract/tokens.js';
+import {
+  CreateTokenBody,
+  LinkBody,
+  LinkOffer,
+  NewToken,
+  SignInLink,
+  TokenInfo,
+} from '../../shared/contract/tokens.js';
 import Type from '../../shared/contract/typebox.js';
 import { exampleOf, TOKEN } from './examples.js';
 import type { Operations } from './operation.js';
+
+const LINK = 'Yq3v0cJm9a1f7Zt2wKxN5uGdB8hRsEoL4iPbQyTjXkA';
+const INVITED = { name: 'Ada', scopes: ['read' as const, 'invoke' as const] };
 
 export const AUTH_OPERATIONS = {
   'POST /auth/pin': {
@@ -20,6 +30,47 @@ export const AUTH_OPERATIONS = {
       403: 'From a page that may not use the PIN: the message says what to configure. It uses no attempt.',
       429: '`locked, retry in <N>s`: no attempts are left. `<N>` is also in `Retry-After`.',
     },
+  },
+  'POST /auth/link': {
+    id: 'useSignInLink',
+    tag: 'Authentication',
+    summary: 'Exchange a sign-in link for a token',
+    description:
+      'The link works once, within 10 minutes, and only as long as the token that made it is valid. It is used up even if the response is lost.',
+    body: { schema: LinkBody, example: { link: LINK } },
+    responses: {
+      201: {
+        description: 'The token is valid immediately.',
+        schema: NewToken,
+        example: { token: TOKEN, ...(exampleOf(TokenInfo) as TokenInfo) },
+      },
+    },
+    errors: {
+      401: 'The link was used already, has expired, or is unknown.',
+      409: 'The limit of 10,000 tokens is reached.',
+    },
+  },
+  'POST /auth/link/check': {
+    id: 'checkSignInLink',
+    tag: 'Authentication',
+    summary: 'Show what a sign-in link gives',
+    description: 'Who made it, and what its token may do. The link stays valid.',
+    body: { schema: LinkBody, example: { link: LINK } },
+    responses: {
+      200: {
+        description: 'What the link gives.',
+        schema: LinkOffer,
+        example: {
+          created_by: 'pin (Firefox on Linux)',
+          link_expires_at_ms: 1795258188492,
+          ...INVITED,
+          bots: null,
+          labels: { team: 'a' },
+          expires_at_ms: null,
+        },
+      },
+    },
+    errors: { 401: 'The link was used already, has expired, or is unknown.' },
   },
   'POST /auth/ticket': {
     id: 'createTicket',
@@ -86,11 +137,31 @@ export const AUTH_OPERATIONS = {
     },
     errors: { 409: 'The limit of 10,000 tokens is reached.' },
   },
+  'POST /api/tokens/link': {
+    id: 'createSignInLink',
+    tag: 'Authentication',
+    summary: 'Create a sign-in link',
+    description:
+      'A link that gives somebody a token, once, within 10 minutes: the page `/#sign-in=<link>` of the service exchanges it (`POST /auth/link`). The body says what the token may do. Revoking the token of this request ends the link.',
+    body: { schema: CreateTokenBody, example: { ...INVITED, labels: { team: 'a' } } },
+    responses: {
+      201: {
+        description: 'The link is valid immediately.',
+        schema: SignInLink,
+        example: { link: LINK, expires_at_ms: 1795258188492 },
+      },
+    },
+    errors: {
+      429: 'Too many unused links of this token.',
+      503: 'Too many unused links of all tokens, and this one has its share.',
+    },
+  },
   'GET /api/tokens/current': {
     id: 'getCurrentToken',
     tag: 'Authentication',
     summary: 'Get the current token',
-    description: 'What the token of the request may do. Accepts any valid token.',
+    description:
+      'Who am I, and what may I do: the token of the request, who made it, and when it expires. Accepts any valid token.',
     responses: {
       200: {
         description: 'The token of the request, without its secret value.',

@@ -17,7 +17,15 @@ import {
 import { JournalStatus, PastEvent } from '../../shared/contract/journal-schemas.js';
 import { ClusterNode, NodeList } from '../../shared/contract/nodes.js';
 import { PressureReport } from '../../shared/contract/pressure.js';
-import { CreateTokenBody, NewToken, TokenInfo } from '../../shared/contract/tokens.js';
+import {
+  ClientPlace,
+  CreatedBy,
+  CreateTokenBody,
+  LinkOffer,
+  NewToken,
+  SignInLink,
+  TokenInfo,
+} from '../../shared/contract/tokens.js';
 import type { TSchema } from '../../shared/contract/typebox.js';
 
 /** The schemas under `components` of the OpenAPI document. Others refer to them by name. */
@@ -38,6 +46,10 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   Token: TokenInfo,
   NewToken,
   CreateToken: CreateTokenBody,
+  CreatedBy,
+  ClientPlace,
+  SignInLink,
+  SignInOffer: LinkOffer,
   Node: ClusterNode,
   Nodes: NodeList,
   Pressure: PressureReport,

@@ -1,10 +1,11 @@
-// Runs in main. Owns tokens, tickets, security events and the pressure gauge, and starts and stops them together.
+// Runs in main. Owns tokens, tickets, sign-in links, security events and the pressure gauge, and starts and stops them together.
 
 import type { Config } from '../../shared/contract/config.js';
 import type { Shortage } from '../../shared/contract/pressure.js';
 import type { TokenStore } from '../store/token-store.js';
 import { PressureGauge, type PressureSources } from './pressure-gauge.js';
 import { AUTH_SCOPE, type Say, SecurityEvents } from './security-events.js';
+import { SignInLinks } from './sign-in-links.js';
 import { TicketBook } from './tickets.js';
 import { TokenFiles } from './token-files.js';
 import { type TokenHolders, TokenRegistry } from './token-registry.js';
@@ -30,13 +31,18 @@ export interface AccessParts {
 export class Access {
   readonly tokens: TokenRegistry;
   readonly tickets = new TicketBook();
+  readonly links: SignInLinks;
   readonly security: SecurityEvents;
   readonly pressure: PressureGauge;
   readonly #files: TokenFiles;
 
   constructor({ config, tokens, say, warn, dataDir, sources, fronts }: AccessParts) {
     this.security = new SecurityEvents(say, warn);
-    this.tokens = new TokenRegistry(tokens, fronts, this.security, config.auth);
+    this.tokens = new TokenRegistry(tokens, fronts, this.security, {
+      ...config.auth,
+      isShared: config.cluster.servers.length > 0,
+    });
+    this.links = new SignInLinks(this.tokens, this.security);
     this.#files = new TokenFiles(
       dataDir,
       (token) => this.tokens.adopt(token),

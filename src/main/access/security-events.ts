@@ -49,6 +49,10 @@ export class SecurityEvents {
     this.#tokens.add('info', `${token} was created ${by}`);
   }
 
+  linkCreated(scopes: string, by: string): void {
+    this.#tokens.add('info', `a sign-in link with the scopes ${scopes} was created by ${by}`);
+  }
+
   tokenRemoved(token: string, why: string): void {
     this.#tokens.add('info', `${token} ${why}`);
   }

@@ -3,15 +3,21 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../../shared/contract/config.js';
-import type {
-  CreateTokenBody,
-  TokenFile,
-  TokenInfo,
-  TokenRecord,
+import {
+  type ClientPlace,
+  type CreatedBy,
+  type CreateTokenBody,
+  isSignIn,
+  type TakenLink,
+  type TokenFile,
+  type TokenInfo,
+  type TokenRecord,
+  type TokenUse,
 } from '../../shared/contract/tokens.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { newToken, tokenDigest } from '../../shared/token-digest.js';
 import type { TokenStore } from '../store/token-store.js';
+import { LastUses } from './last-uses.js';
 import type { SecurityEvents } from './security-events.js';
 import { type TokenSpec, tokenSpec } from './token-spec.js';
 
@@ -19,16 +25,24 @@ import { type TokenSpec, tokenSpec } from './token-spec.js';
 const PIN_TOKEN_NAME = 'pin';
 const DAY_MS = 86_400_000;
 /**
+ * How much later than on its own node a sign-in of another node expires here, in ms: this node may not know its last uses. The nodes
+ * share them at once, and keep them half a day late (src/main/cluster/token-sync.ts).
+ */
+const FOREIGN_IDLE_MS = DAY_MS;
+/**
  * Most tokens at a time. One more is refused. The PIN still gets a token: it replaces the PIN token that was not used for
  * the longest time.
  */
 const MAX_TOKENS = 10_000;
 /** Wait before a token is removed from disk again after an error, in ms. Until it is removed, a restart would bring it back. */
 const RETRY_MS = 1000;
-/** How often the times of last use are written to disk, in ms. */
-const SAVE_USES_MS = 60_000;
 /** Longest wait for the next expiry, in ms: timers do not follow a clock that is set, or a machine that sleeps. */
 const MAX_WAIT_MS = 2000;
+
+export interface CreatedToken {
+  token: string;
+  info: TokenInfo;
+}
 
 /** The fronts. Each call resolves when all of them have applied it. */
 export interface TokenHolders {
@@ -42,8 +56,15 @@ export interface TokenSharing {
   added(record: TokenRecord): void;
   /** This node has removed it. */
   removed(id: string): void;
-  /** Times of last use that this node did not know. */
-  used(id: string, atMs: number): void;
+  /** A last use that this node did not know. */
+  used(id: string, use: TokenUse): void;
+  /** Whether this node knows, but for some seconds, when its tokens were used on the others. */
+  readonly isCurrent: boolean;
+}
+
+export interface RegistryOptions extends Pick<Config['auth'], 'sign_in_days'> {
+  /** The service is a node of a cluster: no sign-in expires for not being used until {@link TokenSharing.isCurrent}. */
+  isShared?: boolean;
 }
 
 export class TokenRegistry {
@@ -64,27 +85,28 @@ export class TokenRegistry {
   /** Tokens that are no longer valid but still on disk, with their name in lines and the reason. */
   readonly #removing = new Map<string, { name: string; why: string }>();
   #retry: NodeJS.Timeout | undefined;
-  readonly #uses: Map<string, number>;
-  /** Times of last use that are not on disk yet. */
-  readonly #unsaved = new Map<string, number>();
-  readonly #saver: NodeJS.Timeout;
-  /** How long a token from the PIN stays valid without being used. */
-  readonly #pinIdleMs: number;
+  readonly #uses: LastUses;
+  /** How long a sign-in stays valid without being used. */
+  readonly #idleMs: number;
+  readonly #isShared: boolean;
+  /** Records that were changed at the start, and are not on disk yet. */
+  #changed: TokenRecord[];
   #expiry: NodeJS.Timeout | undefined;
 
   constructor(
     store: TokenStore,
     holders: () => TokenHolders,
     events: SecurityEvents,
-    { pin_idle_days }: Pick<Config['auth'], 'pin_idle_days'>,
+    { sign_in_days, isShared = false }: RegistryOptions,
   ) {
-    this.#pinIdleMs = pin_idle_days === null ? Number.POSITIVE_INFINITY : pin_idle_days * DAY_MS;
+    this.#idleMs = sign_in_days === 0 ? Number.POSITIVE_INFINITY : sign_in_days * DAY_MS;
+    this.#isShared = isShared;
     this.#store = store;
     this.#holders = holders;
     this.#events = events;
     this.#tokens = new Map(store.all().map((token) => [token.id, token]));
-    this.#uses = store.uses();
-    this.#saver = setInterval(() => void this.#saveUses(), SAVE_USES_MS);
+    this.#changed = this.#spareEarlier();
+    this.#uses = new LastUses(store);
   }
 
   /** What a front starts with. */
@@ -96,11 +118,14 @@ export class TokenRegistry {
 
   /** To be called when the first front listens. Tokens expire from then on. */
   start(): void {
+    // One that the disk does not take now is spared once more at the next start.
+    for (const record of this.#changed) this.#store.put(record).catch(() => {});
+    this.#changed = [];
     this.#awaitExpiry();
   }
 
   /** Every front accepts the token when this resolves. Only its digest is stored. */
-  async createForPin(address: string, client: string | null): Promise<string> {
+  async createForPin({ address, client }: ClientPlace): Promise<string> {
     const replaced = this.#isFull() ? this.#idlePinToken() : undefined;
     const spec = {
       name: client === null ? PIN_TOKEN_NAME : `${PIN_TOKEN_NAME} (${client})`,
@@ -108,6 +133,7 @@ export class TokenRegistry {
       scopes: ['admin' as const],
       reach: null,
       expires_at_ms: null,
+      created_by: { how: 'pin' as const, token: null, name: null, address },
     };
     if (replaced) this.#replaced.add(replaced);
     try {
@@ -119,21 +145,44 @@ export class TokenRegistry {
   }
 
   /**
-   * Creates a token. @param by id of the caller's token.
+   * Creates a token. @param by id of the caller's token. @param address of the caller.
    * @throws DroverError `bad_request` for an invalid combination, `conflict` when the limit is reached.
    */
-  async create(body: CreateTokenBody, by: string): Promise<{ token: string; info: TokenInfo }> {
+  async create(
+    body: CreateTokenBody,
+    by: string,
+    address: string | null = null,
+  ): Promise<CreatedToken> {
     const spec = tokenSpec(body);
     this.#expectRoom();
-    const { token, record } = await this.#create(spec, `by ${this.#nameOf(by)}`);
+    const maker = { token: by, name: this.nameOf(by) ?? null, address };
+    const created_by = { how: 'token' as const, ...maker };
+    const { token, record } = await this.#create(
+      { ...spec, created_by },
+      `by ${this.#shownName(by)}`,
+    );
     return { token, info: this.#info(record, by) };
+  }
+
+  /** Creates the token of a sign-in link. @throws as {@link create}. */
+  async createForLink({ body, maker }: TakenLink, address: string): Promise<CreatedToken> {
+    const spec = tokenSpec(body);
+    this.#expectRoom();
+    const { id, name } = maker;
+    const created_by = { how: 'link' as const, token: id, name, address };
+    const { token, record } = await this.#create(
+      { ...spec, created_by },
+      `with a sign-in link of token ${JSON.stringify(name)} (${id}), from ${address}`,
+    );
+    return { token, info: this.#info(record, record.id) };
   }
 
   /** Accepts a token that was created on this machine, once. @throws as {@link create}. */
   async adopt({ id, digest, ...body }: TokenFile): Promise<void> {
     if (this.#tokens.has(id)) return;
     this.#expectRoom();
-    const record = { id, digest, created_at_ms: Date.now(), ...tokenSpec(body) };
+    const created_by = { how: 'data_dir' as const, token: null, name: null, address: null };
+    const record = { id, digest, created_at_ms: Date.now(), created_by, ...tokenSpec(body) };
     await this.#add(record, 'on this machine, in the data directory');
   }
 
@@ -159,18 +208,28 @@ export class TokenRegistry {
   async revoke(id: string, by: string): Promise<void> {
     if (this.#removing.has(id)) return this.#erase(id);
     if (!this.#tokens.has(id)) throw new DroverError('not_found', `no token ${JSON.stringify(id)}`);
-    await this.#remove(id, `was revoked by ${id === by ? 'its holder' : this.#nameOf(by)}`);
+    await this.#remove(id, `was revoked by ${id === by ? 'its holder' : this.#shownName(by)}`);
   }
 
-  used(uses: Readonly<Record<string, number>>): void {
-    for (const [id, at] of Object.entries(uses)) {
-      if (this.#use(id, at)) this.#sharing?.used(id, at);
+  used(uses: Readonly<Record<string, TokenUse>>): void {
+    for (const [id, use] of Object.entries(uses)) {
+      if (this.#use(id, use)) this.#sharing?.used(id, use);
     }
   }
 
   /** The same, as another node has seen it. */
-  usedElsewhere(uses: Readonly<Record<string, number>>): void {
-    for (const [id, at] of Object.entries(uses)) this.#use(id, at);
+  usedElsewhere(uses: Readonly<Record<string, TokenUse>>): void {
+    for (const [id, use] of Object.entries(uses)) this.#use(id, use);
+  }
+
+  /** Null before the first. */
+  lastUse(id: string): TokenUse | null {
+    return this.#uses.get(id) ?? null;
+  }
+
+  /** Undefined for a token that is not valid. */
+  nameOf(id: string): string | undefined {
+    return this.#tokens.get(id)?.name;
   }
 
   /** The tokens are those of a cluster from now on. */
@@ -187,18 +246,15 @@ export class TokenRegistry {
     return [...this.#tokens.values()].filter(({ id }) => !this.#foreign.has(id));
   }
 
-  /** Accepts a token that another node has made; every front does when this resolves. It is not stored. */
-  async learn(record: TokenRecord): Promise<void> {
+  /**
+   * Accepts a token that another node has made; every front does when this resolves. It is not stored.
+   * @param use the last one that the cluster has kept.
+   */
+  async learn(record: TokenRecord, use: TokenUse | null): Promise<void> {
     const { id } = record;
-    if (this.has(id) || this.#removing.has(id)) return;
-    this.#pending.set(id, record);
-    try {
-      await this.#holders().addToken(record);
-      this.#tokens.set(id, record);
-      this.#foreign.add(id);
-    } finally {
-      this.#pending.delete(id);
-    }
+    if (this.#removing.has(id)) return;
+    if (!this.has(id)) await this.#learn(record, use);
+    if (use) this.#use(id, use);
     this.#awaitExpiry();
   }
 
@@ -212,24 +268,46 @@ export class TokenRegistry {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#saver);
     clearTimeout(this.#expiry);
     await this.#retryRemovals();
     clearTimeout(this.#retry);
-    await this.#saveUses();
+    await this.#uses.stop();
+  }
+
+  /** Sign-ins from before sign-ins expired count as used now. @returns those that were changed. */
+  #spareEarlier(): TokenRecord[] {
+    if (this.#idleMs === Number.POSITIVE_INFINITY) return [];
+    const idle_from_ms = Date.now();
+    const earlier = [...this.#tokens.values()].filter(
+      (token) => isSignIn(token) && token.created_by === null && token.idle_from_ms === undefined,
+    );
+    const changed = earlier.map((token) => ({ ...token, idle_from_ms }));
+    for (const token of changed) this.#tokens.set(token.id, token);
+    return changed;
+  }
+
+  async #learn(record: TokenRecord, use: TokenUse | null): Promise<void> {
+    const { id } = record;
+    // It was not removed by its node yet, which may be gone.
+    if (this.#endOf(record, true, use) <= Date.now()) return;
+    this.#pending.set(id, record);
+    try {
+      await this.#holders().addToken(record);
+      this.#tokens.set(id, record);
+      this.#foreign.add(id);
+    } finally {
+      this.#pending.delete(id);
+    }
   }
 
   /** @returns whether it is news. */
-  #use(id: string, at: number): boolean {
-    if (!this.#tokens.has(id) || at <= (this.#uses.get(id) ?? 0)) return false;
-    this.#uses.set(id, at);
-    if (!this.#foreign.has(id)) this.#unsaved.set(id, at);
-    return true;
+  #use(id: string, use: TokenUse): boolean {
+    return this.#tokens.has(id) && this.#uses.note(id, use, !this.#foreign.has(id));
   }
 
   /** @param replaces id of a token that is removed by the same commit: without room for the new one it stays. */
   async #create(
-    spec: TokenSpec,
+    spec: TokenSpec & { created_by: CreatedBy },
     by: string,
     replaces?: string,
   ): Promise<{ token: string; record: TokenRecord }> {
@@ -257,7 +335,7 @@ export class TokenRegistry {
     // Already removed from the disk. What fails after all is retried.
     if (replaces) await this.#remove(replaces, 'was replaced by a new one').catch(() => {});
     this.#sharing?.added(record);
-    this.#events.tokenCreated(`${this.#nameOf(record.id)}, ${record.scopes.join(', ')},`, by);
+    this.#events.tokenCreated(`${this.#shownName(record.id)}, ${record.scopes.join(', ')},`, by);
     this.#awaitExpiry();
   }
 
@@ -274,12 +352,11 @@ export class TokenRegistry {
 
   /** @param isTold whether the other nodes are told. */
   async #remove(id: string, why: string, isTold = true): Promise<void> {
-    const name = this.#nameOf(id);
+    const name = this.#shownName(id);
     if (!this.#tokens.delete(id)) return;
     this.#foreign.delete(id);
     if (isTold) this.#sharing?.removed(id);
-    this.#uses.delete(id);
-    this.#unsaved.delete(id);
+    this.#uses.forget(id);
     this.#removing.set(id, { name, why });
     await this.#erase(id);
   }
@@ -312,7 +389,8 @@ export class TokenRegistry {
   #awaitExpiry(): void {
     clearTimeout(this.#expiry);
     const now = Date.now();
-    let next = Number.POSITIVE_INFINITY;
+    // What this node does not know yet, it asks again.
+    let next = this.#knowsUses ? Number.POSITIVE_INFINITY : now + MAX_WAIT_MS;
     for (const token of this.#tokens.values()) {
       const end = this.#endOf(token);
       // Errors of the disk are retried.
@@ -325,45 +403,43 @@ export class TokenRegistry {
     this.#expiry = setTimeout(() => this.#awaitExpiry(), Math.min(next - now, MAX_WAIT_MS));
   }
 
-  /** When it expires, infinite for never. */
-  #endOf(token: TokenRecord): number {
-    const end = token.expires_at_ms ?? Number.POSITIVE_INFINITY;
-    return token.by_pin && !this.#foreign.has(token.id)
-      ? Math.min(end, this.#lastUse(token) + this.#pinIdleMs)
-      : end;
+  get #knowsUses(): boolean {
+    return !this.#isShared || this.#sharing?.isCurrent === true;
   }
 
-  #lastUse({ id, created_at_ms }: TokenRecord): number {
-    return this.#uses.get(id) ?? created_at_ms;
+  /** When it expires, infinite for never. */
+  #endOf(
+    token: TokenRecord,
+    isForeign = this.#foreign.has(token.id),
+    use = this.lastUse(token.id),
+  ): number {
+    const end = token.expires_at_ms ?? Number.POSITIVE_INFINITY;
+    if (!isSignIn(token) || !this.#knowsUses) return end;
+    return Math.min(end, this.#idleEndOf(token, use) + (isForeign ? FOREIGN_IDLE_MS : 0));
+  }
+
+  /** When it expires if it is not used again, infinite for never. */
+  #idleEndOf(token: TokenRecord, use = this.lastUse(token.id)): number {
+    if (!isSignIn(token)) return Number.POSITIVE_INFINITY;
+    const { created_at_ms, idle_from_ms = 0 } = token;
+    return Math.max(use?.at_ms ?? created_at_ms, idle_from_ms) + this.#idleMs;
   }
 
   #idlePinToken(): string | undefined {
     let idle: TokenRecord | undefined;
     for (const token of this.#tokens.values()) {
       if (!token.by_pin || this.#replaced.has(token.id) || this.#foreign.has(token.id)) continue;
-      if (!idle || this.#lastUse(token) < this.#lastUse(idle)) idle = token;
+      if (!idle || this.#idleEndOf(token) < this.#idleEndOf(idle)) idle = token;
     }
     return idle?.id;
   }
 
-  async #saveUses(): Promise<void> {
-    const uses = new Map(this.#unsaved);
-    this.#unsaved.clear();
-    if (uses.size === 0) return;
-    try {
-      await this.#store.putUses(uses);
-    } catch {
-      // Later ones are newer.
-      for (const [id, at] of uses) {
-        if (this.#tokens.has(id) && !this.#unsaved.has(id)) this.#unsaved.set(id, at);
-      }
-    }
-  }
-
   /** @param by id of the caller's token. */
   #info(record: TokenRecord, by: string): TokenInfo {
-    const { id, name, scopes, reach, created_at_ms, by_pin } = record;
-    const end = this.#endOf(record);
+    const { id, name, scopes, reach, created_at_ms, created_by, by_pin } = record;
+    const idleEnd = this.#idleEndOf(record);
+    const end = Math.min(record.expires_at_ms ?? Number.POSITIVE_INFINITY, idleEnd);
+    const use = this.lastUse(id);
     return {
       id,
       name,
@@ -371,16 +447,19 @@ export class TokenRegistry {
       bots: reach && 'bots' in reach ? reach.bots : null,
       labels: reach && 'labels' in reach ? reach.labels : null,
       created_at_ms,
+      created_by,
       expires_at_ms: end === Number.POSITIVE_INFINITY ? null : end,
-      last_used_at_ms: this.#uses.get(id) ?? null,
+      extended_by_use: idleEnd !== Number.POSITIVE_INFINITY,
+      last_used_at_ms: use?.at_ms ?? null,
+      last_used_from: use?.from ?? null,
       by_pin,
       current: id === by,
     };
   }
 
   /** With the id, because names are chosen by users and need not be unique. */
-  #nameOf(id: string): string {
-    const name = this.#tokens.get(id)?.name;
+  #shownName(id: string): string {
+    const name = this.nameOf(id);
     return name === undefined ? `token ${id}` : `token ${JSON.stringify(name)} (${id})`;
   }
 }

@@ -1,8 +1,8 @@
 import type { CreateTokenBody, Reach, TokenRecord } from '../../shared/contract/tokens.js';
 import { DroverError } from '../../shared/errors.js';
 
-/** What a token is for, without what identifies it. */
-export type TokenSpec = Omit<TokenRecord, 'id' | 'digest' | 'created_at_ms'>;
+/** What a token is for, without what identifies it and who made it. */
+export type TokenSpec = Omit<TokenRecord, 'id' | 'digest' | 'created_at_ms' | 'created_by'>;
 
 /** Of a valid body. @throws DroverError `bad_request` for an invalid combination. */
 export function tokenSpec(body: CreateTokenBody): TokenSpec {

@@ -3,7 +3,7 @@
 
 import { PROTOCOL } from '../../shared/cluster/names.js';
 import type { NatsConnection } from '../../shared/cluster/nats.js';
-import type { TokenRecord } from '../../shared/contract/tokens.js';
+import type { TokenRecord, TokenUse } from '../../shared/contract/tokens.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { TokenRegistry, TokenSharing } from '../access/token-registry.js';
@@ -18,6 +18,11 @@ const CONFIRM_MS = 5000;
 const RETRY_MS = 1000;
 /** How often the other nodes are told when tokens were used, in ms. */
 const USES_MS = 60_000;
+/**
+ * How late the last use of a token in the bucket may be, in ms: there is no write for each use. A sign-in of another node expires
+ * that much later (src/main/access/token-registry.ts).
+ */
+const LATE_USE_MS = 12 * 3_600_000;
 
 export interface TokenSyncOptions
   extends Pick<TokensBucketOptions, 'bucket' | 'replicas' | 'keyCheck' | 'say'> {
@@ -26,7 +31,7 @@ export interface TokenSyncOptions
   dataDir: string;
   registry: Pick<
     TokenRegistry,
-    'share' | 'own' | 'has' | 'learn' | 'forget' | 'revoke' | 'usedElsewhere'
+    'share' | 'own' | 'has' | 'learn' | 'forget' | 'revoke' | 'usedElsewhere' | 'lastUse'
   >;
   calls: Calls;
   others: Pick<CallsToMembers, 'others' | 'call'>;
@@ -43,8 +48,10 @@ export class TokenSync implements TokenSharing {
   readonly #spreading = new Map<string, Promise<void>>();
   /** One thing at a time for each token. */
   readonly #turns = new Map<string, Promise<void>>();
-  /** Times of last use that the others do not know. Bounded by the number of tokens. */
-  #uses = new Map<string, number>();
+  /** Last uses that the others do not know. Bounded by the number of tokens. */
+  #uses = new Map<string, TokenUse>();
+  /** Last uses that are to be kept in the bucket. Bounded by the number of tokens. */
+  readonly #late = new Map<string, TokenUse>();
   readonly #teller: NodeJS.Timeout;
   #retry: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -65,9 +72,12 @@ export class TokenSync implements TokenSharing {
     registry.share(this);
     calls.serve({
       revokeToken: ({ id }: { id: string }) => this.#revokedElsewhere(id),
-      tokensUsed: ({ uses }: { uses: Record<string, number> }) => registry.usedElsewhere(uses),
+      tokensUsed: ({ uses }: { uses: Record<string, TokenUse> }) => registry.usedElsewhere(uses),
     });
-    this.#teller = setInterval(() => this.#tellUses(), USES_MS).unref();
+    this.#teller = setInterval(() => {
+      this.#tellUses();
+      void this.#keepUses();
+    }, USES_MS).unref();
   }
 
   /** Why tokens are not those of the cluster at present; null when they are. */
@@ -110,8 +120,13 @@ export class TokenSync implements TokenSharing {
     this.#spread(id).catch(() => {});
   }
 
-  used(id: string, atMs: number): void {
-    this.#uses.set(id, atMs);
+  used(id: string, use: TokenUse): void {
+    this.#uses.set(id, use);
+    if ((this.#bucket.lagOf(id, use) ?? 0) >= LATE_USE_MS) this.#late.set(id, use);
+  }
+
+  get isCurrent(): boolean {
+    return this.#bucket.fault === null;
   }
 
   close(): void {
@@ -123,6 +138,8 @@ export class TokenSync implements TokenSharing {
 
   /** The bucket is current. What was removed comes first. */
   async #loaded(tokens: ReadonlyMap<string, SharedToken | null>): Promise<void> {
+    // Before the first wait: an own token that was used elsewhere must not expire.
+    for (const [id, token] of tokens) if (token?.use) this.#usedElsewhere(id, token.use);
     const gone = [...tokens].filter(([, token]) => token === null);
     await Promise.all(gone.map(([id]) => this.#apply(id, null)));
     await Promise.all([...tokens].map(([id, token]) => token && this.#apply(id, token)));
@@ -137,14 +154,19 @@ export class TokenSync implements TokenSharing {
       else if (this.#revocations.isDead(id)) return;
       // It has expired, or was revoked, while this node could not tell.
       else if (token.node === node && !registry.has(id)) this.removed(id);
-      else await this.#inTurn(id, () => this.#learn(token.record));
+      else if (token.node === node) this.#usedElsewhere(id, token.use);
+      else await this.#inTurn(id, () => this.#learn(token));
     } catch (thrown) {
       say('error', `token ${id} is not the same on all fronts of this node: ${messageOf(thrown)}`);
     }
   }
 
-  async #learn(record: TokenRecord): Promise<void> {
-    if (!this.#revocations.isDead(record.id)) await this.#options.registry.learn(record);
+  async #learn({ record, use }: SharedToken): Promise<void> {
+    if (!this.#revocations.isDead(record.id)) await this.#options.registry.learn(record, use);
+  }
+
+  #usedElsewhere(id: string, use: TokenUse | null): void {
+    if (use) this.#options.registry.usedElsewhere({ [id]: use });
   }
 
   async #revokedElsewhere(id: string): Promise<void> {
@@ -179,7 +201,8 @@ export class TokenSync implements TokenSharing {
     // While NATS is away: when it is back.
     if (this.#bucket.fault !== null) return;
     try {
-      await this.#bucket.put(id, { v: PROTOCOL, node: this.#options.node, record });
+      const { node, registry } = this.#options;
+      await this.#bucket.put(id, { v: PROTOCOL, node, record, use: registry.lastUse(id) });
       // It was revoked meanwhile, and this may have put it back.
       if (this.#revocations.isDead(id)) await this.#bucket.remove(id);
     } catch {
@@ -244,6 +267,19 @@ export class TokenSync implements TokenSharing {
       ...missing.map((record) => this.#publish(record)),
       ...open.map((id) => this.#spread(id)),
     ]);
+  }
+
+  /** Never rejects: what fails is tried again the next time. */
+  async #keepUses(): Promise<void> {
+    if (!this.isCurrent) return;
+    for (const [id, use] of this.#late) {
+      try {
+        await this.#bucket.putUse(id, use);
+        if (this.#late.get(id) === use) this.#late.delete(id);
+      } catch {
+        return;
+      }
+    }
   }
 
   #tellUses(): void {

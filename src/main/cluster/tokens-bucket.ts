@@ -2,7 +2,8 @@
 
 import { idOfKey, isReserved, keyOf, PROTOCOL, READABLE } from '../../shared/cluster/names.js';
 import type { KV, NatsConnection } from '../../shared/cluster/nats.js';
-import type { TokenRecord } from '../../shared/contract/tokens.js';
+import { isWrongSequence } from '../../shared/cluster/reasons.js';
+import type { TokenRecord, TokenUse } from '../../shared/contract/tokens.js';
 import { messageOf } from '../../shared/errors.js';
 import { openBucket } from './bucket.js';
 import { KvWatch } from './kv-watch.js';
@@ -18,6 +19,8 @@ export interface SharedToken {
   /** The node that made it. */
   node: string;
   record: TokenRecord;
+  /** The last use, half a day late at most; null before the first. */
+  use: TokenUse | null;
 }
 
 export interface TokensBucketOptions {
@@ -41,8 +44,8 @@ export class TokensBucket {
   #isRemade = false;
   /** What has come since the watch began, until it has told everything. Bounded by the bucket. */
   #round: Map<string, SharedToken | null> | null = new Map();
-  /** Keys that have a token. */
-  readonly #present = new Set<string>();
+  /** The tokens that it has, with the time of the last use that it knows, or of their creation. */
+  readonly #present = new Map<string, number>();
   #hasKeyCheck = false;
   #fault: string | null = 'NATS was not reached yet';
   #keyFault: string | null = null;
@@ -75,7 +78,28 @@ export class TokensBucket {
   /** @throws Error in one line. */
   async put(id: string, token: SharedToken): Promise<void> {
     await this.#current().put(keyOf(id), JSON.stringify(token));
-    this.#present.add(id);
+    this.#present.set(id, lastUseOf(token));
+  }
+
+  /** How late the last use that it knows is, in ms; null when it does not have the token. */
+  lagOf(id: string, { at_ms }: TokenUse): number | null {
+    const known = this.#present.get(id);
+    return known === undefined ? null : at_ms - known;
+  }
+
+  /** Keeps a later use. A token that was removed meanwhile stays removed. @throws Error in one line. */
+  async putUse(id: string, use: TokenUse): Promise<void> {
+    const kv = this.#current();
+    const entry = await kv.get(keyOf(id));
+    if (entry?.operation !== 'PUT') return;
+    const token = entry.json<SharedToken>();
+    if (!(token.v <= PROTOCOL) || lastUseOf(token) >= use.at_ms) return;
+    try {
+      // Refused if it was removed since then, or if another node was faster, whose use is as good.
+      await kv.update(keyOf(id), JSON.stringify({ ...token, use }), entry.revision);
+    } catch (thrown) {
+      if (!isWrongSequence(thrown)) throw thrown;
+    }
   }
 
   /** Leaves a mark. @throws Error in one line. */
@@ -119,7 +143,7 @@ export class TokensBucket {
       this.#options.say('error', line);
       return;
     }
-    if (token) this.#present.add(id);
+    if (token) this.#present.set(id, lastUseOf(token));
     else this.#present.delete(id);
     if (this.#round) this.#round.set(id, token);
     else this.#options.changed(id, token);
@@ -192,4 +216,8 @@ function keyCheckIn(value: Uint8Array): unknown {
   } catch {
     return undefined;
   }
+}
+
+function lastUseOf({ record, use }: SharedToken): number {
+  return use?.at_ms ?? record.created_at_ms;
 }

@@ -1,6 +1,6 @@
 // Runs in main. Owns the tokens on disk: digests, never tokens.
 
-import type { TokenRecord } from '../../shared/contract/tokens.js';
+import type { TokenRecord, TokenUse } from '../../shared/contract/tokens.js';
 import type { Store } from './store.js';
 import type { Change } from './store-file.js';
 
@@ -18,15 +18,26 @@ export class TokenStore {
   /** Tokens without scopes were created with the PIN, and may do everything. */
   all(): TokenRecord[] {
     return Array.from(this.#store.table<StoredToken>('tokens').getRange(), ({ value }) => {
-      const token = { scopes: ['admin' as const], reach: null, expires_at_ms: null, ...value };
+      const token = {
+        scopes: ['admin' as const],
+        reach: null,
+        expires_at_ms: null,
+        created_by: null,
+        ...value,
+      };
       return { by_pin: looksCreatedByPin(token), ...token };
     });
   }
 
-  /** Times of last use in Unix epoch milliseconds, by id. In their own table, because they are written often. */
-  uses(): Map<string, number> {
-    const uses = this.#store.table<number>('token_uses').getRange();
-    return new Map(Array.from(uses, ({ key, value }) => [key, value]));
+  /** Last uses, by id. In their own table, because they are written often. The first versions stored only the time. */
+  uses(): Map<string, TokenUse> {
+    const uses = this.#store.table<TokenUse | number>('token_uses').getRange();
+    return new Map(
+      Array.from(uses, ({ key, value }) => [
+        key,
+        typeof value === 'number' ? { at_ms: value, from: null } : value,
+      ]),
+    );
   }
 
   /** On disk when this resolves. @param replaces is removed by the same commit. @throws DroverError `not_stored`. */
@@ -41,7 +52,7 @@ export class TokenStore {
   }
 
   /** On disk when this resolves. @throws DroverError `not_stored`. */
-  putUses(uses: ReadonlyMap<string, number>): Promise<void> {
+  putUses(uses: ReadonlyMap<string, TokenUse>): Promise<void> {
     return this.#store.write(
       Array.from(uses, ([key, value]) => ({ table: 'token_uses', key, value })),
     );

@@ -208,9 +208,11 @@ export const Config = Type.Object(
           description:
             'Accept the PIN. `false` switches it off as soon as there is a token; `drover tokens create --data-dir` creates one on the machine of the service.',
         }),
-        pin_idle_days: Type.Union([Type.Integer({ minimum: 1, maximum: 36_500 }), Type.Null()], {
+        sign_in_days: Type.Integer({
+          minimum: 0,
+          maximum: 36_500,
           description:
-            'A token from the PIN expires when it is unused for this many days; null for never. An open stream is a use.',
+            'A token from the PIN or from a sign-in link expires when it is unused for this many days; 0 for never. An open stream is a use. In a cluster, give all nodes the same.',
         }),
       },
       closed,

@@ -42,7 +42,17 @@ import type { MainMetrics } from './metric-layout.js';
 import type { ClusterNode, ClusterStreamState, NodeAction, NodeList, Rebalanced } from './nodes.js';
 import type { PressureReport, Shortage } from './pressure.js';
 import type { Programs } from './programs.js';
-import type { CreateTokenBody, Rights, TokenInfo, TokenRecord } from './tokens.js';
+import type {
+  ClientPlace,
+  CreateTokenBody,
+  LinkOffer,
+  Rights,
+  SignInLink,
+  TakenLink,
+  TokenInfo,
+  TokenRecord,
+  TokenUse,
+} from './tokens.js';
 import type { UsageReport } from './usage.js';
 
 /** Where a thread counts its metrics. */
@@ -191,18 +201,29 @@ export type ControlMethods = {
    * Makes an `admin` token for a right PIN and keeps it; every front accepts it when this answers. `client` is the name of the
    * browser or program, null when it is unknown.
    */
-  createPinToken(input: { address: string; client: string | null }): TokenAnswer;
+  createPinToken(input: ClientPlace): TokenAnswer;
   /** A PIN was wrong. `lockedForS` is 0, or for how many seconds that has emptied the bucket. */
   pinRefused(input: { address: string; lockedForS: number }): void;
-  /** Makes a token; `by` is the id of the token that asked for it. */
-  createToken(input: { body: CreateTokenBody; by: string }): { token: string; info: TokenInfo };
+  /** Makes a token; `by` is the id of the token that asked for it, `address` that of its client. */
+  createToken(input: { body: CreateTokenBody; by: string; address: string }): {
+    token: string;
+    info: TokenInfo;
+  };
+  /** Makes a sign-in link; `by` is the id of the token that asked for it. */
+  createLink(input: { body: CreateTokenBody; by: string }): SignInLink;
+  /** What a sign-in link gives. It stays valid. */
+  checkLink(input: { link: string }): LinkOffer;
+  /** Uses a sign-in link up: a second call is refused. */
+  takeLink(input: { link: string }): TakenLink;
+  /** Makes the token of a link for a client at this address; every front accepts it when this answers. */
+  createLinkToken(input: { link: TakenLink; address: string }): { token: string; info: TokenInfo };
   /** As the token `by` sees them. */
   tokens(input: { by: string }): { tokens: TokenInfo[] };
   token(input: { id: string }): TokenInfo;
   /** No front accepts the token any more and its streams are closed when this answers. */
   revokeToken(input: { id: string; by: string }): void;
-  /** When tokens were last used, by id, in Unix epoch milliseconds. */
-  tokensUsed(input: { uses: Record<string, number> }): void;
+  /** When and where tokens were last used, by id. */
+  tokensUsed(input: { uses: Record<string, TokenUse> }): void;
   createTicket(input: { token: string }): Ticket;
   /** Consumes the ticket: a second call gets null. Answers with the id of the token that it stands for. */
   redeemTicket(input: { ticket: string }): { token: string | null };

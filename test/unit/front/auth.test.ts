@@ -9,6 +9,8 @@ import { DroverError } from '../../../src/shared/errors.js';
 import { tokenDigest } from '../../../src/shared/token-digest.js';
 import { usedMemory } from '../bot-host/heap.js';
 
+const HERE = { address: '192.0.2.1', client: 'curl' };
+
 const record = (token: string, id = 'one', expires: number | null = null): TokenRecord => ({
   id,
   digest: tokenDigest(token),
@@ -17,6 +19,7 @@ const record = (token: string, id = 'one', expires: number | null = null): Token
   scopes: ['admin'],
   reach: null,
   created_at_ms: 0,
+  created_by: null,
   expires_at_ms: expires,
 });
 
@@ -131,7 +134,7 @@ describe('a token', () => {
     auth.remove('never there');
     for (const each of sent) expect(codeOf(() => auth.authenticate(each))).toBe('invalid_token');
     expect(codeOf(() => auth.recheck(caller))).toBe('invalid_token');
-    expect(codeOf(() => auth.fromTicket('one'))).toBe('invalid_ticket');
+    expect(codeOf(() => auth.fromTicket('one', HERE))).toBe('invalid_ticket');
     expect(auth.authenticate(request('Bearer other')).record.id).toBe('two');
   });
 
@@ -166,7 +169,7 @@ describe('a token', () => {
     vi.setSystemTime(2000);
     expect(codeOf(() => auth.authenticate(sent))).toBe('invalid_token');
     expect(codeOf(() => auth.recheck(caller))).toBe('invalid_token');
-    expect(codeOf(() => auth.fromTicket('one'))).toBe('invalid_ticket');
+    expect(codeOf(() => auth.fromTicket('one', HERE))).toBe('invalid_ticket');
   });
 
   it('has its last use told once', () => {
@@ -178,9 +181,12 @@ describe('a token', () => {
     auth.authenticate(request('Bearer a'));
     vi.setSystemTime(1500);
     auth.authenticate(request('Bearer a'));
-    expect(auth.fromTicket('two').record.id).toBe('two');
+    expect(auth.fromTicket('two', HERE).record.id).toBe('two');
     codeOf(() => auth.authenticate(request('Bearer nobody')));
-    expect(auth.takeUses()).toEqual({ one: 1500, two: 1500 });
+    expect(auth.takeUses()).toEqual({
+      one: { at_ms: 1500, from: { address: '', client: null } },
+      two: { at_ms: 1500, from: HERE },
+    });
     expect(auth.takeUses()).toEqual({});
   });
 });

@@ -24,6 +24,7 @@ it.each(['', 'format=ndjson'])('%j is refused', async (query) => {
     reach: null,
     by_pin: false,
     created_at_ms: 0,
+    created_by: null,
     expires_at_ms: null,
   };
   const auth = new Authenticator([record]);

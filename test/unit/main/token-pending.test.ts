@@ -34,7 +34,7 @@ it('nobody sees or revokes a token before all fronts accept it; a front that sta
     () => {},
   );
   const registry = new TokenRegistry(new TokenStore(store), () => holders, events, {
-    pin_idle_days: null,
+    sign_in_days: 0,
   });
   registry.start();
   onTestFinished(async () => {

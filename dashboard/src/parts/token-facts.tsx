@@ -1,0 +1,49 @@
+// What a token may do and how long, as the list of tokens, a sign-in link and "who am I" show it.
+
+import type { LinkOffer, TokenInfo } from '../../../src/client/index.js';
+import { age, fullTime, second, serverNow, span } from '../model/time.js';
+import { Labels } from './labels.js';
+
+export function Scopes({ scopes }: Pick<TokenInfo, 'scopes'>) {
+  return (
+    <span class="scopes">
+      {scopes.map((scope) => (
+        <span key={scope} class={`tag scope-${scope}`}>
+          {scope}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+export function Limits({ of: { bots, labels } }: { of: Pick<LinkOffer, 'bots' | 'labels'> }) {
+  if (labels) return <Labels labels={labels} />;
+  if (!bots) return <span class="muted">all bots</span>;
+  return (
+    <span title={bots.join(', ')}>
+      {bots.length === 1 ? bots[0] : `${bots[0]} and ${bots.length - 1} more`}
+    </span>
+  );
+}
+
+export function Ago({ at }: { at: number }) {
+  void second.value;
+  return <time title={fullTime(at)}>{age(at)} ago</time>;
+}
+
+/** A time in the future. */
+export function Until({ at }: { at: number }) {
+  void second.value;
+  const left = at - serverNow();
+  return <time title={fullTime(at)}>{left <= 0 ? 'expired' : `in ${span(left)}`}</time>;
+}
+
+export function Expiry({ of: { expires_at_ms, extended_by_use } }: { of: TokenInfo }) {
+  if (expires_at_ms === null) return <span class="muted">never</span>;
+  return (
+    <span class="two-lines">
+      <Until at={expires_at_ms} />
+      {extended_by_use ? <small class="muted">if unused</small> : null}
+    </span>
+  );
+}

@@ -1,0 +1,167 @@
+// Runs in tabs. Owns the dialogs about the signed-in user, and asks before a sign-out.
+
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { TokenInfo } from '../../../src/client/index.js';
+import { ownToken } from '../model/own-token.js';
+import { useResource } from '../model/resource.js';
+import { api, signOut } from '../model/session.js';
+import { creatorText, isSignIn, placeText } from '../model/token-text.js';
+import { Confirm, Dialog } from '../parts/dialog.js';
+import { Icon } from '../parts/icons.js';
+import { sayError } from '../parts/toasts.js';
+import { Ago, Expiry, Limits, Scopes } from '../parts/token-facts.js';
+
+/** Time limit of the question what the token is, in ms. */
+const ANSWER_MS = 2000;
+
+const isOpen = signal(false);
+/** The token that the user is asked about before the sign-out. */
+const leaving = signal<TokenInfo | null>(null);
+
+/** In the menu. */
+export function WhoAmI() {
+  return (
+    <>
+      <button
+        type="button"
+        class="quiet"
+        title="Who am I, what may I"
+        onClick={() => (isOpen.value = true)}
+      >
+        <Icon name="person" />
+        <span class="own-name">{ownToken.value?.name ?? 'Who am I'}</span>
+      </button>
+      <button type="button" class="quiet wide-only" onClick={() => void askToLeave()}>
+        <Icon name="out" />
+        <span>Sign out</span>
+      </button>
+    </>
+  );
+}
+
+/** What the buttons of the menu open. */
+export function WhoAmIDialogs() {
+  useEffect(() => closeAll, []);
+  return (
+    <>
+      {isOpen.value ? <Card /> : null}
+      {leaving.value ? <Leave token={leaving.value} /> : null}
+    </>
+  );
+}
+
+function closeAll(): void {
+  isOpen.value = false;
+  leaving.value = null;
+}
+
+/** Others may use a token that was not made by signing in: it is revoked only if the user says so. */
+async function askToLeave(): Promise<void> {
+  closeAll();
+  const token = await knownToken();
+  if (token && !isSignIn(token)) leaving.value = token;
+  else leave(true);
+}
+
+function Card() {
+  const { value: token, error } = useResource((signal) => api().tokens.current({ signal }), []);
+  return (
+    <Dialog title="Who am I" onClose={closeAll}>
+      <div class="dialog-body">
+        {token ? (
+          <Facts token={token} />
+        ) : (
+          <p class="muted">{error ? error.message : 'Loading…'}</p>
+        )}
+      </div>
+      <footer>
+        <button type="button" onClick={() => void askToLeave()}>
+          <Icon name="out" />
+          Sign out
+        </button>
+        <button type="button" class="primary" data-first onClick={closeAll}>
+          Done
+        </button>
+      </footer>
+    </Dialog>
+  );
+}
+
+function Facts({ token }: { token: TokenInfo }) {
+  const { name, scopes, created_at_ms, last_used_from: from } = token;
+  const isAdmin = scopes.includes('admin');
+  return (
+    <dl class="facts" data-who-am-i>
+      <div>
+        <dt>Name</dt>
+        <dd class="anywhere">{name}</dd>
+      </div>
+      <div>
+        <dt>Scopes</dt>
+        <dd>
+          <Scopes scopes={scopes} /> {isAdmin ? <span class="muted">may do everything</span> : null}
+        </dd>
+      </div>
+      <div>
+        <dt>Bots</dt>
+        <dd>
+          <Limits of={token} />
+        </dd>
+      </div>
+      <div>
+        <dt>Created</dt>
+        <dd class="anywhere">
+          <Ago at={created_at_ms} /> {creatorText(token)}
+        </dd>
+      </div>
+      <div>
+        <dt>Expires</dt>
+        <dd>
+          <Expiry of={token} />
+        </dd>
+      </div>
+      {from === null ? null : (
+        <div>
+          <dt>Here as</dt>
+          <dd class="anywhere">{placeText(from)}</dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+function Leave({ token }: { token: TokenInfo }) {
+  return (
+    <Confirm
+      title="Sign out"
+      action="Sign out and revoke"
+      isDangerous
+      onYes={() => leave(true)}
+      onClose={closeAll}
+      other={{ action: 'Sign out', run: () => leave(false) }}
+    >
+      <p>
+        You are signed in with the token <strong class="anywhere">{token.name}</strong>, which was
+        not made by signing in. Other programs and people may use it.
+      </p>
+      <p>Revoke it only if nobody else needs it. Signing out alone does not change it.</p>
+    </Confirm>
+  );
+}
+
+/** Undefined when the service does not say it: then there is no choice to offer. */
+async function knownToken(): Promise<TokenInfo | undefined> {
+  const { value: known } = ownToken;
+  if (known) return known;
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  return api()
+    .tokens.current({ signal })
+    .catch(() => undefined);
+}
+
+function leave(isRevoked: boolean): void {
+  signOut(isRevoked).catch((thrown: unknown) =>
+    sayError(thrown, 'You are signed out here, but the token could not be revoked'),
+  );
+}

@@ -1,0 +1,118 @@
+// A sign-in link, before it is used: on the page without a session, or as a question in a session.
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { LinkOffer } from '../../../src/client/index.js';
+import {
+  acceptInvitation,
+  declineInvitation,
+  invitation,
+  invitationFault,
+} from '../model/invitation.js';
+import { Confirm } from '../parts/dialog.js';
+import { sayError } from '../parts/toasts.js';
+import { Limits, Scopes, Until } from '../parts/token-facts.js';
+import { KeepSignedIn } from './keep-signed-in.js';
+
+/** In place of the PIN. */
+export function InvitationForm({ offer }: { offer: LinkOffer | null }) {
+  const [isKept, setKept] = useState(false);
+  const [isBusy, setBusy] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => button.current?.focus(), [offer]);
+  if (offer === null) return <p role="status">Checking the sign-in link…</p>;
+  return (
+    <form
+      data-invitation
+      onSubmit={(event) => {
+        event.preventDefault();
+        setBusy(true);
+        void acceptInvitation(isKept);
+      }}
+    >
+      <Offer offer={offer} />
+      <KeepSignedIn isKept={isKept} onChange={setKept} />
+      <button ref={button} type="submit" class="primary" disabled={isBusy}>
+        {isBusy ? 'Signing in…' : 'Sign in'}
+      </button>
+      <button type="button" class="quiet" disabled={isBusy} onClick={declineInvitation}>
+        Do not use this link
+      </button>
+    </form>
+  );
+}
+
+/** For a browser that is signed in already. */
+export function InvitationQuestion() {
+  const [isBusy, setBusy] = useState(false);
+  const { value: fault } = invitationFault;
+  useEffect(() => {
+    if (fault === null) return;
+    sayError(fault);
+    declineInvitation();
+  }, [fault]);
+  const offer = invitation.value?.offer ?? null;
+  if (offer === null) return null;
+  return (
+    <Confirm
+      title="Sign in with this link?"
+      action="Sign in"
+      isDangerous
+      isBusy={isBusy}
+      onYes={() => {
+        setBusy(true);
+        void acceptInvitation(false).finally(() => setBusy(false));
+      }}
+      onClose={declineInvitation}
+    >
+      <Offer offer={offer} />
+      <p>
+        This browser is signed in already. Signing in with the link ends its session, in all tabs.
+      </p>
+      <p>If you followed a link that you did not expect, cancel.</p>
+    </Confirm>
+  );
+}
+
+function Offer({ offer }: { offer: LinkOffer }) {
+  const { created_by, name, scopes, expires_at_ms, link_expires_at_ms } = offer;
+  return (
+    <>
+      <p>
+        <strong class="anywhere">{created_by}</strong> made a link that signs you in to this
+        service.
+      </p>
+      <dl class="facts">
+        <div>
+          <dt>Name</dt>
+          <dd class="anywhere">{name}</dd>
+        </div>
+        <div>
+          <dt>Scopes</dt>
+          <dd>
+            <Scopes scopes={scopes} />
+          </dd>
+        </div>
+        <div>
+          <dt>Bots</dt>
+          <dd>
+            <Limits of={offer} />
+          </dd>
+        </div>
+        {expires_at_ms === null ? null : (
+          <div>
+            <dt>Access ends</dt>
+            <dd>
+              <Until at={expires_at_ms} />
+            </dd>
+          </div>
+        )}
+        <div>
+          <dt>Link expires</dt>
+          <dd>
+            <Until at={link_expires_at_ms} />
+          </dd>
+        </div>
+      </dl>
+    </>
+  );
+}

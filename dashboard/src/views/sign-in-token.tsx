@@ -1,0 +1,77 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError } from '../../../src/client/index.js';
+import { signInWithToken } from '../model/session.js';
+import { KeepSignedIn } from './keep-signed-in.js';
+
+/** What no header can carry. A token has none of it. */
+const NO_TOKEN = /[^!-~]/;
+
+/** Signs in with a token. */
+export function TokenForm() {
+  const [token, setToken] = useState('');
+  const [isKept, setKept] = useState(false);
+  const [isBusy, setBusy] = useState(false);
+  const [fault, setFault] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+
+  async function send(): Promise<void> {
+    // Copied with the line break behind it.
+    const given = token.trim();
+    setBusy(true);
+    setFault('');
+    try {
+      if (NO_TOKEN.test(given))
+        throw new Error('This is not a token: it has spaces or other characters in it.');
+      await signInWithToken(given, isKept);
+    } catch (thrown) {
+      const isRefused = thrown instanceof ApiError && thrown.status === 401;
+      setFault(
+        isRefused
+          ? 'Wrong token: the service does not know it. It may be incomplete, revoked or expired.'
+          : (thrown as Error).message,
+      );
+      field.current?.focus();
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (token.trim() !== '' && !isBusy) void send();
+      }}
+    >
+      <div class="field">
+        <label for="sign-in-token">Token</label>
+        <input
+          id="sign-in-token"
+          ref={field}
+          type="password"
+          autocomplete="off"
+          spellcheck={false}
+          value={token}
+          readOnly={isBusy}
+          aria-invalid={fault !== ''}
+          aria-describedby="sign-in-token-state"
+          onInput={({ currentTarget }) => setToken(currentTarget.value)}
+        />
+      </div>
+      <div class="sign-in-state" id="sign-in-token-state" aria-live="polite">
+        {fault === '' ? (
+          <p class="muted">
+            Made on the page Tokens, or with <code>drover tokens create</code>.
+          </p>
+        ) : (
+          <p class="fault">{fault}</p>
+        )}
+      </div>
+      <KeepSignedIn isKept={isKept} onChange={setKept} />
+      <button type="submit" class="primary" disabled={isBusy || token.trim() === ''}>
+        {isBusy ? 'Signing in…' : 'Sign in'}
+      </button>
+    </form>
+  );
+}
