@@ -30,6 +30,7 @@ export function controlBounds(maxInFlight: number): CallBounds<ControlMethods> {
           'createTicket',
           'redeemTicket',
           'pressure',
+          'hosts',
           'metrics',
           'nodes',
           'connectHost',
