@@ -1,4 +1,5 @@
-// Builds the dashboard: one script, one style sheet and one worker, with content hashes in their names and compressed copies.
+// Builds the dashboard: a script and a style sheet for the first load, scripts for the views that are loaded by page, and a worker,
+// with content hashes in their names and compressed copies.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +43,7 @@ export default defineConfig({
     target: 'es2022',
     // The page's Content-Security-Policy does not allow `data:` URLs.
     assetsInlineLimit: 0,
-    // There is only one script, and the page references it.
+    // The page references its first script; the others are imported when they are needed.
     modulePreload: false,
     reportCompressedSize: false,
   },

@@ -1,5 +1,6 @@
 import type { InvokeOutcome } from '../shared/contract/api.js';
 import type { Incident, KindList } from '../shared/contract/bots.js';
+import type { HostList } from '../shared/contract/hosts.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
 import type { ClusterNode, NodeAction, NodeList } from '../shared/contract/nodes.js';
 import type { PressureReport } from '../shared/contract/pressure.js';
@@ -11,7 +12,7 @@ import { type EventFilter, filterQuery } from './event-filter.js';
 import { EventStream, type StreamOptions } from './event-stream.js';
 import type { DownloadQuery, EventsPage, EventsQuery, Stats, StatsQuery } from './history.js';
 import { type CallOptions, expectType, type Fetch, Http } from './http.js';
-import { EVENT, INCIDENT, KINDS, NODE, NODES, PRESSURE, TOKEN } from './response-shapes.js';
+import { EVENT, HOSTS, INCIDENT, KINDS, NODE, NODES, PRESSURE, TOKEN } from './response-shapes.js';
 import type { StreamEvent } from './stream-events.js';
 import { type NewToken, TokenCalls } from './token-calls.js';
 
@@ -118,6 +119,11 @@ export class DroverClient {
   /** `GET /api/pressure`. Its 503 (a resource is short) is not an error here. */
   async pressure(options?: CallOptions): Promise<PressureReport> {
     return this.#http.json('GET', '/api/pressure', { ...options, accept: [503], shape: PRESSURE });
+  }
+
+  /** `GET /api/hosts`: the bot hosts, with heartbeat, load and memory. */
+  async hosts(options?: CallOptions): Promise<HostList> {
+    return this.#http.json('GET', '/api/hosts', { ...options, shape: HOSTS });
   }
 
   /** `GET /api/nodes`: the nodes of the cluster; a single service has none. */

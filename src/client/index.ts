@@ -21,6 +21,7 @@ export type {
   LogEvent,
   SessionEvent,
 } from '../shared/contract/events.js';
+export type { HostInfo, HostList } from '../shared/contract/hosts.js';
 export type { JournalStatus } from '../shared/contract/journal-messages.js';
 export type { Json, JsonObject } from '../shared/contract/json.js';
 export type { ClusterNode, NodeAction, NodeList } from '../shared/contract/nodes.js';

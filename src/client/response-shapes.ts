@@ -27,6 +27,10 @@ export const INCIDENT: Shape = { id: 'string', type: 'string', bots: ['string'] 
 export const PRESSURE: Shape = { short: ['string'], streams: 'object', bots: 'object' };
 export const NODE: Shape = { node: 'string', state: 'string', figures: { bots: 'number' } };
 export const NODES: Shape = { state: 'string', nodes: [NODE] };
+export const HOSTS: Shape = {
+  hosts: [{ host: 'number', state: 'string', bots: 'number' }],
+  missing: ['string'],
+};
 export const EVENT: Shape = { event: 'string', data: 'anything' };
 
 export function hasShape(value: unknown, shape: Shape): boolean {

@@ -18,7 +18,7 @@ const RANGE_MS = 3_600_000;
 type Bucket = StatsAnswer['buckets'][number];
 type NodeStats = StatsAnswer & { journal: JournalStatus };
 
-/** @param self this node: the state of the journal in the answer is that of its own. @throws DroverError when no node has answered. */
+/** @param self this node: its journal's state is the one in the answer. @throws DroverError when no node has answered. */
 export async function mergedStats(
   nodes: Pick<HistoryNodes, 'of' | 'ask'>,
   self: string,

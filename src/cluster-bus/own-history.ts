@@ -32,7 +32,7 @@ export interface OwnHistoryParts {
   places: Places;
   /** @throws DroverError `unavailable` when there is none. */
   journal: () => Pick<Rpc<never, JournalFrontMethods>, 'call' | 'cancellableCall'>;
-  /** Resolves with false when this node has not read so far in time, or does not know yet where all of its own frames are. */
+  /** Resolves with false when this node has not read so far in time, or does not know yet where all its frames are. */
   readUpTo: (seq: number, withinMs: number) => Promise<boolean>;
   /** Own frames from this number on are not on the stream yet, as far as this node knows. */
   pendingFrom: () => number;

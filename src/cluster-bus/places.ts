@@ -1,5 +1,5 @@
-// Runs in the bus thread. Owns what is known of where the node's own frames are in the stream of the cluster: history has the ids of
-// the cluster by it, and frames that have left JetStream's window are found in the journal.
+// Runs in the bus thread. Owns the table of places: where the node's own frames are in the stream of the cluster. By it history has the
+// ids of the cluster, and frames that have left JetStream's window are found in the journal.
 
 import type { PlacesFile } from './places-file.js';
 import {

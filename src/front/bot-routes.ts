@@ -34,7 +34,7 @@ export interface BotRoutesParts {
 type BotRoutes = Extract<
   keyof Handlers,
   | `${string} /api/bots${string}`
-  | `${string} /api/${'incidents' | 'kinds' | 'pressure'}`
+  | `${string} /api/${'hosts' | 'incidents' | 'kinds' | 'pressure'}`
   | 'POST /api/kinds/{kind}/release'
   | 'POST /invoke'
 >;
@@ -186,6 +186,10 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
     async 'POST /api/kinds/{kind}/release'(exchange, caller, [kind = '']) {
       const output = await control.call('releaseKind', { kind, rights: rightsOf(caller) });
       exchange.respond(jsonResponse(JSON.stringify(output)));
+    },
+    async 'GET /api/hosts'(exchange, caller) {
+      const list = await control.call('hosts', { rights: rightsOf(caller) });
+      exchange.respond(jsonResponse(JSON.stringify(list)));
     },
     async 'GET /api/pressure'(exchange) {
       const report = await control.call('pressure', null);

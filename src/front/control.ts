@@ -34,6 +34,7 @@ export function controlBounds(maxInFlight: number): CallBounds<ControlMethods> {
           'createTicket',
           'redeemTicket',
           'pressure',
+          'hosts',
           'metrics',
           'nodes',
           'connectHost',

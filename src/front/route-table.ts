@@ -42,6 +42,7 @@ export const ACCESS = {
   'POST /api/nodes/{node}/cordon': 'admin',
   'POST /api/nodes/{node}/uncordon': 'admin',
   'POST /api/nodes/{node}/drain': 'admin',
+  'GET /api/hosts': 'read',
   'GET /api/pressure': 'read',
   'GET /metrics': 'read',
   'GET /api/tokens': 'admin',

@@ -5,12 +5,14 @@ import type { Access } from './access/access.js';
 import { writeAccessLog } from './access/access-output.js';
 import { BotAccess } from './access/bot-access.js';
 import type { Dispatcher } from './bots/dispatcher.js';
+import type { HostFigures } from './bots/host-figures.js';
 import type { HostPool } from './bots/host-pool.js';
 import type { KindModules } from './bots/kind-modules.js';
 import type { KindQuarantine } from './bots/kind-quarantine.js';
 import type { KindSchemas } from './bots/kind-schemas.js';
 import type { BotRegistry } from './bots/registry.js';
 import type { ClusterControl } from './cluster-control.js';
+import type { HostThread } from './threads/host-thread.js';
 
 /** The parts of main that the fronts may call. */
 export interface ControllerParts {
@@ -18,6 +20,7 @@ export interface ControllerParts {
   registry: BotRegistry;
   dispatcher: Dispatcher;
   hosts: Pick<HostPool, 'get'>;
+  figures: Pick<HostFigures<HostThread>, 'list'>;
   schemas: KindSchemas;
   kinds: KindModules;
   quarantine: KindQuarantine;
@@ -34,6 +37,7 @@ export function createController({
   registry,
   dispatcher,
   hosts,
+  figures,
   schemas,
   kinds,
   quarantine,
@@ -58,6 +62,7 @@ export function createController({
     redeemTicket: ({ ticket }) => ({ token: tickets.redeem(ticket) }),
     logAccess: ({ text }) => writeAccessLog(text),
     pressure: () => pressure.report(),
+    hosts: ({ rights }) => ({ hosts: figures.list(bots.onHosts(rights)), missing: [] }),
     createBot: (input) => here(bots.create(input)),
     updateBot: (input) => here(bots.update(input)),
     actOnBot: (input) => here(bots.act(input)),

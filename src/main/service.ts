@@ -18,6 +18,7 @@ import { Access } from './access/access.js';
 import { warnOperator } from './access/access-output.js';
 import { Dispatcher } from './bots/dispatcher.js';
 import { HostFaults } from './bots/host-faults.js';
+import { HostFigures } from './bots/host-figures.js';
 import { HostPool } from './bots/host-pool.js';
 import { Incidents } from './bots/incidents.js';
 import { isolationOf } from './bots/isolation.js';
@@ -575,6 +576,7 @@ export class Service {
       registry: this.#registry,
       dispatcher,
       hosts: this.#hosts,
+      figures: new HostFigures(() => this.#hosts.threads(), this.#loops),
       schemas: this.#schemas,
       kinds: this.#kinds,
       quarantine: this.#kindQuarantine,

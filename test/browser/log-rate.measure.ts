@@ -1,11 +1,12 @@
 // The log of the dashboard at 2,000 lines per second: long tasks, frames, heap. LOGRATE_SECONDS sets the duration, half of
 // it spent following and half scrolling through loaded lines.
 
-import type { Browser, CDPSession, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Service, startService } from '../harness/service.js';
 import { launchChromium } from './chromium.js';
 import { openPage, openWithToken, show } from './dashboard-page.js';
+import { during, heapOf, type Measured, PROBE, worstOf } from './page-probe.js';
 
 const SECONDS = Number(process.env['LOGRATE_SECONDS'] ?? 60);
 const BOTS = 8;
@@ -37,41 +38,6 @@ afterAll(async () => {
   await service?.stop();
 });
 
-/** Counts frames and long tasks in the page. */
-const PROBE = `
-  globalThis.probe = { frames: 0, longest: 0, long: 0 };
-  new PerformanceObserver((list) => {
-    for (const { duration } of list.getEntries()) {
-      probe.long += 1;
-      probe.longest = Math.max(probe.longest, duration);
-    }
-  }).observe({ type: 'longtask' });
-  (function frame() { probe.frames += 1; requestAnimationFrame(frame); })();
-`;
-
-type Measured = Probe & { fps: number };
-
-interface Probe {
-  frames: number;
-  longest: number;
-  long: number;
-}
-
-async function heap(cdp: CDPSession): Promise<number> {
-  await cdp.send('HeapProfiler.collectGarbage');
-  const { usedSize } = await cdp.send('Runtime.getHeapUsage');
-  return usedSize;
-}
-
-/** Measures the page while the task runs. */
-async function during(page: Page, task: () => Promise<void>): Promise<Measured> {
-  await page.evaluate('Object.assign(probe, { frames: 0, longest: 0, long: 0 })');
-  const began = performance.now();
-  await task();
-  const probe = await page.evaluate<Probe>('({ ...probe })');
-  return { ...probe, fps: probe.frames / ((performance.now() - began) / 1000) };
-}
-
 /** Scrolls like a person who reads back: mostly up, sometimes a little down. */
 async function scroll(page: Page, ms: number): Promise<void> {
   await page.locator('.log-list').hover();
@@ -80,15 +46,6 @@ async function scroll(page: Page, ms: number): Promise<void> {
     await page.mouse.wheel(0, turn % 5 === 4 ? 300 : -120);
     await page.waitForTimeout(16);
   }
-}
-
-function worstOf(all: readonly Measured[]): Measured {
-  return {
-    frames: Math.min(...all.map(({ frames }) => frames)),
-    fps: Math.min(...all.map(({ fps }) => fps)),
-    long: Math.max(...all.map(({ long }) => long)),
-    longest: Math.max(...all.map(({ longest }) => longest)),
-  };
 }
 
 it(`${LINES_PER_SECOND} lines/s for ${SECONDS} s`, async () => {
@@ -115,7 +72,7 @@ it(`${LINES_PER_SECOND} lines/s for ${SECONDS} s`, async () => {
     scrolling.push(await during(page, () => scroll(page, length)));
     await page.getByRole('button', { name: /Jump to|new lines/ }).click();
     await page.waitForTimeout(SETTLE_MS);
-    heaps.push(await heap(cdp));
+    heaps.push(await heapOf(cdp));
   }
   const worst = {
     following: worstOf(following),

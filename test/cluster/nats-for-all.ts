@@ -1,4 +1,4 @@
-// Global setup: one NATS server for the services of all files (startService). Each is a node of a cluster with a name of its own.
+// Global setup: one NATS server for the services of all files (startService). Each is a node of its own cluster.
 
 import type { TestProject } from 'vitest/node';
 import { NatsServer } from '../harness/nats.js';

@@ -72,7 +72,7 @@ it.for(versions)('version %s: a cluster that was stopped continues', async (vers
     node: 'h3',
     labels: { made: 'earlier' },
   });
-  // One that waits for its node is shown, although no node has told of it since.
+  // One that waits for its node is shown, although no node has published it since.
   expect(bots.find(({ id }) => id === 'far1')).toMatchObject({
     node: 'h2',
     status: 'lost',

@@ -12,11 +12,13 @@ import type { Views } from '../../src/front/views.js';
 import { Access } from '../../src/main/access/access.js';
 import type { PressureSources } from '../../src/main/access/pressure-gauge.js';
 import { Dispatcher } from '../../src/main/bots/dispatcher.js';
+import { HostFigures } from '../../src/main/bots/host-figures.js';
 import { Incidents } from '../../src/main/bots/incidents.js';
 import { isolationOf } from '../../src/main/bots/isolation.js';
 import { findKinds, programOptions, SHIPPED } from '../../src/main/bots/kind-modules.js';
 import { KindQuarantine } from '../../src/main/bots/kind-quarantine.js';
 import { KindSchemas } from '../../src/main/bots/kind-schemas.js';
+import { LoopWatch } from '../../src/main/bots/loop-watch.js';
 import { BotRegistry } from '../../src/main/bots/registry.js';
 import { StartPace } from '../../src/main/bots/start-pace.js';
 import { type ClusterControl, NO_CLUSTER } from '../../src/main/cluster-control.js';
@@ -317,6 +319,14 @@ export class InjectedService implements ServiceApi {
         registry: this.#registry,
         dispatcher,
         hosts: this.#host.pool,
+        figures: new HostFigures(
+          () => this.#host.pool.threads(),
+          new LoopWatch(
+            () => this.#host.pool.all(),
+            null,
+            () => {},
+          ),
+        ),
         schemas: this.#schemas,
         kinds: { modules: [], perhaps: new Set(), programs: {}, failed: [] },
         quarantine: this.#kindQuarantine,

@@ -36,6 +36,18 @@ export class InjectedHost {
   readonly #runs = new HostedRuns();
   readonly #graceMs: number;
   readonly number = 0;
+  /** As of a host in a thread in which nothing runs at present. */
+  readonly state = 'shared';
+  readonly isolation = 'thread';
+  readonly isAsleep = true;
+  readonly beats = 0;
+  readonly codeChanges = 0;
+  readonly lastBot = null;
+  readonly waitedMs = 0;
+  readonly lateMs = 0;
+  readonly heap = null;
+  readonly busySeconds = 0;
+  bots = 0;
   readonly #fronts: FrontCommands;
   readonly #commands: LastCommands;
 
@@ -85,8 +97,13 @@ export class InjectedHost {
     const pool = {
       count: 1,
       clear: (id: string) => this.#clear(id),
-      place: async () => this,
-      leave: () => {},
+      place: async () => {
+        this.bots += 1;
+        return this;
+      },
+      leave: () => {
+        this.bots -= 1;
+      },
       admitDedicated: () => {},
       threads: () => [this],
       all: () => [this],

@@ -110,10 +110,11 @@ describe('the calls of the client', () => {
     expect((await errorOf(stranger.metrics())).status).toBe(401);
   });
 
-  it('kinds, pressure and incidents', async () => {
+  it('kinds, pressure, hosts and incidents', async () => {
     const { kinds } = await client.kinds();
     expect(kinds.map(({ kind }) => kind)).toContain('demo');
     expect(await client.pressure()).toMatchObject({ short: [], bots: { present: 4 } });
+    expect(await client.hosts()).toMatchObject({ hosts: [{ host: 0, bots: 4 }], missing: [] });
     expect(await client.incidents({ limit: 5 })).toEqual([]);
     expect(await client.incidents({ bot: 'calm' })).toEqual([]);
     expect((await errorOf(client.incidents({ limit: 0 }))).status).toBe(400);
@@ -214,6 +215,7 @@ describe('responses that are not from the service', () => {
       ['apiInfo', () => other.apiInfo()],
       ['kinds', () => other.kinds()],
       ['pressure', () => other.pressure()],
+      ['hosts', () => other.hosts()],
       ['incidents', () => other.incidents()],
       ['invokeMany', () => other.invokeMany(['a'], 'b')],
       ['events', () => other.events()],

@@ -5,17 +5,12 @@ import { handedToken, session, takeHanded } from '../model/session.js';
 import { Confirm } from '../parts/dialog.js';
 import { focusContent } from '../parts/focus.js';
 import { Icon, type IconName } from '../parts/icons.js';
+import { lazyView, loadRest } from '../parts/lazy-view.js';
 import { Mark } from '../parts/mark.js';
 import { Toasts } from '../parts/toasts.js';
-import { BotView } from '../views/bot.js';
-import { BotsView } from '../views/bots.js';
 import { InvitationQuestion } from '../views/invitation.js';
-import { LogView } from '../views/log.js';
-import { NodesView } from '../views/nodes.js';
 import { OverviewView } from '../views/overview.js';
-import { SettingsView } from '../views/settings.js';
 import { SignIn } from '../views/sign-in.js';
-import { TokensView } from '../views/tokens.js';
 import { Banner, ConnectionState } from './banner.js';
 import { HelpSheet } from './help.js';
 import { isHelpOpen, useKeys } from './keys.js';
@@ -29,6 +24,14 @@ const VIEWS: { name: string; title: string; icon: IconName }[] = [
   { name: 'tokens', title: 'Tokens', icon: 'tokens' },
   { name: 'settings', title: 'Settings', icon: 'settings' },
 ];
+
+// The overview is what a sign-in leads to; the others are loaded by page.
+const BotsView = lazyView(async () => (await import('../views/bots.js')).BotsView);
+const BotView = lazyView(async () => (await import('../views/bot.js')).BotView);
+const LogView = lazyView(async () => (await import('../views/log.js')).LogView);
+const NodesView = lazyView(async () => (await import('../views/nodes.js')).NodesView);
+const TokensView = lazyView(async () => (await import('../views/tokens.js')).TokensView);
+const SettingsView = lazyView(async () => (await import('../views/settings.js')).SettingsView);
 
 export function App() {
   const now = session.value;
@@ -50,6 +53,7 @@ function Frame() {
   useEffect(() => {
     document.title = part === '' ? `${current?.title ?? 'Not found'} · Drover` : `${part} · Drover`;
   }, [view, part]);
+  useEffect(loadRest, []);
   const before = useRef({ view, part });
   // Move the focus to the new view: the focused element may have gone with the old one.
   useLayoutEffect(() => {

@@ -4,7 +4,8 @@ import { changes } from '../model/live.js';
 import { useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
 import { age, clockTime, day, fullTime, second, serverNow, span } from '../model/time.js';
-import { Status, toneOf } from '../parts/status.js';
+import { Status } from '../parts/status.js';
+import { toneOf } from '../parts/tone.js';
 import { type Change, type Stay, staysOf } from './stays.js';
 
 /** Statuses in the list below the bar. */

@@ -5,8 +5,9 @@ import { hrefTo } from '../model/route.js';
 import { age, fullTime, second } from '../model/time.js';
 import { Icon } from '../parts/icons.js';
 import { Labels, labelsText } from '../parts/labels.js';
-import { Status, toneOf } from '../parts/status.js';
+import { Status } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
+import { toneOf } from '../parts/tone.js';
 import { change, columns, type Query } from './bots-query.js';
 
 export function Head({

@@ -1,6 +1,4 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
-import type { BotAction } from '../../../src/client/index.js';
-import { ACTION_NAMES } from '../model/actions.js';
 import { cluster } from '../model/cluster.js';
 import { bots, botsVersion, isLoaded } from '../model/live.js';
 import { may } from '../model/own-token.js';
@@ -9,9 +7,7 @@ import { settings } from '../model/settings.js';
 import { scrolledOf, setActive, setSelected, table } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
 import { useWidth } from '../model/width.js';
-import { useFocusFor } from '../parts/focus.js';
-import { Icon, type IconName } from '../parts/icons.js';
-import { NeedsScope } from '../parts/needs-scope.js';
+import { Icon } from '../parts/icons.js';
 import { ViewHead } from '../parts/view-head.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { useKeys } from '../shell/keys.js';
@@ -20,19 +16,13 @@ import { Filters } from './bots-filters.js';
 import { idsBetween, queryOf, useShown } from './bots-query.js';
 import { Head, Row } from './bots-row.js';
 import { CreateBot } from './create-bot.js';
+import { SelectionBar } from './selection-bar.js';
 
 const REDRAW_MS = 300;
 /** Below this width, in px, a row has two lines. */
 const NARROW_PX = 720;
 /** From this width, in px, it is a wall display with larger text. */
 const WALL_PX = 2200;
-const ACTIONS: { action: BotAction; icon: IconName }[] = [
-  { action: 'start', icon: 'start' },
-  { action: 'stop', icon: 'stop' },
-  { action: 'restart', icon: 'restart' },
-  { action: 'delete', icon: 'delete' },
-];
-
 export function BotsView() {
   const version = useThrottled(botsVersion, REDRAW_MS);
   const query = queryOf(route.value.query);
@@ -111,9 +101,10 @@ export function BotsView() {
       </ViewHead>
       <Filters query={query} version={version} />
       {present.length > 0 ? (
-        <Selection
+        <SelectionBar
           present={present}
           hidden={hidden}
+          list=".bots-list"
           onAction={(action) => setAsking({ action, ids: present })}
           onNone={() => setSelected(new Set())}
         />
@@ -165,44 +156,6 @@ export function BotsView() {
         />
       ) : null}
       {isCreating ? <CreateBot onClose={() => setCreating(false)} /> : null}
-    </div>
-  );
-}
-
-interface SelectionProps {
-  present: string[];
-  /** Number of selected bots that are filtered out. */
-  hidden: number;
-  onAction: (action: BotAction) => void;
-  onNone: () => void;
-}
-
-/** The bar with the actions for the selected bots. */
-function Selection({ present, hidden, onAction, onNone }: SelectionProps) {
-  const element = useRef<HTMLDivElement>(null);
-  useFocusFor('.bots-list', element);
-  return (
-    <div ref={element} class="selection" role="region" aria-label="Selected bots">
-      <strong data-selected>{present.length.toLocaleString('en')} selected</strong>
-      {hidden > 0 ? <span>{hidden.toLocaleString('en')} hidden by the filter</span> : null}
-      {may('control') ? (
-        ACTIONS.map(({ action, icon }) => (
-          <button
-            key={action}
-            type="button"
-            class={action === 'delete' ? 'danger' : ''}
-            onClick={() => onAction(action)}
-          >
-            <Icon name={icon} />
-            {ACTION_NAMES[action]}
-          </button>
-        ))
-      ) : (
-        <NeedsScope scope="control" to="change bots" />
-      )}
-      <button type="button" class="quiet" onClick={onNone}>
-        Clear selection
-      </button>
     </div>
   );
 }

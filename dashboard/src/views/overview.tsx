@@ -1,28 +1,34 @@
 import { useMemo } from 'preact/hooks';
 import type { PressureReport } from '../../../src/client/index.js';
+import { Herd } from '../herd/herd.js';
 import { failedKinds } from '../model/kinds.js';
-import { bots, botsVersion, isLoaded, serviceErrors } from '../model/live.js';
+import { bots, botsVersion, serviceErrors } from '../model/live.js';
 import { useResource } from '../model/resource.js';
-import { hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
-import { Status, type Tone, toneOf } from '../parts/status.js';
+import { lazyView } from '../parts/lazy-view.js';
 import { ViewHead } from '../parts/view-head.js';
-import { Flow } from './flow.js';
+import { Hosts } from './hosts.js';
 import { IncidentList } from './incident.js';
+
+// With the library of the chart, which is a third of the page.
+const Flow = lazyView(
+  async () => (await import('./flow.js')).Flow,
+  <section class="card flow is-loading" aria-label="Events" />,
+);
 
 const REDRAW_MS = 500;
 const PRESSURE_MS = 5000;
 const INCIDENTS_SHOWN = 10;
-const TONE_ORDER: Tone[] = ['bad', 'wait', 'busy', 'good', 'off'];
 
 export function OverviewView() {
   return (
     <>
       <ViewHead title="Overview" />
       <div class="page overview">
-        <Counts />
+        <Herd />
         <FailedKinds />
+        <Hosts />
         <Flow />
         <div class="columns">
           <Pressure />
@@ -30,36 +36,6 @@ export function OverviewView() {
         </div>
       </div>
     </>
-  );
-}
-
-function Counts() {
-  const version = useThrottled(botsVersion, REDRAW_MS);
-  const counts = useMemo(() => {
-    const found = new Map<string, number>();
-    for (const { status } of bots.values()) found.set(status, (found.get(status) ?? 0) + 1);
-    const rank = (status: string): number => TONE_ORDER.indexOf(toneOf(status));
-    return [...found].sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b));
-  }, [version]);
-  return (
-    <section class="tiles" aria-label="Bots by status">
-      <a class="tile" href="#/bots">
-        <span class="tile-name">All bots</span>
-        <span class="tile-number" data-count="all">
-          {isLoaded.value ? bots.size.toLocaleString('en') : '–'}
-        </span>
-      </a>
-      {counts.map(([status, count]) => (
-        <a key={status} class={`tile tone-${toneOf(status)}`} href={hrefTo('bots', '', { status })}>
-          <span class="tile-name">
-            <Status status={status} />
-          </span>
-          <span class="tile-number" data-count={status}>
-            {count.toLocaleString('en')}
-          </span>
-        </a>
-      ))}
-    </section>
   );
 }
 

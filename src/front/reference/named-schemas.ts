@@ -14,6 +14,7 @@ import {
   LogEvent,
   SessionEvent,
 } from '../../shared/contract/event-schemas.js';
+import { HostInfo } from '../../shared/contract/hosts.js';
 import { JournalStatus, PastEvent } from '../../shared/contract/journal-schemas.js';
 import { ClusterNode, NodeList } from '../../shared/contract/nodes.js';
 import { PressureReport } from '../../shared/contract/pressure.js';
@@ -52,6 +53,7 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   SignInOffer: LinkOffer,
   Node: ClusterNode,
   Nodes: NodeList,
+  Host: HostInfo,
   Pressure: PressureReport,
   PastEvent,
   JournalStatus,

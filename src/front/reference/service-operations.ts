@@ -1,3 +1,4 @@
+import { HostList } from '../../shared/contract/hosts.js';
 import { PressureReport } from '../../shared/contract/pressure.js';
 import Type from '../../shared/contract/typebox.js';
 import { exampleOf } from './examples.js';
@@ -82,6 +83,16 @@ export const SERVICE_OPERATIONS = {
         headers: { ETag: 'Of this content.' },
       },
       304: { description: '`If-None-Match` matches the ETag.' },
+    },
+  },
+  'GET /api/hosts': {
+    id: 'listHosts',
+    tag: 'Service',
+    summary: 'List bot hosts',
+    description:
+      'State, heartbeat, load and memory of each bot host, read without asking the hosts: one that hangs keeps nobody waiting. A token that is limited to bots sees the hosts of its bots. In a cluster the hosts of all nodes that answer within 0.8 s.',
+    responses: {
+      200: { description: 'By node and number.', schema: HostList, example: exampleOf(HostList) },
     },
   },
   'GET /api/pressure': {

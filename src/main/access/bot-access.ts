@@ -109,6 +109,18 @@ export class BotAccess {
     };
   }
 
+  /** How many bots of each host the caller reaches, by the host's number. Null when it reaches all. */
+  onHosts(rights: Rights): ReadonlyMap<number, number> | null {
+    if (rights.reach === null) return null;
+    const counts = new Map<number, number>();
+    for (const id of this.#registry.ids()) {
+      const host = this.#registry.hostOf(id)?.number;
+      if (host === undefined || !this.#reached(id, rights)) continue;
+      counts.set(host, (counts.get(host) ?? 0) + 1);
+    }
+    return counts;
+  }
+
   releaseKind({ kind, rights }: Input<'releaseKind'>): Output<'releaseKind'> {
     if (rights.reach !== null) throw beyond(rights.reach);
     return { started: this.#registry.releaseKind(kind) };

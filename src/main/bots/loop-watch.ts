@@ -1,4 +1,5 @@
-// Runs in main. Finds the bot that holds the event loop of its host, from outside: the hosts' callbacks cost nothing more for it.
+// Runs in main. Finds the bot that holds the event loop of its host, and how long ago a host has beaten, from outside: the hosts'
+// callbacks cost nothing more for it.
 // It has a timer only while a host is awake.
 
 import type { HostThread } from '../threads/host-thread.js';
@@ -6,13 +7,16 @@ import type { HostThread } from '../threads/host-thread.js';
 /** What it needs to know of a host. */
 export type WatchedLoop = Pick<
   HostThread,
-  'isAsleep' | 'codeChanges' | 'lastBot' | 'waitedMs' | 'lateMs'
+  'isAsleep' | 'beats' | 'codeChanges' | 'lastBot' | 'waitedMs' | 'lateMs'
 >;
 
 /** How often the hosts are looked at, in ms, at most. A hold is measured to within so much. */
 const LOOK_MS = 100;
 
 interface Seen {
+  beats: number;
+  /** For how long that count has not changed, in ms. */
+  silentMs: number;
   changes: number;
   /** Whose code has run since, null for none. */
   bot: string | null;
@@ -67,6 +71,11 @@ export class LoopWatch<Host extends WatchedLoop> {
     return Math.max(host.lateMs, held <= 2 * LOOK_MS ? 0 : Math.round(held - LOOK_MS));
   }
 
+  /** For how long it has not beaten, in ms; 0 while nothing runs there. */
+  silentMs(host: Host): number {
+    return host.isAsleep ? 0 : Math.round(this.#seen.get(host)?.silentMs ?? 0);
+  }
+
   #look(): void {
     const now = performance.now();
     // When main itself was held up (the process was suspended, or had no processor) the host may have been too.
@@ -74,9 +83,11 @@ export class LoopWatch<Host extends WatchedLoop> {
     this.#lookedAt = now;
     let isAnyAwake = false;
     for (const host of this.#hosts()) {
-      const { isAsleep, codeChanges: changes } = host;
+      const { isAsleep, beats, codeChanges: changes } = host;
       if (!isAsleep) isAnyAwake = true;
       const seen = this.#seen.get(host);
+      const silentMs = seen?.beats === beats && !isAsleep ? seen.silentMs + passed : 0;
+      if (seen) Object.assign(seen, { beats, silentMs });
       if (seen && seen.changes === changes && !isAsleep) {
         if (seen.heldMs === 0) {
           seen.bot = host.lastBot;
@@ -86,7 +97,7 @@ export class LoopWatch<Host extends WatchedLoop> {
         continue;
       }
       if (seen) this.#over(host, seen);
-      this.#seen.set(host, { changes, bot: null, heldMs: 0, waitedMs: 0 });
+      this.#seen.set(host, { beats, silentMs, changes, bot: null, heldMs: 0, waitedMs: 0 });
     }
     if (isAnyAwake) return;
     clearInterval(this.#timer);

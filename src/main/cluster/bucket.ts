@@ -1,4 +1,4 @@
-// In main. Opens the key-value buckets of a cluster: makes them, and checks what is there.
+// In main. Opens the key-value buckets of a cluster: makes them, and checks their versions.
 
 import {
   jetstream,

@@ -1,6 +1,7 @@
 // Pure. Makes one answer of those of several nodes; the first is that of the node that was asked.
 
 import type { Incident, KindList, KindReleased } from '../../shared/contract/bots.js';
+import type { HostList } from '../../shared/contract/hosts.js';
 
 type Answers<T> = readonly PromiseSettledResult<T>[];
 export interface Incidents {
@@ -10,6 +11,19 @@ export interface Incidents {
 /** The numbers of bot hosts count on each node. */
 export function ofNode(node: string, { incidents }: Incidents): Incidents {
   return { incidents: incidents.map((incident) => ({ ...incident, node })) };
+}
+
+export function hostsOfNode(node: string, { hosts, missing }: HostList): HostList {
+  return { hosts: hosts.map((host) => ({ ...host, node })), missing };
+}
+
+/** By node. @param nodes those that were asked, in the order of the answers. */
+export function mergeHosts(answers: Answers<HostList>, nodes: readonly string[]): HostList {
+  const hosts = fulfilled(answers).flatMap((list) => list.hosts);
+  return {
+    hosts: hosts.toSorted((a, b) => compareNames(a.node ?? '', b.node ?? '')),
+    missing: nodes.filter((_, at) => answers[at]?.status === 'rejected'),
+  };
 }
 
 /** Newest first. Those of a node that does not answer are missing. */
@@ -41,6 +55,10 @@ export function sumReleased(answers: Answers<KindReleased>): KindReleased {
   const [first] = answers;
   if (released.length === 0 && first?.status === 'rejected') throw first.reason;
   return { started: released.reduce((sum, { started }) => sum + started, 0) };
+}
+
+function compareNames(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function fulfilled<T>(answers: Answers<T>): T[] {

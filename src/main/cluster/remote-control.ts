@@ -9,7 +9,7 @@ import { reaches } from '../../shared/contract/rights.js';
 import type { Rights } from '../../shared/contract/tokens.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import type { BotRecords } from './bot-records.js';
-import { mergeIncidents, mergeKinds, sumReleased } from './merged-answers.js';
+import { mergeHosts, mergeIncidents, mergeKinds, sumReleased } from './merged-answers.js';
 import type { CallsToMembers } from './node-calls.js';
 import type { CallMethods, Calls, Members, PlaceInput } from './parts.js';
 import {
@@ -29,6 +29,8 @@ import type { TokenSync } from './token-sync.js';
 const CHANGE_MS = 60_000;
 /** For what a node answers from memory, in ms. */
 const QUESTION_MS = 5000;
+/** For what is asked again twice a second, in ms: a node that does not answer must not hide the others. */
+const GLANCE_MS = 800;
 /** How much longer than the node that runs a command this one waits, in ms. */
 const LATE_MS = 1000;
 
@@ -148,13 +150,15 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
   };
 
   /** Asks this node and all others. @returns their answers, and why others have none. */
-  const ofAll = async <K extends 'incidents' | 'kinds' | 'releaseKind'>(
+  const ofAll = async <K extends 'incidents' | 'kinds' | 'releaseKind' | 'hosts'>(
     method: K,
     input: Input<K>,
+    nodes = others.others(),
+    deadlineMs = QUESTION_MS,
   ): Promise<PromiseSettledResult<Output<K>>[]> =>
     Promise.allSettled([
       plain<Output<K>>(here[method](input as never) as Output<K>),
-      ...others.others().map((node) => others.call<Output<K>>(node, method, input, QUESTION_MS)),
+      ...nodes.map((node) => others.call<Output<K>>(node, method, input, deadlineMs)),
     ]);
 
   return {
@@ -199,6 +203,10 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
     },
     async incidents(input) {
       return mergeIncidents(await ofAll('incidents', input), input.limit);
+    },
+    async hosts(input) {
+      const nodes = others.others();
+      return mergeHosts(await ofAll('hosts', input, nodes, GLANCE_MS), [self, ...nodes]);
     },
     async kinds(input) {
       return mergeKinds(await ofAll('kinds', input));

@@ -4,7 +4,7 @@ import type { CreateBotBody } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import { Handover, type Serves } from '../../shared/contract/rpc.js';
 import type { ControlMethods } from '../../shared/contract/threads.js';
-import { ofNode } from './merged-answers.js';
+import { hostsOfNode, ofNode } from './merged-answers.js';
 import type { Secrets } from './secrets.js';
 
 /** What createController makes. */
@@ -55,6 +55,7 @@ export function servedMethods(
     invoke: (input: Input<'invoke'>, gone: AbortSignal) => local.invoke(input, gone),
     incidents: async (input: Input<'incidents'>) =>
       ofNode(self, await plain(local.incidents(input))),
+    hosts: async (input: Input<'hosts'>) => hostsOfNode(self, await plain(local.hosts(input))),
     kinds: (input: null) => local.kinds(input),
     releaseKind: (input: Input<'releaseKind'>) => local.releaseKind(input),
   };

@@ -28,6 +28,7 @@ import type {
 } from './bots.js';
 import type { Config } from './config.js';
 import type { BotSnapshot, Item } from './events.js';
+import type { HostList } from './hosts.js';
 import type {
   Asked,
   JournalStatus,
@@ -230,6 +231,8 @@ export type ControlMethods = {
   /** Lines of the access log. */
   logAccess(input: { text: string }): void;
   pressure(input: null): PressureReport;
+  /** Those with bots that the caller reaches; for one that is not limited all of them. */
+  hosts(input: { rights: Rights }): HostList;
   /** For `GET /metrics`. */
   metrics(input: null): MainMetrics;
   nodes(input: null): NodeList;

@@ -1,4 +1,4 @@
-// Pages of all nodes: every event once, in the order of their times, whatever the size of the pages.
+// Pages of all nodes: every event once, in the order of their times, with pages of any size.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

@@ -264,3 +264,19 @@ test('a node that cannot read the secrets of a new bot is named: the caller aske
     'node b: the secrets of bot new are encrypted',
   );
 });
+
+test('hosts are those of all nodes that answer, each with its node, and the others are named', async () => {
+  const world = new World();
+  const hosts = (...numbers: number[]) => ({
+    hosts: () => ({ hosts: numbers.map((host) => ({ host, node: null, bots: 1 })), missing: [] }),
+  });
+  const [b] = [world.node('b', hosts(0)), world.node('a', hosts(0, 1))];
+  expect(await b.hosts({ rights: ADMIN })).toEqual({
+    hosts: [
+      { host: 0, node: 'a', bots: 1 },
+      { host: 1, node: 'a', bots: 1 },
+      { host: 0, node: 'b', bots: 1 },
+    ],
+    missing: ['c'],
+  });
+});

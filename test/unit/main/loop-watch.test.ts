@@ -3,6 +3,7 @@ import { LoopWatch } from '../../../src/main/bots/loop-watch.js';
 
 class FakeHost {
   isAsleep = false;
+  beats = 0;
   codeChanges = 0;
   lastBot: string | null = null;
   waitedMs = 0;
@@ -18,6 +19,7 @@ class FakeHost {
   turn(ms: number): void {
     for (let n = 0; n < ms / 25; n++) {
       this.run(n % 4 === 0 ? null : `bot-${n % 4}`);
+      this.beats += 1;
       vi.advanceTimersByTime(25);
     }
   }
@@ -145,4 +147,30 @@ it('the delay is that of the last beats, or for how long the loop has been held,
   expect(watch.delayMs(host)).toBeGreaterThan(2500);
   host.isAsleep = true;
   expect(watch.delayMs(host)).toBe(0);
+});
+
+it('says for how long a host has not beaten, also while code of several bots runs, and 0 while nothing runs', () => {
+  host.turn(200);
+  expect(watch.silentMs(host)).toBe(0);
+  for (let n = 0; n < 20; n++) {
+    host.run(`bot-${n % 2}`);
+    vi.advanceTimersByTime(100);
+  }
+  expect(watch.silentMs(host)).toBeGreaterThanOrEqual(1800);
+  expect(watch.silentMs(host)).toBeLessThanOrEqual(2000);
+  host.beats += 1;
+  vi.advanceTimersByTime(100);
+  expect(watch.silentMs(host)).toBe(0);
+  vi.advanceTimersByTime(500);
+  host.isAsleep = true;
+  expect(watch.silentMs(host)).toBe(0);
+});
+
+it('a pause of the whole service is not the silence of a host', () => {
+  host.turn(200);
+  const real = performance.now.bind(performance);
+  const now = vi.spyOn(performance, 'now').mockImplementation(() => real() + 60_000);
+  vi.advanceTimersByTime(100);
+  now.mockRestore();
+  expect(watch.silentMs(host)).toBeLessThanOrEqual(300);
 });

@@ -1,0 +1,73 @@
+// Runs in tabs. Owns the list of cells of the herd: the bot, the state and the group of each.
+
+import type { BotSnapshot } from '../../../src/client/index.js';
+import { toneOf } from '../parts/tone.js';
+import { type Group, type Grouping, groupKey, hostKey, ordered } from './grouping.js';
+
+/** What a cell shows: the tone of the status, or that the bot's host hangs, in the order of the legend. */
+export const STATES = ['held', 'bad', 'wait', 'busy', 'good', 'off'] as const;
+export type CellState = (typeof STATES)[number];
+
+/** In place of a status, of a bot whose host hangs. No bot can have it: it has a space. */
+export const HELD = 'host hangs';
+
+/** What an update has done. */
+export type Change = 'nothing' | 'order' | readonly number[];
+
+export class Cells {
+  /** By index, as the next four. */
+  ids: string[] = [];
+  states: CellState[] = [];
+  /** The bot's status, or HELD. */
+  statuses: string[] = [];
+  groups: Group[] = [];
+  readonly #index = new Map<string, number>();
+  #keys: string[] = [];
+  #by: Grouping | undefined;
+
+  get count(): number {
+    return this.ids.length;
+  }
+
+  indexOf(id: string): number | undefined {
+    return this.#index.get(id);
+  }
+
+  /** @param held keys of the hosts that hang. @returns the indices of the cells that have changed, or that all have. */
+  update(bots: ReadonlyMap<string, BotSnapshot>, by: Grouping, held: ReadonlySet<string>): Change {
+    if (by !== this.#by || bots.size !== this.ids.length) return this.#order(bots, by, held);
+    const changed: number[] = [];
+    for (const [at, id] of this.ids.entries()) {
+      const bot = bots.get(id);
+      if (!bot || groupKey(bot, by) !== this.#keys[at]) return this.#order(bots, by, held);
+      const status = shownStatus(bot, held);
+      if (status === this.statuses[at]) continue;
+      this.statuses[at] = status;
+      this.states[at] = stateOf(status);
+      changed.push(at);
+    }
+    return changed.length === 0 ? 'nothing' : changed;
+  }
+
+  #order(bots: ReadonlyMap<string, BotSnapshot>, by: Grouping, held: ReadonlySet<string>): Change {
+    this.#by = by;
+    const found = ordered(bots.values(), by);
+    this.groups = found.groups;
+    this.ids = found.bots.map(({ id }) => id);
+    this.#keys = found.bots.map((bot) => groupKey(bot, by));
+    this.statuses = found.bots.map((bot) => shownStatus(bot, held));
+    this.states = this.statuses.map(stateOf);
+    this.#index.clear();
+    for (const [at, id] of this.ids.entries()) this.#index.set(id, at);
+    return 'order';
+  }
+}
+
+export function shownStatus(bot: BotSnapshot, held: ReadonlySet<string>): string {
+  const isHeld = held.size > 0 && bot.host !== null && held.has(hostKey(bot.node, bot.host));
+  return isHeld ? HELD : bot.status;
+}
+
+export function stateOf(status: string): CellState {
+  return status === HELD ? 'held' : toneOf(status);
+}

@@ -1,0 +1,108 @@
+import { useMemo } from 'preact/hooks';
+import { visible } from '../../../src/shared/contract/escapes.js';
+import { heldHosts } from '../model/hosts.js';
+import { bots, botsVersion } from '../model/live.js';
+import { hrefTo } from '../model/route.js';
+import { setSelected, table } from '../model/table.js';
+import { useThrottled } from '../model/throttle.js';
+import { Icon } from '../parts/icons.js';
+import { Status } from '../parts/status.js';
+import { type CellState, HELD, STATES, shownStatus, stateOf } from './cells.js';
+import { HELD_SHAPE } from './sprites.js';
+import { herdView, light, toggleLit } from './view.js';
+
+const REDRAW_MS = 400;
+/** Statuses with a chip: bots can use any number. */
+const MAX_CHIPS = 16;
+
+const RANK: ReadonlyMap<CellState, number> = new Map(STATES.map((state, at) => [state, at]));
+
+/** The statuses that bots have, what is wrong first. A click lights the bots of one in the herd. */
+export function Legend() {
+  const version = useThrottled(botsVersion, REDRAW_MS);
+  const held = heldHosts.value;
+  const { lit } = herdView.value;
+  const counts = useMemo(() => {
+    const found = new Map<string, number>();
+    for (const bot of bots.values()) {
+      const status = shownStatus(bot, held);
+      found.set(status, (found.get(status) ?? 0) + 1);
+    }
+    // Stays while it is lit, so that the filter can be seen and ended.
+    for (const status of lit) if (!found.has(status)) found.set(status, 0);
+    const rank = (status: string): number => RANK.get(stateOf(status)) ?? 0;
+    return [...found].sort(([a, m], [b, n]) => rank(a) - rank(b) || n - m || (a < b ? -1 : 1));
+  }, [version, held, lit]);
+  const shown = counts.slice(0, MAX_CHIPS);
+  const isMore = counts.length > shown.length;
+  return (
+    <div class="herd-legend">
+      <ul aria-label="Bots by status">
+        {shown.map(([status, count]) => (
+          <li key={status}>
+            <button
+              type="button"
+              class={`herd-chip tone-${toneClass(stateOf(status))}${count === 0 ? ' is-none' : ''}`}
+              aria-pressed={lit.has(status)}
+              onClick={() => toggleLit(status)}
+            >
+              {status === HELD ? <HeldStatus /> : <Status status={status} />}
+              <span class="chip-count" data-count={status}>
+                {count.toLocaleString('en')}
+              </span>
+            </button>
+          </li>
+        ))}
+        {isMore ? <li class="muted">and {counts.length - shown.length} more</li> : null}
+      </ul>
+      {lit.size === 0 ? null : <Lit />}
+    </div>
+  );
+}
+
+/** What can be done with the bots that the filter lets through. */
+function Lit() {
+  const { lit } = herdView.value;
+  useThrottled(botsVersion, REDRAW_MS);
+  const held = heldHosts.value;
+  const ids = [...bots.values()].flatMap((bot) =>
+    lit.has(shownStatus(bot, held)) ? [bot.id] : [],
+  );
+  const [only] = lit;
+  return (
+    <div class="herd-lit">
+      <button
+        type="button"
+        disabled={ids.length === 0}
+        onClick={() => setSelected(new Set([...table.peek().selected, ...ids]))}
+      >
+        Select {ids.length.toLocaleString('en')}
+      </button>
+      {lit.size === 1 && only !== undefined && only !== HELD ? (
+        <a href={hrefTo('bots', '', { status: only })}>
+          Bots that are {visible(only)}
+          <Icon name="right" />
+        </a>
+      ) : null}
+      <button type="button" class="quiet" onClick={() => light([])}>
+        <Icon name="close" />
+        Clear filter
+      </button>
+    </div>
+  );
+}
+
+export function HeldStatus() {
+  return (
+    <span class="status tone-bad">
+      <svg class="shape hollow" viewBox="0 0 16 16" width="12" height="12" aria-hidden="true">
+        <path d={HELD_SHAPE} />
+      </svg>
+      <span class="status-name">{HELD}</span>
+    </span>
+  );
+}
+
+function toneClass(state: CellState): string {
+  return state === 'held' ? 'bad' : state;
+}

@@ -1,0 +1,104 @@
+import { visible } from '../../../src/shared/contract/escapes.js';
+import { bots, botsVersion, lastLines, linesVersion } from '../model/live.js';
+import { useThrottled } from '../model/throttle.js';
+import { age, clockTime, second } from '../model/time.js';
+import { Labels } from '../parts/labels.js';
+import { Level, Status } from '../parts/status.js';
+import { LineText } from '../parts/text.js';
+import { HELD } from './cells.js';
+import type { Box } from './layout.js';
+import { HeldStatus } from './legend.js';
+
+const REDRAW_MS = 300;
+const WIDTH = 320;
+const GAP = 10;
+/** Fields of a bot's data that are shown, and characters of each. */
+const MAX_FIELDS = 6;
+const MAX_CHARS = 60;
+const MAX_LABELS = 3;
+
+interface Props {
+  id: string;
+  status: string;
+  /** Of its cell, in the herd. */
+  cell: Box;
+  /** Width of the herd. */
+  width: number;
+}
+
+/** What one cell stands for, beside it. The table says the same to screen readers. */
+export function Peek({ id, status, cell, width }: Props) {
+  useThrottled(botsVersion, REDRAW_MS);
+  useThrottled(linesVersion, REDRAW_MS);
+  void second.value;
+  const bot = bots.get(id);
+  if (!bot) return null;
+  const line = lastLines.get(id);
+  const fields = Object.entries(bot.data);
+  const own = Math.min(WIDTH, width);
+  const isRight = cell.x + cell.width + GAP + own <= width;
+  const isLeft = !isRight && cell.x - GAP - own >= 0;
+  const left = isRight
+    ? cell.x + cell.width + GAP
+    : isLeft
+      ? cell.x - GAP - own
+      : Math.max(0, Math.min(width - own, cell.x + cell.width / 2 - own / 2));
+  // Beside the cell, or below it where there is no room.
+  const top = isRight || isLeft ? cell.y - 6 : cell.y + cell.height + GAP;
+  return (
+    <div
+      class="peek"
+      aria-hidden="true"
+      style={{
+        width: `${own}px`,
+        transform: `translate(${Math.round(left)}px, ${Math.round(top)}px)`,
+      }}
+    >
+      <div class="peek-head">
+        <strong>{id}</strong>
+        {status === HELD ? <HeldStatus /> : <Status status={bot.status} />}
+      </div>
+      <p class="muted">
+        {bot.kind}
+        {bot.host === null ? '' : `, host ${bot.host}`}
+        {bot.node === undefined ? '' : ` of ${bot.node}`}, for {age(bot.since_ms)}
+        {bot.restarts > 0
+          ? `, ${bot.restarts.toLocaleString('en')} ${bot.restarts === 1 ? 'restart' : 'restarts'}`
+          : ''}
+      </p>
+      {Object.keys(bot.labels).length > 0 ? <Labels labels={bot.labels} most={MAX_LABELS} /> : null}
+      {bot.last_error === null ? null : (
+        <p class="peek-error">
+          <LineText text={bot.last_error} />
+        </p>
+      )}
+      {line === undefined ? null : (
+        <p class="peek-line">
+          <span class="muted">{clockTime(line.at).slice(0, 8)} </span>
+          {line.level === 'info' ? null : <Level level={line.level} />}{' '}
+          <LineText text={line.text} />
+        </p>
+      )}
+      {fields.length === 0 ? null : (
+        <dl class="peek-data">
+          {fields.slice(0, MAX_FIELDS).map(([name, value]) => (
+            <div key={name}>
+              <dt>{visible(name)}</dt>
+              <dd>{short(value)}</dd>
+            </div>
+          ))}
+          {fields.length > MAX_FIELDS ? (
+            <div>
+              <dt class="muted">and {fields.length - MAX_FIELDS} more</dt>
+            </div>
+          ) : null}
+        </dl>
+      )}
+    </div>
+  );
+}
+
+function short(value: unknown): string {
+  const text = visible(typeof value === 'string' ? value : JSON.stringify(value));
+  return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text;
+}

@@ -1,0 +1,97 @@
+import { useMemo, useState } from 'preact/hooks';
+import { visible } from '../../../src/shared/contract/escapes.js';
+import { heldHosts } from '../model/hosts.js';
+import { bots, botsVersion, lastLines } from '../model/live.js';
+import { hrefTo } from '../model/route.js';
+import { setSelected, table } from '../model/table.js';
+import { useThrottled } from '../model/throttle.js';
+import { age, second } from '../model/time.js';
+import { Status } from '../parts/status.js';
+import { LineText } from '../parts/text.js';
+import { HELD, shownStatus } from './cells.js';
+import { ordered } from './grouping.js';
+import { HeldStatus } from './legend.js';
+import { herdView } from './view.js';
+
+const REDRAW_MS = 1000;
+/** Rows that are shown at first, and how many more each time. */
+const ROWS = 100;
+
+/** The herd as a table: the same bots in the same order. */
+export function HerdTable() {
+  const version = useThrottled(botsVersion, REDRAW_MS);
+  void second.value;
+  const { by, lit } = herdView.value;
+  const held = heldHosts.value;
+  const { selected } = table.value;
+  const [most, setMost] = useState(ROWS);
+  const rows = useMemo(() => {
+    const found = ordered(bots.values(), by);
+    return found.groups.flatMap(({ title, first, count }) =>
+      found.bots
+        .slice(first, first + count)
+        .map((bot) => ({ bot, title, status: shownStatus(bot, held) }))
+        .filter(({ status }) => lit.size === 0 || lit.has(status)),
+    );
+  }, [version, by, lit, held]);
+  const toggle = (id: string): void => {
+    const next = new Set(selected);
+    if (!next.delete(id)) next.add(id);
+    setSelected(next);
+  };
+  return (
+    <div class="table-box">
+      <table class="herd-table">
+        <caption class="unseen">Bots of the herd</caption>
+        <thead>
+          <tr>
+            <th scope="col">
+              <span class="unseen">Selected</span>
+            </th>
+            <th scope="col">Bot</th>
+            <th scope="col">Status</th>
+            {by === 'none' ? null : <th scope="col">Group</th>}
+            <th scope="col">Duration</th>
+            <th scope="col">Last line</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, most).map(({ bot: { id, since_ms, last_error }, title, status }) => {
+            const line = last_error ?? lastLines.get(id)?.text;
+            return (
+              <tr key={id}>
+                <td>
+                  <input
+                    type="checkbox"
+                    aria-label={`Select ${id}`}
+                    checked={selected.has(id)}
+                    onClick={() => toggle(id)}
+                  />
+                </td>
+                <th scope="row">
+                  <a href={hrefTo('bots', id)}>{id}</a>
+                </th>
+                <td>{status === HELD ? <HeldStatus /> : <Status status={status} />}</td>
+                {by === 'none' ? null : <td>{visible(title)}</td>}
+                <td>{age(since_ms)}</td>
+                <td class="herd-table-line">
+                  {line === undefined ? null : <LineText text={line} />}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      {rows.length > most ? (
+        <p class="herd-more">
+          <button type="button" onClick={() => setMost(most + ROWS)}>
+            Show {Math.min(ROWS, rows.length - most).toLocaleString('en')} more
+          </button>
+          <span class="muted">
+            {most.toLocaleString('en')} of {rows.length.toLocaleString('en')}
+          </span>
+        </p>
+      ) : null}
+    </div>
+  );
+}

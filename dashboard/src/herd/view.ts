@@ -1,0 +1,53 @@
+// Runs in tabs. Owns the herd's part of the address: `by`, how it is grouped; `show`, the statuses that are lit; `as`, cells or a table.
+
+import { computed } from '@preact/signals';
+import { changeQuery, route } from '../model/route.js';
+import { type Grouping, groupingOf } from './grouping.js';
+
+export interface HerdView {
+  by: Grouping;
+  /** Empty when all are. */
+  lit: ReadonlySet<string>;
+  isTable: boolean;
+}
+
+/** A status can have any character. */
+const listOf = (text: string | null): string[] =>
+  (text ?? '').split(',').flatMap((part) => (part === '' ? [] : [decodeURIComponent(part)]));
+
+export const herdView = computed<HerdView>(() => {
+  const { query } = route.value;
+  return {
+    by: groupingOf(query.get('by')),
+    lit: new Set(safely(() => listOf(query.get('show')), [])),
+    isTable: query.get('as') === 'table',
+  };
+});
+
+export function groupBy(by: Grouping): void {
+  changeQuery({ by: by === 'kind' ? '' : by });
+}
+
+export function showAs(as: 'cells' | 'table'): void {
+  changeQuery({ as: as === 'cells' ? '' : as });
+}
+
+export function light(statuses: Iterable<string>): void {
+  changeQuery({ show: [...statuses].map(encodeURIComponent).join(',') });
+}
+
+/** Lights one status more, or one less. */
+export function toggleLit(status: string): void {
+  const next = new Set(herdView.peek().lit);
+  if (!next.delete(status)) next.add(status);
+  light(next);
+}
+
+/** An address can be typed. */
+function safely<T>(task: () => T, otherwise: T): T {
+  try {
+    return task();
+  } catch {
+    return otherwise;
+  }
+}
