@@ -1,0 +1,10 @@
+// Bounds of a query. What is beyond them is an error that names the bound.
+
+/** Characters of a query. */
+export const MAX_QUERY = 2000;
+export const MAX_TERMS = 50;
+/** Values of one term. */
+export const MAX_TERM_VALUES = 200;
+/** Characters of a regular expression, and how many a query may have. */
+export const MAX_REGEX = 256;
+export const MAX_REGEXES = 4;
