@@ -1,4 +1,5 @@
 import { visible } from '../contract/escapes.js';
+import { MAX_QUERY } from '../contract/query-bounds.js';
 import {
   FIELD_NAMES,
   FIELDS,
@@ -9,7 +10,7 @@ import {
   nearest,
   type QueryUse,
 } from './fields.js';
-import { MAX_QUERY, MAX_REGEX, MAX_REGEXES, MAX_TERM_VALUES, MAX_TERMS } from './query-bounds.js';
+import { MAX_REGEX, MAX_REGEXES, MAX_TERM_VALUES, MAX_TERMS } from './query-bounds.js';
 import { QueryError } from './query-error.js';
 import { Regex } from './regex.js';
 import type { Comparison, FieldTerm, Place, Query, Term, Value } from './term.js';

@@ -1,7 +1,5 @@
-// Bounds of a query. What is beyond them is an error that names the bound.
+// Bounds of a query's parts. What is beyond them is an error that names the bound.
 
-/** Characters of a query. */
-export const MAX_QUERY = 2000;
 export const MAX_TERMS = 50;
 /** Values of one term. */
 export const MAX_TERM_VALUES = 200;

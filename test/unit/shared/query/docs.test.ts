@@ -3,10 +3,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { MAX_QUERY } from '../../../../src/shared/contract/query-bounds.js';
 import { FIELD_NAMES, FIELDS, type Field, isUsable } from '../../../../src/shared/query/fields.js';
 import { parseQuery } from '../../../../src/shared/query/parse-query.js';
 import {
-  MAX_QUERY,
   MAX_REGEX,
   MAX_REGEXES,
   MAX_TERM_VALUES,
