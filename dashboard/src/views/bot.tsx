@@ -13,6 +13,7 @@ import { Confirm } from '../parts/dialog.js';
 import { Icon, type IconName } from '../parts/icons.js';
 import { NeedsScope } from '../parts/needs-scope.js';
 import { Status } from '../parts/status.js';
+import { botsWith } from '../query/address-query.js';
 import { ViewHead } from '../parts/view-head.js';
 import { useKeys } from '../shell/keys.js';
 import { BotCommands } from './bot-commands.js';
@@ -111,8 +112,20 @@ export function BotView({ id }: { id: string }) {
         }
         note={
           <>
-            <Status status={bot ? shown.status : 'deleted'} />
-            <span class="muted">{shown.kind}</span>
+            {bot ? (
+              <a class="pick" href={botsWith('status', shown.status)} title="Bots with this status">
+                <Status status={shown.status} />
+              </a>
+            ) : (
+              <Status status="deleted" />
+            )}
+            <a
+              class="pick muted"
+              href={botsWith('kind', shown.kind)}
+              title="Bots of this kind"
+            >
+              {shown.kind}
+            </a>
           </>
         }
       >
