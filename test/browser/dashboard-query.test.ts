@@ -118,7 +118,10 @@ it('asks the journal and judges live lines by the same query', async () => {
   // A click on a value of a line adds it.
   await rows.first().locator('[data-field=scope]').click();
   await expect.poll(inAddress).toContain('scope:');
-  await rows.first().locator('[data-field=level]').click({ modifiers: ['Alt'] });
+  await rows
+    .first()
+    .locator('[data-field=level]')
+    .click({ modifiers: ['Alt'] });
   await expect.poll(inAddress).toMatch(/-level:\w+/);
   await page.getByText('No lines match the filter.').waitFor();
 });

@@ -44,8 +44,18 @@ describe('selectors', () => {
       EXIT.usage,
       /there is no field "stauts"; did you mean status\?/,
     );
-    const lines = await done(['logs', '-n', '1000', '--query', 'label:team=y event:session', '--json']);
-    const events = lines.trim().split('\n').map((line) => JSON.parse(line));
+    const lines = await done([
+      'logs',
+      '-n',
+      '1000',
+      '--query',
+      'label:team=y event:session',
+      '--json',
+    ]);
+    const events = lines
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
     expect(events.length).toBeGreaterThan(0);
     for (const { data } of events) expect(data.snapshot.id).toBe('b');
     expectFailure(

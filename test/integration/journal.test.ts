@@ -69,11 +69,17 @@ describe('GET /api/events and /api/stats', () => {
     ['event:log bot:b,quiet', (event) => event.event === 'log' && sessionOf(event) === 'b'],
     ['-event:log', ({ event }) => event !== 'log'],
     ['/"status":"[a-z]+ing"/', ({ data }) => /"status":"[a-z]+ing"/.test(JSON.stringify(data))],
-    ['scope:b* -/[0-4]$/', ({ data }) => data.scope === 'bot' && !/[0-4]$/.test(data.message ?? '')],
+    [
+      'scope:b* -/[0-4]$/',
+      ({ data }) => data.scope === 'bot' && !/[0-4]$/.test(data.message ?? ''),
+    ],
     // About the bots as they are now.
     ['label:team=red', (event) => ['a', 'quiet'].includes(sessionOf(event) ?? '')],
     ['-label:team=red', (event) => !['a', 'quiet'].includes(sessionOf(event) ?? '')],
-    ['status:stopped -bot:a level:info', ({ data }) => data.session_id === 'b' && data.level === 'info'],
+    [
+      'status:stopped -bot:a level:info',
+      ({ data }) => data.session_id === 'b' && data.level === 'info',
+    ],
     ['kind:synthetic level:error', () => false],
   ])('query %s: pages have exactly what matches', async (query, is) => {
     const found = await allPages(

@@ -24,7 +24,14 @@ export function queryIn(parameters: URLSearchParams): string {
   const earlier = Object.entries(EARLIER).flatMap(([name, field]): Term[] => {
     const given = parameters.get(name) ?? '';
     const values = given.split(',').filter((value) => value !== '');
-    return values.length === 0 ? [] : [termOf(field, values.map((value) => [value]))];
+    return values.length === 0
+      ? []
+      : [
+          termOf(
+            field,
+            values.map((value) => [value]),
+          ),
+        ];
   });
   const direction = DIRECTIONS[parameters.get('dir') ?? ''];
   if (direction) earlier.push(termOf('direction', [direction]));

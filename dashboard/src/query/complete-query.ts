@@ -54,7 +54,11 @@ export function complete(text: string, cursor: number, use: QueryUse, offers: Of
     const items = found.map((value) => ({ label: value, hint: '', insert: printed(field, value) }));
     return { from: cursor - begun.length, to, items };
   }
-  return { from, to, items: [...fieldsFor(word, use, offers), ...valuesFor(word, use, offers)].slice(0, MAX_ITEMS) };
+  return {
+    from,
+    to,
+    items: [...fieldsFor(word, use, offers), ...valuesFor(word, use, offers)].slice(0, MAX_ITEMS),
+  };
 }
 
 function fieldsFor(word: string, use: QueryUse, offers: Offers): Completion[] {
@@ -88,7 +92,9 @@ function valuesFor(word: string, use: QueryUse, offers: Offers): Completion[] {
 
 function printed(field: FieldName, value: string): string {
   const at = field === 'label' ? value.indexOf('=') : -1;
-  return at < 0 ? printValue([value]) : `${value.slice(0, at)}=${printValue([value.slice(at + 1)])}`;
+  return at < 0
+    ? printValue([value])
+    : `${value.slice(0, at)}=${printValue([value.slice(at + 1)])}`;
 }
 
 /** Those that begin with it first, then those that contain it. */

@@ -25,7 +25,9 @@ export function picked(text: string, use: QueryUse, { field, value, isNot }: Pic
   const without = withoutValue(query, term, isNot);
   if (without) return printQuery(without);
   const rest = withoutValue(query, term, !isNot) ?? query;
-  const at = rest.findIndex((one) => one.type === 'field' && one.isNot === isNot && isAbout(one, term));
+  const at = rest.findIndex(
+    (one) => one.type === 'field' && one.isNot === isNot && isAbout(one, term),
+  );
   const before = rest[at];
   if (before?.type !== 'field') return printQuery([...rest, term]);
   return printQuery(rest.with(at, { ...before, values: [...before.values, wanted] }));
@@ -73,5 +75,7 @@ export function removed(text: string, { from, to }: Place): string {
 /** The text with the term at this place excluded, or not any more. */
 export function inverted(text: string, { from }: Place): string {
   const isNot = text[from] === '-';
-  return isNot ? text.slice(0, from) + text.slice(from + 1) : `${text.slice(0, from)}-${text.slice(from)}`;
+  return isNot
+    ? text.slice(0, from) + text.slice(from + 1)
+    : `${text.slice(0, from)}-${text.slice(from)}`;
 }

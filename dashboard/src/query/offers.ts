@@ -23,7 +23,9 @@ export function offersNow(field: FieldName, path: string): readonly string[] {
     case 'status':
       return distinct([...bots.values()].map((bot) => bot[field]));
     case 'host':
-      return distinct([...bots.values()].flatMap(({ host }) => (host === null ? [] : String(host))));
+      return distinct(
+        [...bots.values()].flatMap(({ host }) => (host === null ? [] : String(host))),
+      );
     case 'label':
       return distinct(
         [...bots.values()].flatMap(({ labels }) =>

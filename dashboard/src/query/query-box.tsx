@@ -1,11 +1,11 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { MAX_QUERY } from '../../../src/shared/contract/query-bounds.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
+import { MAX_QUERY } from '../../../src/shared/contract/query-bounds.js';
 import type { QueryUse } from '../../../src/shared/query/fields.js';
 import { printTerm } from '../../../src/shared/query/print-query.js';
 import { Icon } from '../parts/icons.js';
-import { type Completion, type Completions, complete } from './complete-query.js';
 import { checkedQuery } from './checked-query.js';
+import { type Completion, type Completions, complete } from './complete-query.js';
 import { inverted, removed } from './edit-query.js';
 import { offersNow } from './offers.js';
 
@@ -81,7 +81,10 @@ export function QueryBox({ use, value, onChange, waitMs }: Props) {
     const isOpen = items.length > 0;
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       event.preventDefault();
-      if (!isOpen) return offer(text);
+      if (!isOpen) {
+        offer(text);
+        return;
+      }
       const by = event.key === 'ArrowDown' ? 1 : -1;
       // One place more than items: none is chosen.
       const places = items.length + 1;
@@ -116,7 +119,11 @@ export function QueryBox({ use, value, onChange, waitMs }: Props) {
           aria-activedescendant={active < 0 ? undefined : `offer-${name}-${active}`}
           aria-invalid={error !== undefined}
           aria-describedby={error === undefined ? undefined : `query-error-${name}`}
-          placeholder={use === 'bots' ? 'status:failed label:team=a -kind:demo text' : 'level:warn scope:tcp "text" /regex/'}
+          placeholder={
+            use === 'bots'
+              ? 'status:failed label:team=a -kind:demo text'
+              : 'level:warn scope:tcp "text" /regex/'
+          }
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}

@@ -2,9 +2,9 @@ import type { BotSnapshot, BotUsage, Json } from '../../../src/client/index.js';
 import { useLogAddress } from '../model/log-address.js';
 import { age, fullTime, second } from '../model/time.js';
 import { Labels } from '../parts/labels.js';
-import { botsWith } from '../query/address-query.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
+import { botsWith } from '../query/address-query.js';
 import { BotTimeline } from './bot-timeline.js';
 import { LogPane } from './log-pane.js';
 

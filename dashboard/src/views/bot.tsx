@@ -13,8 +13,8 @@ import { Confirm } from '../parts/dialog.js';
 import { Icon, type IconName } from '../parts/icons.js';
 import { NeedsScope } from '../parts/needs-scope.js';
 import { Status } from '../parts/status.js';
-import { botsWith } from '../query/address-query.js';
 import { ViewHead } from '../parts/view-head.js';
+import { botsWith } from '../query/address-query.js';
 import { useKeys } from '../shell/keys.js';
 import { BotCommands } from './bot-commands.js';
 import { BotConfig } from './bot-config.js';
@@ -119,11 +119,7 @@ export function BotView({ id }: { id: string }) {
             ) : (
               <Status status="deleted" />
             )}
-            <a
-              class="pick muted"
-              href={botsWith('kind', shown.kind)}
-              title="Bots of this kind"
-            >
+            <a class="pick muted" href={botsWith('kind', shown.kind)} title="Bots of this kind">
               {shown.kind}
             </a>
           </>

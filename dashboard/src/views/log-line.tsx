@@ -92,9 +92,7 @@ function OnlyButton({ what, field, value, query, onFilter }: OnlyProps) {
     <button
       type="button"
       title={PICK_TITLE}
-      onClick={({ altKey: isNot }) =>
-        onFilter(picked(query, 'lines', { field, value, isNot }))
-      }
+      onClick={({ altKey: isNot }) => onFilter(picked(query, 'lines', { field, value, isNot }))}
     >
       Only this {what}
     </button>

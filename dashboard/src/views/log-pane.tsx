@@ -218,7 +218,8 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
     if (value && !event.shiftKey && String(getSelection()) === '') {
       const field = value.dataset['field'] as FieldName;
       const what = { field, value: value.dataset['value'] ?? '', isNot: event.altKey };
-      return setFilter(picked(filter.query, 'lines', what));
+      setFilter(picked(filter.query, 'lines', what));
+      return;
     }
     const element = (event.target as HTMLElement).closest<HTMLElement>('[data-id]');
     const line = rows.find(({ id }) => id === element?.dataset['id']);

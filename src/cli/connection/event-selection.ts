@@ -2,9 +2,9 @@
 // --status, --kind and --label of bots, so with these the command reads everything and selects by the snapshots that it sees.
 
 import type { BotSnapshot, EventFilter, StreamEvent } from '../../client/index.js';
-import { type BotSelectors, isSelected, isSelecting } from '../flags/bot-selectors.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
+import { type BotSelectors, isSelected, isSelecting } from '../flags/bot-selectors.js';
 import {
   type FilterFlags,
   filterOf,

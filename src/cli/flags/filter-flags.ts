@@ -2,8 +2,8 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { EventFilter, Level } from '../../client/index.js';
-import { type BotSelectors, wordsOf as selectorWords, withBotSelectors } from './bot-selectors.js';
 import { parseQuery } from '../../shared/query/parse-query.js';
+import { type BotSelectors, wordsOf as selectorWords, withBotSelectors } from './bot-selectors.js';
 import { list } from './flag-values.js';
 
 export interface FilterFlags {
