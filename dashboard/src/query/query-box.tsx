@@ -131,7 +131,9 @@ export function QueryBox({ use, value, onChange, waitMs }: Props) {
           value={text}
           onInput={({ currentTarget }) => {
             setText(currentTarget.value);
-            offer(currentTarget.value);
+            // An empty field offers its fields on request only: a click, or an arrow.
+            if (currentTarget.value === '') close();
+            else offer(currentTarget.value);
           }}
           onClick={() => offer(text)}
           onBlur={close}
