@@ -36,9 +36,8 @@ export function SavedViewsMenu() {
         menu.current?.querySelector('summary')?.focus();
       }}
     >
-      <summary aria-label="Saved views">
+      <summary aria-label="Saved views" title="Saved views">
         <Icon name="saved" />
-        <span>Views</span>
       </summary>
       <div class="menu-items">
         {saved.length === 0 ? <p class="muted">No saved views yet.</p> : null}
