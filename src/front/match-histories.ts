@@ -7,7 +7,7 @@ import { SpanHistory } from '../shared/stream/span-history.js';
 const MAX_CONDITIONS = 100;
 
 /**
- * Runs in a front thread. Owns which bots matched a condition at each frame, as the mirror has seen them. Each change of a bot
+ * Runs in a front thread. Owns the spans of frames in which each bot matched a condition, as the mirror has seen them. Each change of a bot
  * costs one look for each different condition.
  */
 export class MatchHistory extends SpanHistory<boolean> {

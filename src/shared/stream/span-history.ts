@@ -1,5 +1,5 @@
-// Runs in a front thread and in the journal thread. Owns what a bot was at each frame, so that each frame is judged by its own
-// time, at any cursor.
+// Runs in a front thread and in the journal thread. Owns the values that each bot had, and from which frame to which, so that each
+// frame is judged by its own time, at any cursor.
 
 import type { NameHash } from '../contract/name-hash.js';
 
