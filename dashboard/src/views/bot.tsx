@@ -113,13 +113,21 @@ export function BotView({ id }: { id: string }) {
         note={
           <>
             {bot ? (
-              <a class="pick" href={botsWith('status', shown.status)} title="All bots with the same status">
+              <a
+                class="pick"
+                href={botsWith('status', shown.status)}
+                title="All bots with the same status"
+              >
                 <Status status={shown.status} />
               </a>
             ) : (
               <Status status="deleted" />
             )}
-            <a class="pick muted" href={botsWith('kind', shown.kind)} title="All bots with the same kind">
+            <a
+              class="pick muted"
+              href={botsWith('kind', shown.kind)}
+              title="All bots with the same kind"
+            >
               {shown.kind}
             </a>
           </>
