@@ -66,7 +66,10 @@ describe('GET /api/events and /api/stats', () => {
 
   it.each<[string, (event: PastEvent) => boolean]>([
     ['level:info -bot:a', ({ data }) => data.level === 'info' && data.session_id !== 'a'],
-    ['event:log bot:b,quiet', (event) => event.event === 'log' && ['b', 'quiet'].includes(sessionOf(event) ?? '')],
+    [
+      'event:log bot:b,quiet',
+      (event) => event.event === 'log' && ['b', 'quiet'].includes(sessionOf(event) ?? ''),
+    ],
     ['-event:log', ({ event }) => event !== 'log'],
     ['/"status":"[a-z]+ing"/', ({ data }) => /"status":"[a-z]+ing"/.test(JSON.stringify(data))],
     [
