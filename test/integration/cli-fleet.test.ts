@@ -84,7 +84,7 @@ describe('selectors', () => {
     expectFailure(
       await drover(bots('rm')),
       EXIT.usage,
-      /give ids or --label, --kind, --status or --node/,
+      /give ids or --label, --kind, --status, --node or --query/,
     );
   });
 
