@@ -40,17 +40,20 @@ export class BotCalls {
     this.#http = http;
   }
 
-  /** `GET /api/bots`: all bots, or those with one of these statuses and kinds. */
+  /** `GET /api/bots`: all bots, or those with one of these statuses and kinds that match the query (docs/QUERY.md). */
   async list({
     status,
     kind,
+    query,
     signal,
-  }: CallOptions & { status?: readonly string[]; kind?: readonly string[] } = {}): Promise<
-    BotSnapshot[]
-  > {
+  }: CallOptions & {
+    status?: readonly string[];
+    kind?: readonly string[];
+    query?: string | undefined;
+  } = {}): Promise<BotSnapshot[]> {
     return this.#http.field('GET', '/api/bots', 'bots', [SNAPSHOT], {
       signal,
-      query: { status, kind },
+      query: { status, kind, query },
     });
   }
 

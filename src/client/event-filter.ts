@@ -9,9 +9,11 @@ export interface EventFilter {
   scope?: readonly string[] | undefined;
   /** Names of nodes of a cluster; `self` for what the node that answers has itself. */
   node?: readonly string[] | undefined;
+  /** A query: docs/QUERY.md. */
+  query?: string | undefined;
 }
 
 /** The query parameters of a filter. */
-export function filterQuery({ kind, level, session, scope, node }: EventFilter) {
-  return { kind, level, session, scope, node };
+export function filterQuery({ kind, level, session, scope, node, query }: EventFilter) {
+  return { kind, level, session, scope, node, query };
 }

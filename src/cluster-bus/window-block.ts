@@ -80,6 +80,14 @@ export class WindowBlock implements FrameBlock {
     return this.#hash(this.#frame(seq).scope)?.high ?? 0;
   }
 
+  text(seq: number): string {
+    return Buffer.from(this.data.buffer, this.data.byteOffset, this.data.length).toString(
+      'utf8',
+      this.start(seq),
+      this.end(seq),
+    );
+  }
+
   isBroken(): boolean {
     return false;
   }

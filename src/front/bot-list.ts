@@ -4,6 +4,7 @@ import type { BOTS_QUERY } from '../shared/contract/queries.js';
 import { reaches } from '../shared/contract/rights.js';
 import type { Reach } from '../shared/contract/tokens.js';
 import { DroverError } from '../shared/errors.js';
+import type { Selection } from './bot-selection.js';
 import { asksForSelf, readLimit } from './query-string.js';
 import type { MirroredSession, SnapshotMirror } from './snapshot-mirror.js';
 
@@ -37,9 +38,10 @@ export class BotList {
 
   /**
    * `?status=`, `?kind=` and `?node=`, each repeated or comma-separated; with `?limit=` a page.
+   * @param selection those that `?query=` selects.
    * @throws DroverError `bad_request`.
    */
-  list(pairs: Pairs, reach: Reach): Uint8Array {
+  list(pairs: Pairs, reach: Reach, selection?: Selection): Uint8Array {
     const statuses = wanted(pairs, 'status');
     const kinds = wanted(pairs, 'kind');
     const nodes = asksForSelf(pairs) ? undefined : wanted(pairs, 'node');
@@ -48,7 +50,7 @@ export class BotList {
     if (limit === undefined && cursor !== undefined) {
       throw new DroverError('bad_request', 'cursor needs limit: without it all bots are returned');
     }
-    const isAll = !statuses && !kinds && !nodes && reach === null;
+    const isAll = !statuses && !kinds && !nodes && !selection && reach === null;
     if (isAll && limit === undefined) {
       if (this.#version !== this.#mirror.version) {
         this.#body = this.#build(() => true);
@@ -56,11 +58,12 @@ export class BotList {
       }
       return this.#body;
     }
-    const matches: Matches = ({ id, status, kind, node, labels }) =>
-      (statuses?.has(status) ?? true) &&
-      (kinds?.has(kind) ?? true) &&
-      (nodes?.has(node ?? '') ?? true) &&
-      reaches(reach, id, labels);
+    const matches: Matches = (bot) =>
+      (statuses?.has(bot.status) ?? true) &&
+      (kinds?.has(bot.kind) ?? true) &&
+      (nodes?.has(bot.node ?? '') ?? true) &&
+      reaches(reach, bot.id, bot.labels) &&
+      (selection?.(bot) ?? true);
     return limit === undefined
       ? this.#build(matches)
       : this.#page(matches, readLimit(limit), cursor);
@@ -105,8 +108,7 @@ export class BotList {
 }
 
 type Pairs = readonly (readonly [name: string, value: string])[];
-type Shown = Pick<BotSnapshot, 'id' | 'status' | 'kind' | 'labels' | 'node'>;
-type Matches = (snapshot: Shown) => boolean;
+type Matches = (snapshot: BotSnapshot) => boolean;
 
 /** @throws DroverError `not_found` if `reach` excludes it: the same as if it did not exist. */
 export function shownBot(snapshot: BotSnapshot, reach: Reach): string {

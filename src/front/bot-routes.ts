@@ -13,6 +13,7 @@ import type { SchemaValue } from '../shared/schemas.js';
 import type { BodySchema } from '../shared/validators.js';
 import type { Authenticator, Caller } from './auth.js';
 import { shownBot } from './bot-list.js';
+import { BotSelections, type Selection } from './bot-selection.js';
 import { ClusterCatchUp } from './cluster-catch-up.js';
 import type { Control } from './control.js';
 import type { Exchange } from './engine/engine.js';
@@ -44,6 +45,7 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
   // Main answers when a bot of this node shows on the node's own stream; on that of the cluster it comes later.
   const { mirror, bots } = views.self;
   const catchUp = new ClusterCatchUp(views);
+  const selections = new BotSelections();
 
   /** Reads the body, then makes sure that the token is still valid. */
   const bodyOf = <S extends BodySchema>(schema: S) => {
@@ -131,12 +133,18 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
   };
 
   return {
-    'GET /api/bots'(exchange, { record }) {
+    'GET /api/bots'(exchange, caller) {
+      const { id: token, reach } = caller.record;
       const pairs = queryPairs(exchange.query);
-      const view = views.of(pairs);
-      return view.mirror.whenCurrent(() =>
-        exchange.respond(jsonResponse(view.bots.list(pairs, record.reach))),
-      );
+      const { bots: list, mirror: shown } = views.of(pairs);
+      const selecting = selections.of(pairs, shown, token, () => exchange.gone());
+      const respond = (selection?: Selection): void | Promise<void> =>
+        shown.whenCurrent(() => exchange.respond(jsonResponse(list.list(pairs, reach, selection))));
+      if (!selecting) return respond();
+      return selecting.then((selection) => {
+        auth.recheck(caller);
+        return respond(selection);
+      });
     },
     async 'POST /api/bots'(exchange, caller) {
       const bot = await readBot(exchange, caller);

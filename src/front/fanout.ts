@@ -439,6 +439,7 @@ export class Fanout {
     let group = this.#groups.get(key);
     if (!group) {
       const added = new SubscriberGroup(this.#options.reader, filter, this.#arena);
+      filter?.begin();
       if (filter) added.indexed = this.#index.add(filter, () => this.#unpark(added));
       this.#groups.set(key, added);
       group = added;
@@ -467,6 +468,7 @@ export class Fanout {
     this.#groups.delete(group.filter?.key ?? '');
     this.#parked.drop(group);
     if (group.indexed) this.#index.remove(group.indexed);
+    group.filter?.end();
   }
 
   /** After a look that found nothing: one that gets a frame in most passes is served faster where it is. */

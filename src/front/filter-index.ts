@@ -119,8 +119,10 @@ export class FilterIndex {
 
   /** Adds a filter. @returns undefined if it must scan the ring: it cannot be judged at once, or the index is full. */
   add(filter: Filter, matched: () => void): IndexedFilter | undefined {
-    // Labels may be known later than the frame is there, and a frame that is examined is not looked at again.
-    if (filter.isLabelled || this.#filters.size >= this.#bounds.hits) return undefined;
+    // Labels may be known later than the frame is there, and a frame that is examined is not looked at again. A query reads
+    // texts: each group does that in its own time.
+    if (filter.isLabelled || filter.hasQuery || this.#filters.size >= this.#bounds.hits)
+      return undefined;
     const names = filter.names;
     if (names && this.#names + names.values.length > this.#bounds.names) return undefined;
     if (this.#filters.size === 0) this.#begin();

@@ -1,9 +1,11 @@
 import { type BotSnapshot, hasLeft } from '../shared/contract/events.js';
 import type { NameHasher } from '../shared/contract/name-hash.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
+import type { BotCondition } from '../shared/query/line-query.js';
 import { frameData, KIND_CODE } from '../shared/stream/frame.js';
 import { LabelHistory } from '../shared/stream/label-history.js';
 import { BotCounts } from './bot-counts.js';
+import { MatchHistories, type MatchHistory } from './match-histories.js';
 
 /** One bot's snapshot, as JSON and as an object. */
 export interface MirroredSession {
@@ -19,6 +21,8 @@ export interface MirroredSession {
 export class SnapshotMirror {
   /** The bots' labels over time, as far back as this front has seen. */
   readonly labels = new LabelHistory();
+  /** Which bots matched the queries of open streams, since each was opened. */
+  readonly matches = new MatchHistories();
   readonly #reader: RingReader;
   readonly #names: NameHasher;
   readonly counts = new BotCounts();
@@ -54,12 +58,15 @@ export class SnapshotMirror {
   /** Starts over from what the broadcaster knows: the `session` events' JSON as of just before frame `next`. */
   reset(next: number, sessions: readonly string[]): void {
     // Frames on the ring show exactly when labels changed. After missed frames that is unknown.
-    if (!this.#read()) this.labels.restart(next);
+    if (!this.#read()) {
+      this.labels.restart(next);
+      this.matches.restart(next);
+    }
     const gone = new Set(this.#sessions.keys());
     this.#sessions.clear();
     this.counts.clear();
     for (const json of sessions) gone.delete(this.#apply(json, next, next));
-    for (const id of gone) this.labels.remove(this.#names.of(id), next);
+    for (const id of gone) this.#forget(id, next);
     this.#moveTo(next);
     this.#version += 1;
     this.#members += 1;
@@ -96,6 +103,17 @@ export class SnapshotMirror {
     return true;
   }
 
+  /** Judges bots by a condition from now on; the histories release it. */
+  judge(key: string, condition: BotCondition): MatchHistory {
+    return this.matches.acquire(key, condition, (history) => {
+      history.restart(this.#next);
+      history.known = this.#next;
+      for (const { snapshot } of this.#sessions.values()) {
+        history.see(this.#names.of(snapshot.id), snapshot, this.#next, this.#next);
+      }
+    });
+  }
+
   get(id: string): MirroredSession | undefined {
     return this.#sessions.get(id);
   }
@@ -119,19 +137,30 @@ export class SnapshotMirror {
       this.counts.change(before, undefined);
       this.#members += 1;
       this.#sessions.delete(id);
-      this.labels.remove(this.#names.of(id), until);
+      this.#forget(id, until);
     } else {
       this.counts.change(before, snapshot);
       if (!before) this.#members += 1;
       this.#sessions.set(id, { eventJson, snapshot });
-      this.labels.set(this.#names.of(id), labels, from, until);
+      const hash = this.#names.of(id);
+      this.labels.set(hash, labels, from, until);
+      this.matches.see(hash, snapshot, from, until);
     }
     return id;
   }
 
+  /** The bot does not exist from frame `until` on. */
+  #forget(id: string, until: number): void {
+    const hash = this.#names.of(id);
+    this.labels.remove(hash, until);
+    this.matches.remove(hash, until);
+  }
+
   #moveTo(next: number): void {
+    const tail = this.#reader.tail();
     this.#next = next;
     this.labels.known = next;
-    this.labels.prune(this.#reader.tail());
+    this.labels.prune(tail);
+    this.matches.moveTo(next, tail);
   }
 }

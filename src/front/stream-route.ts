@@ -115,11 +115,11 @@ function open(
 }
 
 function filterOf(
-  { mirror, names, nodes }: View,
+  { mirror, names, nodes, makeJudge }: View,
   { reach }: Caller['record'],
   { pairs }: StreamRequest,
 ): Filter | null {
-  return parseFilter(pairs, names, streamReach(reach, mirror), nodes);
+  return parseFilter(pairs, names, streamReach(reach, mirror), nodes, makeJudge);
 }
 
 /** Its functions live as long as the stream, and with them what they use: nothing of the request may be among it. */
@@ -168,7 +168,7 @@ function streamRequest(exchange: Exchange): StreamRequest {
 
 function parameterOf(
   pairs: StreamRequest['pairs'],
-  name: Exclude<keyof typeof STREAM_QUERY, (typeof FILTER_NAMES)[number]>,
+  name: Exclude<keyof typeof STREAM_QUERY, (typeof FILTER_NAMES)[number] | 'query'>,
 ): string | undefined {
   return pairs.find(([key]) => key === name)?.[1];
 }

@@ -41,7 +41,8 @@ export class StreamStarts {
 
   /** Sets the cursor of a new subscriber. @returns whether its frames have to come from the journal first. */
   begin(subscriber: Subscriber, wanted: SubscribeOptions, hasJournal: boolean): boolean {
-    const { filter, opening, lastEventId, snapshots } = wanted;
+    const { opening, lastEventId, snapshots } = wanted;
+    const { filter } = subscriber.group;
     const { reader, epoch, isShared } = this.#options;
     // A client that comes from a node which is ahead waits for what it lacks.
     const newest = isShared ? Number.POSITIVE_INFINITY : reader.head();

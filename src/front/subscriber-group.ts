@@ -2,9 +2,12 @@ import type { RingReader, Slice } from '../shared/memory/ring-reader.js';
 import type { Filter } from '../shared/stream/filter.js';
 import type { IndexedFilter } from './filter-index.js';
 import type { GatherArena } from './gather-arena.js';
+import { Verdicts } from './verdicts.js';
 
 /** Most frames that one call scans, so that a narrow filter cannot block the front. */
 const MAX_SCANNED = 8192;
+/** Longest time that a query reads texts in one call, in ms. */
+const MAX_QUERY_MS = 2;
 const NO_BYTES = new Uint8Array();
 
 /**
@@ -18,6 +21,8 @@ export class SubscriberGroup {
   indexed: IndexedFilter | undefined;
   /** Frames that the last {@link next} returned. */
   frames = 0;
+  /** What its query has decided. */
+  readonly #verdicts: Verdicts | undefined;
   readonly #reader: RingReader;
   readonly #arena: GatherArena;
   // The last result and its arguments. Members move in step, so one is enough.
@@ -31,6 +36,7 @@ export class SubscriberGroup {
     this.#reader = reader;
     this.#arena = arena;
     this.filter = filter;
+    if (filter?.hasQuery) this.#verdicts = new Verdicts((seq) => filter.matches(reader, seq));
   }
 
   /**
@@ -102,11 +108,17 @@ export class SubscriberGroup {
   /** By a scan of the ring. */
   #gather(filter: Filter, from: number, before: number, maxBytes: number): Slice {
     const reader = this.#reader;
+    const verdicts = this.#verdicts;
+    const late = verdicts ? performance.now() + MAX_QUERY_MS : Number.POSITIVE_INFINITY;
+    // At least one frame, so that it moves on.
+    const isLate = (at: number): boolean =>
+      verdicts !== undefined && at > from && performance.now() > late;
+    const passes = (at: number): boolean => verdicts?.of(at) ?? filter.matches(reader, at);
     const end = Math.min(before, from + MAX_SCANNED);
     let seq = from;
     this.frames = 0;
-    while (seq < end && !filter.matches(reader, seq)) seq += 1;
-    if (seq >= end) return { bytes: NO_BYTES, next: Math.max(from, end) };
+    while (seq < end && !isLate(seq) && !passes(seq)) seq += 1;
+    if (seq >= end || isLate(seq)) return { bytes: NO_BYTES, next: Math.max(from, seq) };
     // A frame that is larger than that is sent alone, directly from the ring.
     if (reader.length(seq) > maxBytes) {
       this.frames = 1;
@@ -114,8 +126,8 @@ export class SubscriberGroup {
     }
     const room = this.#arena.room(maxBytes);
     let size = 0;
-    for (; seq < end; seq++) {
-      if (!filter.matches(reader, seq)) continue;
+    for (; seq < end && !isLate(seq); seq++) {
+      if (!passes(seq)) continue;
       if (size + reader.length(seq) > maxBytes) break;
       size += reader.copy(seq, room, size);
       this.frames += 1;

@@ -4,12 +4,14 @@ import type { StreamIdentity } from '../shared/contract/threads.js';
 import type { Counters } from '../shared/memory/counters.js';
 import { NodeNames } from '../shared/memory/node-names.js';
 import { RingReader } from '../shared/memory/ring-reader.js';
+import type { MakeJudge } from '../shared/stream/frame-query.js';
 import { BotList } from './bot-list.js';
 import { BroadcasterClient } from './broadcaster-client.js';
 import { Fanout } from './fanout.js';
 import { JournalClient } from './history/journal-client.js';
 import { SnapshotFrames } from './initial-state.js';
 import type { KeepaliveOptions } from './keepalive.js';
+import { MirrorJudge } from './mirror-judge.js';
 import { SnapshotMirror } from './snapshot-mirror.js';
 import type { WriteSizesOptions } from './write-sizes.js';
 
@@ -40,6 +42,8 @@ export class View {
   readonly nodes: NodeNames | undefined;
   readonly broadcaster: BroadcasterClient;
   readonly mirror: SnapshotMirror;
+  /** Judges the bots of a query on this stream. */
+  readonly makeJudge: MakeJudge;
   readonly bots: BotList;
   readonly journal: JournalClient;
   readonly fanout: Fanout;
@@ -63,6 +67,7 @@ export class View {
       this.names,
       rebase ? () => rebase(this.mirror) : () => this.broadcaster.rebase(),
     );
+    this.makeJudge = (key, condition) => new MirrorJudge(this.mirror, key, condition);
     this.bots = new BotList(this.mirror);
     this.journal = new JournalClient(options.journal);
     this.fanout = new Fanout({

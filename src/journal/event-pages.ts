@@ -16,6 +16,8 @@ import { Needle } from './text-search.js';
 const SEARCH_MS = 1500;
 /** Postings that are read between two checks of the time. */
 const YIELD_EVERY = 256;
+/** Frames, with a query: it reads their texts. */
+const YIELD_QUERY = 64;
 
 export interface QueryParts extends Readable {
   tables: Tables;
@@ -37,7 +39,7 @@ interface Search {
 
 /** Whether an index answers the request, or every frame matches; otherwise everything may have to be read. */
 export function isIndexed({ text }: PageRequest, filter: Filter | null): boolean {
-  return text === null && (filter === null || isPosted(filter.sessions));
+  return text === null && (filter === null || (isPosted(filter.sessions) && !filter.hasQuery));
 }
 
 /** One page. Yields to other work while it searches. */
@@ -102,9 +104,10 @@ function candidates(parts: QueryParts, search: Search, found: Collected): Genera
 
 function* scanDown(
   { reader }: QueryParts,
-  { first, end }: Search,
+  { first, end, filter }: Search,
   found: Collected,
 ): Generator<number> {
+  const hasQuery = filter?.hasQuery ?? false;
   for (let at = end; at > first; ) {
     const head = reader.headUpTo(at - 1);
     if (!head || head.next <= first) return;
@@ -112,6 +115,7 @@ function* scanDown(
     if (block && found.mayHaveText(block)) {
       for (let seq = Math.min(at, block.next) - 1; seq >= Math.max(first, block.first); seq--) {
         if (found.take(block, seq)) return yield seq;
+        if (hasQuery && seq % YIELD_QUERY === 0) yield seq;
       }
     }
     at = head.first;
@@ -121,9 +125,10 @@ function* scanDown(
 
 function* scanUp(
   { reader }: QueryParts,
-  { first, end }: Search,
+  { first, end, filter }: Search,
   found: Collected,
 ): Generator<number> {
+  const hasQuery = filter?.hasQuery ?? false;
   for (let at = first; at < end; ) {
     const head = reader.headFrom(at);
     if (!head || head.first >= end) return;
@@ -131,6 +136,7 @@ function* scanUp(
     if (block && found.mayHaveText(block)) {
       for (let seq = Math.max(at, block.first); seq < Math.min(end, block.next); seq++) {
         if (found.take(block, seq)) return yield seq;
+        if (hasQuery && seq % YIELD_QUERY === 0) yield seq;
       }
     }
     at = head.next;
@@ -148,6 +154,7 @@ function* posted(
   const { reader } = parts;
   const { first, end } = search;
   const isDown = search.request.order === 'newest';
+  const yieldEvery = search.filter?.hasQuery ? YIELD_QUERY : YIELD_EVERY;
   const segments = segmentsOf(parts, search, [...sessions, NOBODY]);
   if (isDown) segments.reverse();
   for (const { segment, places } of segments) {
@@ -163,7 +170,7 @@ function* posted(
         block = head && found.mayHave(head) ? reader.block(head) : undefined;
       }
       if (block?.has(seq) && found.take(block, seq)) return yield seq;
-      if (at % YIELD_EVERY === YIELD_EVERY - 1) yield seq;
+      if (at % yieldEvery === yieldEvery - 1) yield seq;
     }
     yield isDown ? Math.max(segment, first) : Math.min(segment + SEGMENT, end) - 1;
   }

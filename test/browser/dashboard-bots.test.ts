@@ -47,6 +47,8 @@ describe('the table of bots', () => {
     await page.keyboard.press('/');
     await page.keyboard.type('demo');
     await expect.poll(() => page.locator('[data-bot]').count()).toBe(3);
+    // The completions are above the rows.
+    await page.keyboard.press('Enter');
     const before = (await snapshot(service, 'demo-2')).started_at_ms;
     await page.getByLabel('Select demo-2').click();
     await page.getByRole('button', { name: 'Restart', exact: true }).click();

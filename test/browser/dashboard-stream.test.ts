@@ -152,7 +152,7 @@ it('works without the shared worker when it does not load', async () => {
 it('marks a gap at its position', async () => {
   const { context, page } = await openPage(browser);
   await openWithToken(page, service, token);
-  await show(page, '#/log?q=side+of+the+gap');
+  await show(page, '#/log?q=%22side+of+the+gap%22');
   await print('this side of the gap');
   await seesLine(page, 'this side of the gap');
   await invoke(service, null, 'drill', { kill: 'broadcaster' });
@@ -326,7 +326,7 @@ it('shows that the service is gone, and continues when it is back', async () => 
   await seesLine(page, 'before');
 
   // Again with a clean shutdown: no line from the page's disconnected time is missing.
-  await show(page, '#/log?q=of+the+run');
+  await show(page, '#/log?q=%22of+the+run%22');
   const run = (n: number) => invoke(service, 'painter-1', 'print', { text: `${n} of the run` });
   for (const n of [1, 2, 3]) await run(n);
   await seesLine(page, '3 of the run');

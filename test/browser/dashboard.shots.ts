@@ -172,6 +172,21 @@ const SHOTS: Shot[] = [
   ['config', '#/bots/painter-1?tab=config'],
   ['log', '#/log'],
   [
+    'log-query',
+    '#/log?q=-level:info+%22golden+key%22+label:team%3Dart',
+    async (page) => {
+      await page.getByLabel('Search lines').click();
+      await page.keyboard.press('End');
+      await page.keyboard.type(' sc');
+      await page.getByRole('option').first().waitFor();
+    },
+  ],
+  [
+    'bots-query',
+    '#/bots?q=-status:stopped+label:team%3Dart,team%3Dmusic+stauts:x',
+    async (page) => void (await page.getByLabel('Saved views').click()),
+  ],
+  [
     'line',
     '#/log?bot=painter-1',
     async (page) => {

@@ -200,13 +200,13 @@ describe('log', () => {
 
   it('highlights a search match across colour changes', async () => {
     await print('the \u001b[31mred\u001b[0m apple');
-    await page.getByLabel('Search lines').fill('RED app');
+    await page.getByLabel('Search lines').fill('"RED app"');
     await line('the red apple').waitFor();
     await expect
       .poll(() => line('the red apple').locator('mark').allInnerTexts())
       .toEqual(['red', ' app']);
     await page.locator('.log-foot', { hasText: /^1 line,/ }).waitFor();
-    await page.getByLabel('Search lines').fill('no such fruit');
+    await page.getByLabel('Search lines').fill('"no such fruit"');
     await page.getByText('No lines match the filter.').waitFor();
   });
 
@@ -231,27 +231,26 @@ describe('log', () => {
     await show(page, '#/log?dir=out&bot=demo-1');
     await page.locator('.dir-out').first().waitFor();
     expect(await page.locator('.dir-in').count()).toBe(0);
-    // Several scopes show as one list.
+    // An address of an earlier version is the same as its query.
     await show(page, '#/log?scope=bot,tcp');
-    const scope = page.getByLabel('Scope');
-    const shown = () => scope.locator('option:checked').innerText();
-    await expect.poll(shown).toBe('bot, tcp');
-    await scope.selectOption('tcp');
-    await expect.poll(shown).toBe('tcp');
-    expect(page.url()).toMatch(/scope=tcp$/);
+    const box = page.getByLabel('Search lines');
+    await expect.poll(() => box.inputValue()).toBe('scope:bot,tcp');
+    await box.fill('scope:tcp');
+    await expect.poll(() => page.url()).toMatch(/#\/log\?q=scope%3Atcp$/);
   });
 
   it('stores the log filter of one bot in the address, also on its other tabs', async () => {
     await print('for the address');
-    await show(page, '#/bots/painter-1?q=for+the+ADDRESS');
+    await show(page, '#/bots/painter-1?q=%22for+the+ADDRESS%22');
     await page.locator('mark', { hasText: 'for the address' }).first().waitFor();
-    await page.getByLabel('Direction').selectOption('wire');
-    await expect.poll(() => page.url()).toMatch(/painter-1\?q=for\+the\+ADDRESS&dir=wire$/);
+    await page.getByLabel('Search lines').fill('"for the ADDRESS" direction:*');
+    await expect.poll(() => page.url()).toMatch(/painter-1\?q=%22for\+the\+ADDRESS%22\+direction/);
     await expect.poll(() => line('for the address').count()).toBe(0);
     await page.getByRole('tab', { name: 'Incidents' }).click();
     await page.getByRole('tab', { name: 'Live' }).click();
-    await expect.poll(() => page.getByLabel('Direction').inputValue()).toBe('wire');
-    expect(await page.getByLabel('Search lines').inputValue()).toBe('for the ADDRESS');
+    await expect
+      .poll(() => page.getByLabel('Search lines').inputValue())
+      .toBe('"for the ADDRESS" direction:*');
   });
 
   it('loses no letter typed while a search starts', async () => {
@@ -275,9 +274,10 @@ describe('log', () => {
   it('closes the menu when the focus leaves it', async () => {
     await page.getByLabel('Download').click();
     await page.getByRole('button', { name: /Loaded lines/ }).focus();
-    expect(await page.locator('details.menu').getAttribute('open')).not.toBeNull();
+    const menu = page.locator('details.menu', { has: page.getByLabel('Download') });
+    expect(await menu.getAttribute('open')).not.toBeNull();
     await page.getByLabel('Search lines').focus();
-    expect(await page.locator('details.menu').getAttribute('open')).toBeNull();
+    expect(await menu.getAttribute('open')).toBeNull();
   });
 
   it('keeps the line in view whose details are shown below', async () => {

@@ -31,6 +31,40 @@ describe('selectors', () => {
   const ids = async (...flags: string[]): Promise<string[]> =>
     (await json<BotSnapshot[]>(bots('list', ...flags))).map(({ id }) => id);
 
+  it('select bots by a query, which the service answers', async () => {
+    expect(await ids('--query', 'kind:faulty -label:team=y')).toEqual(['a']);
+    expect(await ids('--query', 'label:team=x', '--status', 'stopped')).toEqual(['c']);
+    expectFailure(
+      await drover(bots('stop', '--query', 'kind:synthetic host:*')),
+      EXIT.not_found,
+      /no bot has what is asked for: kind:synthetic host:\*; list all bots/,
+    );
+    expectFailure(
+      await drover(bots('list', '--query', 'stauts:failed')),
+      EXIT.usage,
+      /there is no field "stauts"; did you mean status\?/,
+    );
+    const lines = await done([
+      'logs',
+      '-n',
+      '1000',
+      '--query',
+      'label:team=y event:session',
+      '--json',
+    ]);
+    const events = lines
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(events.length).toBeGreaterThan(0);
+    for (const { data } of events) expect(data.snapshot.id).toBe('b');
+    expectFailure(
+      await drover(['logs', '--query', 'level:warn', '--label', 'team=x']),
+      EXIT.usage,
+      /--query cannot be used with --status, --label/,
+    );
+  });
+
   it('select bots by status, kind and label; a bot matches all that are given', async () => {
     expect(await ids('--kind', 'faulty', '--label', 'team=x')).toEqual(['a']);
     expect(await ids('--status', 'online,stopped', '--label', 'team=x')).toEqual(['a', 'c']);
@@ -50,7 +84,7 @@ describe('selectors', () => {
     expectFailure(
       await drover(bots('rm')),
       EXIT.usage,
-      /give ids or --label, --kind, --status or --node/,
+      /give ids or --label, --kind, --status, --node or --query/,
     );
   });
 

@@ -15,7 +15,7 @@ import { type Service, startService } from '../harness/service.js';
 import { makeToken, revoke } from '../harness/tokens.js';
 
 const KINDS = fileURLToPath(new URL('../fixtures/dashboard-kinds', import.meta.url));
-const FILTER: LogFilter = { levels: [], scopes: [], bots: ['painter-1'], dir: '', text: '' };
+const FILTER: LogFilter = { query: '', bot: 'painter-1' };
 const BATCH = 3500;
 const BATCHES = 2;
 /** A tenth of the dashboard's own bound. */

@@ -64,6 +64,44 @@ describe('GET /api/events and /api/stats', () => {
   const sessionOf = ({ data }: PastEvent) => data.snapshot?.id ?? data.session_id ?? null;
   const idsOf = (events: readonly PastEvent[]) => events.map(({ id }) => id);
 
+  it.each<[string, (event: PastEvent) => boolean]>([
+    ['level:info -bot:a', ({ data }) => data.level === 'info' && data.session_id !== 'a'],
+    [
+      'event:log bot:b,quiet',
+      (event) => event.event === 'log' && ['b', 'quiet'].includes(sessionOf(event) ?? ''),
+    ],
+    ['-event:log', ({ event }) => event !== 'log'],
+    ['/"status":"[a-z]+ing"/', ({ data }) => /"status":"[a-z]+ing"/.test(JSON.stringify(data))],
+    [
+      'scope:b* -/[0-4]$/',
+      ({ data }) => data.scope === 'bot' && !/[0-4]$/.test(data.message ?? ''),
+    ],
+    // About the bots as they are now.
+    ['label:team=red', (event) => ['a', 'quiet'].includes(sessionOf(event) ?? '')],
+    ['-label:team=red', (event) => !['a', 'quiet'].includes(sessionOf(event) ?? '')],
+    [
+      'status:stopped -bot:a level:info',
+      ({ data }) => data.session_id === 'b' && data.level === 'info',
+    ],
+    ['kind:synthetic level:error', () => false],
+  ])('query %s: pages have exactly what matches', async (query, is) => {
+    // Changes of usage may come later.
+    const last = all.at(-1)?.id ?? '';
+    const before = `${epochOf(last)}-${seqOf(last) + 1}`;
+    const found = await allPages(
+      service,
+      `?order=oldest&limit=900&before=${before}&query=${encodeURIComponent(query)}`,
+    );
+    const expected = all.filter(is);
+    if (query !== 'kind:synthetic level:error') expect(expected.length).toBeGreaterThan(0);
+    expect(idsOf(found)).toEqual(idsOf(expected));
+  });
+
+  it('a query is refused with its place', async () => {
+    const answer = await call(service, 'GET', '/api/events?query=level:wran');
+    expectError(answer, 400, /^query: level is one of: .* \(at character 7\)$/);
+  });
+
   it('has every event once, in the order of ids, as on the stream', async () => {
     expect(all.length).toBeGreaterThan(1000);
     const seqs = all.map(({ id }) => seqOf(id));

@@ -1,4 +1,3 @@
-import type { StreamEvent } from '../../../src/client/index.js';
 import type { Line } from '../hub/messages.js';
 import { save } from '../parts/copy.js';
 import { type LogFilter, queryOf } from './log-filter.js';
@@ -51,20 +50,11 @@ export async function downloadJournal(filter: LogFilter): Promise<void> {
     lines = [];
   };
   for await (const event of events) {
-    if (!isOfDirection(event, filter.dir)) continue;
     lines.push(`${JSON.stringify(event)}\n`);
     if (lines.length === CHUNK) cut();
   }
   cut();
   save(fileName(), new Blob(parts, { type: NDJSON }));
-}
-
-/** The service has no filter for the direction. Gaps always pass. */
-function isOfDirection(event: StreamEvent, dir: LogFilter['dir']): boolean {
-  if (dir === '' || event.event !== 'log') return true;
-  const { direction } = event.data;
-  if (dir === 'wire') return direction !== null;
-  return direction === (dir === 'in' ? 'incoming' : 'outgoing');
 }
 
 function fileName(): string {

@@ -1,55 +1,77 @@
-import type { EventsQuery, Level } from '../../../src/client/index.js';
+import type { EventsQuery } from '../../../src/client/index.js';
 import { withoutEscapes } from '../../../src/shared/contract/escapes.js';
+import {
+  botCondition,
+  lineQuery,
+  lineTest,
+  type QueriedLine,
+} from '../../../src/shared/query/line-query.js';
 import type { Line } from '../hub/messages.js';
+import { checkedQuery } from '../query/checked-query.js';
+import { bots } from './live.js';
 
 export const LEVEL_NAMES = ['info', 'warn', 'error', 'state'] as const;
 
 export interface LogFilter {
-  /** Empty matches everything; so do the other fields. */
-  levels: readonly Level[];
-  scopes: readonly string[];
-  bots: readonly string[];
-  dir: '' | 'in' | 'out' | 'wire';
-  text: string;
+  /** docs/QUERY.md. One that cannot be read selects everything. */
+  query: string;
+  /** The only bot of the log. */
+  bot: string | undefined;
 }
 
-/** Bound of the search text. */
-export const MAX_TEXT = 1000;
-
-/** The filter as a query of the journal, which cannot filter by direction. */
-export function queryOf({ levels, scopes, bots, text }: LogFilter): EventsQuery {
+/** The filter as a query of the journal. */
+export function queryOf({ query, bot }: LogFilter): EventsQuery {
+  const { terms } = checkedQuery(query, 'lines');
   return {
     kind: ['log'],
-    level: some(levels),
-    scope: some(scopes),
-    session: some(bots),
-    q: text === '' ? undefined : text.slice(0, MAX_TEXT),
+    session: bot === undefined ? undefined : [bot],
+    query: terms.length === 0 ? undefined : query,
   };
 }
 
-/** In a query an empty list would match nothing. */
-function some<T>(list: readonly T[]): readonly T[] | undefined {
-  return list.length > 0 ? list : undefined;
+/** Whether it leaves out anything, besides the lines of other bots. */
+export function isFiltered({ query }: LogFilter): boolean {
+  return checkedQuery(query, 'lines').terms.length > 0;
 }
 
-/** Whether it leaves out anything. @param isOfOne the bot of the filter is not a choice of the user. */
-export function isFiltered(
-  { levels, scopes, bots, dir, text }: LogFilter,
-  isOfOne: boolean,
-): boolean {
-  const isOfSome = !isOfOne && bots.length > 0;
-  return isOfSome || levels.length > 0 || scopes.length > 0 || dir !== '' || text !== '';
+/** The longest text that is searched for, to mark it. */
+export function markOf({ query }: LogFilter): string {
+  const texts = checkedQuery(query, 'lines').terms.flatMap(({ term }) =>
+    term.type === 'text' && !term.isNot ? [term.text] : [],
+  );
+  return texts.sort((a, b) => b.length - a.length)[0] ?? '';
 }
 
-/** A predicate for lines. Gaps always pass. */
-export function passesOf({ levels, scopes, bots, dir, text }: LogFilter): (line: Line) => boolean {
-  const mark = text.toLowerCase();
+/** A predicate for lines, the same as the service's. Gaps always pass. */
+export function passesOf({ query, bot: only }: LogFilter): (line: Line) => boolean {
+  const terms = checkedQuery(query, 'lines').terms.map(({ term }) => term);
+  const { line: ofLine, bot: ofBot } = lineQuery(terms);
+  const test = lineTest(ofLine);
+  const condition = botCondition(ofBot);
   return (line) => {
     if (line.level === 'gap') return true;
-    if (levels.length > 0 && !levels.includes(line.level)) return false;
-    if (scopes.length > 0 && !scopes.includes(line.scope)) return false;
-    if (bots.length > 0 && (line.bot === null || !bots.includes(line.bot))) return false;
-    if (dir === 'wire' ? line.dir === null : dir !== '' && line.dir !== dir) return false;
-    return mark === '' || withoutEscapes(line.text).toLowerCase().includes(mark);
+    if (only !== undefined && line.bot !== only) return false;
+    if (condition) {
+      const bot = line.bot === null ? undefined : bots.get(line.bot);
+      if (!(bot ? condition.test(bot, line.at) : condition.isOpen)) return false;
+    }
+    return test(queried(line));
+  };
+}
+
+function queried(line: Line): QueriedLine {
+  const { level, scope, bot, dir, transport, text } = line;
+  return {
+    event: 'log',
+    level,
+    scope,
+    bot,
+    // A line does not say which node it is from. In a cluster it is nearly always that of its bot.
+    node: (bot === null ? undefined : bots.get(bot)?.node) ?? null,
+    transport,
+    direction: dir === null ? null : dir === 'in' ? 'incoming' : 'outgoing',
+    get text() {
+      return withoutEscapes(text);
+    },
   };
 }

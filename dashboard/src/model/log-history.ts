@@ -6,7 +6,7 @@ import {
 } from '../../../src/client/index.js';
 import { historyLines } from '../hub/line.js';
 import type { Line } from '../hub/messages.js';
-import { type LogFilter, passesOf, queryOf } from './log-filter.js';
+import { type LogFilter, queryOf } from './log-filter.js';
 
 const PAGE = 500;
 /** Bound of the retries when the service is busy (`Retry-After`). */
@@ -29,13 +29,11 @@ interface Place {
 export class LogHistory {
   readonly #api: () => DroverClient;
   readonly #query: EventsQuery;
-  readonly #passes: (line: Line) => boolean;
   #before: Place | undefined;
   #after: Place | undefined;
 
   constructor(filter: LogFilter, api: () => DroverClient) {
     this.#api = api;
-    this.#passes = passesOf(filter);
     this.#query = { ...queryOf(filter), limit: PAGE };
   }
 
@@ -71,7 +69,7 @@ export class LogHistory {
   async #page(place: Place, where: EventsQuery, signal: AbortSignal): Promise<HistoryPage> {
     const { events, cursor } = await this.#request({ ...where, cursor: place.cursor }, signal);
     place.cursor = cursor ?? undefined;
-    return { lines: historyLines(events).filter(this.#passes), isLast: cursor === null };
+    return { lines: historyLines(events), isLast: cursor === null };
   }
 
   /** Retries while the service is busy with other searches. */

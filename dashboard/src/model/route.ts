@@ -35,6 +35,9 @@ export function go(href: string): void {
 /** Replaces the query, without a history entry. */
 export function replaceQuery(query: Record<string, string>): void {
   const { view, part } = route.peek();
+  // A link was followed, and its event is still to come: what was typed before is of the view that is left.
+  const next = parse(location.hash);
+  if (next.view !== view || next.part !== part) return;
   replace(hrefTo(view, part, query));
 }
 

@@ -29,6 +29,7 @@ const PATHS = {
   incoming: 'M12.5 8h-9M7 4.5L3.5 8 7 11.5',
   outgoing: 'M3.5 8h9M9 4.5L12.5 8 9 11.5',
   edit: 'M3 13l.7-3L11 2.7 13.3 5 6 12.3z',
+  saved: 'M4.5 2.5h7v11L8 10.5l-3.5 3z',
   more: 'M3.5 8h.1M8 8h.1M12.5 8h.1',
 } as const;
 

@@ -1,17 +1,43 @@
 import { visible } from '../../../src/shared/contract/escapes.js';
+import type { QueryUse } from '../../../src/shared/query/fields.js';
+import { PickButton } from '../query/pick-button.js';
 
-/** @param most the rest is only counted. */
-export function Labels({ labels, most }: { labels: Record<string, string>; most?: number }) {
+interface LabelsProps {
+  labels: Record<string, string>;
+  /** The rest is only counted. */
+  most?: number;
+  /** A click adds the label to the query of the view, which is for these. */
+  use?: QueryUse;
+  /** A click leads there. */
+  href?: (label: string) => string;
+}
+
+export function Labels({ labels, most, use, href }: LabelsProps) {
   const pairs = Object.entries(labels);
   if (pairs.length === 0) return null;
   const shown = pairs.slice(0, most);
   return (
     <span class="labels">
-      {shown.map(([name, value]) => (
-        <span key={name} class="label" title={visible(`${name}=${value}`)}>
-          {visible(`${name}=${value}`)}
-        </span>
-      ))}
+      {shown.map(([name, value]) => {
+        const label = `${name}=${value}`;
+        const text = visible(label);
+        if (use) {
+          return (
+            <PickButton key={name} use={use} field="label" value={label} class="label" title={text}>
+              {text}
+            </PickButton>
+          );
+        }
+        return href ? (
+          <a key={name} class="label" title={text} href={href(label)}>
+            {text}
+          </a>
+        ) : (
+          <span key={name} class="label" title={text}>
+            {text}
+          </span>
+        );
+      })}
       {shown.length < pairs.length ? (
         <span class="label-more">+{pairs.length - shown.length}</span>
       ) : null}

@@ -4,6 +4,7 @@ import { age, fullTime, second } from '../model/time.js';
 import { Labels } from '../parts/labels.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
+import { botsWith } from '../query/address-query.js';
 import { BotTimeline } from './bot-timeline.js';
 import { LogPane } from './log-pane.js';
 
@@ -60,7 +61,7 @@ function Facts({ bot }: { bot: BotSnapshot }) {
           <div>
             <dt>Labels</dt>
             <dd>
-              <Labels labels={labels} />
+              <Labels labels={labels} href={(label) => botsWith('label', label)} />
             </dd>
           </div>
         ) : null}

@@ -14,6 +14,7 @@ import { Icon, type IconName } from '../parts/icons.js';
 import { NeedsScope } from '../parts/needs-scope.js';
 import { Status } from '../parts/status.js';
 import { ViewHead } from '../parts/view-head.js';
+import { botsWith } from '../query/address-query.js';
 import { useKeys } from '../shell/keys.js';
 import { BotCommands } from './bot-commands.js';
 import { BotConfig } from './bot-config.js';
@@ -111,8 +112,24 @@ export function BotView({ id }: { id: string }) {
         }
         note={
           <>
-            <Status status={bot ? shown.status : 'deleted'} />
-            <span class="muted">{shown.kind}</span>
+            {bot ? (
+              <a
+                class="pick"
+                href={botsWith('status', shown.status)}
+                title="All bots with the same status"
+              >
+                <Status status={shown.status} />
+              </a>
+            ) : (
+              <Status status="deleted" />
+            )}
+            <a
+              class="pick muted"
+              href={botsWith('kind', shown.kind)}
+              title="All bots with the same kind"
+            >
+              {shown.kind}
+            </a>
           </>
         }
       >

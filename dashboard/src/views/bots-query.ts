@@ -1,11 +1,14 @@
 import { computed } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
 import type { BotSnapshot } from '../../../src/client/index.js';
+import { botTest } from '../../../src/shared/query/bot-query.js';
 import { cluster } from '../model/cluster.js';
 import { bots } from '../model/live.js';
 import { replaceQuery } from '../model/route.js';
-
-export const natural = new Intl.Collator('en', { numeric: true });
+import { serverNow } from '../model/time.js';
+import { queryIn } from '../query/address-query.js';
+import { checkedQuery } from '../query/checked-query.js';
+import { natural } from '../query/natural.js';
 
 export type Column = 'id' | 'kind' | 'status' | 'since' | 'restarts' | 'node';
 interface ColumnHead {
@@ -32,11 +35,8 @@ const COMPARE: Record<Column, (a: BotSnapshot, b: BotSnapshot) => number> = {
 };
 
 export interface Query {
-  text: string;
-  status: string;
-  kind: string;
-  /** Of a cluster. */
-  node: string;
+  /** docs/QUERY.md */
+  q: string;
   sort: Column;
   isDown: boolean;
 }
@@ -44,56 +44,36 @@ export interface Query {
 export function queryOf(parameters: URLSearchParams): Query {
   const sort = parameters.get('sort') as Column;
   return {
-    text: parameters.get('q') ?? '',
-    status: parameters.get('status') ?? '',
-    kind: parameters.get('kind') ?? '',
-    node: parameters.get('node') ?? '',
+    q: queryIn(parameters),
     sort: Object.hasOwn(COMPARE, sort ?? '') ? sort : 'id',
     isDown: parameters.get('down') === '1',
   };
 }
 
 export function change(query: Query, part: Partial<Query>): void {
-  const { text, sort, isDown, ...rest } = { ...query, ...part };
-  const shown = sort === 'id' ? '' : sort;
-  replaceQuery({ q: text, ...rest, sort: shown, down: isDown ? '1' : '' });
+  const { q, sort, isDown } = { ...query, ...part };
+  replaceQuery({ q, sort: sort === 'id' ? '' : sort, down: isDown ? '1' : '' });
 }
 
-export function useShown(query: Query, version: number): readonly BotSnapshot[] {
-  const { text, status, kind, node, sort, isDown } = query;
+export function useShown({ q, sort, isDown }: Query, version: number): readonly BotSnapshot[] {
   /** The last order: nearly sorted, so that sorting again is cheap. */
   const before = useRef<string[]>([]);
+  // A query that cannot be read selects everything.
+  const test = useMemo(() => botTest(checkedQuery(q, 'bots').terms.map(({ term }) => term)), [q]);
   return useMemo(() => {
-    const wanted = text.toLowerCase();
-    const passes = (bot: BotSnapshot): boolean =>
-      (status === '' || bot.status === status) &&
-      (kind === '' || bot.kind === kind) &&
-      (node === '' || bot.node === node) &&
-      (wanted === '' || matches(bot, wanted));
+    const now = serverNow();
     const known = new Set(before.current);
     const found: BotSnapshot[] = [];
     for (const id of before.current) {
       const bot = bots.get(id);
-      if (bot && passes(bot)) found.push(bot);
+      if (bot && test(bot, now)) found.push(bot);
     }
-    for (const bot of bots.values()) if (!known.has(bot.id) && passes(bot)) found.push(bot);
+    for (const bot of bots.values()) if (!known.has(bot.id) && test(bot, now)) found.push(bot);
     const compare = COMPARE[sort];
     found.sort(isDown ? (a, b) => compare(b, a) : compare);
     before.current = found.map(({ id }) => id);
     return found;
-  }, [text, status, kind, node, sort, isDown, version]);
-}
-
-function matches({ id, kind, status, labels, last_error }: BotSnapshot, wanted: string): boolean {
-  return (
-    id.toLowerCase().includes(wanted) ||
-    kind.toLowerCase().includes(wanted) ||
-    status.toLowerCase().includes(wanted) ||
-    (last_error?.toLowerCase().includes(wanted) ?? false) ||
-    Object.entries(labels).some(([name, value]) =>
-      `${name}=${value}`.toLowerCase().includes(wanted),
-    )
-  );
+  }, [test, sort, isDown, version]);
 }
 
 /** @returns the shown ids between `a` and `b`; only `b` if either is not shown. */

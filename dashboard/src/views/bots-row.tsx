@@ -8,6 +8,7 @@ import { Labels, labelsText } from '../parts/labels.js';
 import { Status } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { toneOf } from '../parts/tone.js';
+import { PickButton } from '../query/pick-button.js';
 import { change, columns, type Query } from './bots-query.js';
 
 export function Head({
@@ -103,10 +104,14 @@ export function Row({ bot, index, isSelected, isActive, onToggle, onActive }: Ro
         <a href={hrefTo('bots', id)}>{id}</a>
       </span>
       <span class="cell-kind" role="gridcell">
-        {kind}
+        <PickButton use="bots" field="kind" value={kind}>
+          {kind}
+        </PickButton>
       </span>
       <span class="cell-status" role="gridcell">
-        <Status status={status} />
+        <PickButton use="bots" field="status" value={status}>
+          <Status status={status} />
+        </PickButton>
       </span>
       <span class="cell-since" role="gridcell" title={`since ${fullTime(since_ms)}`}>
         {age(since_ms)}
@@ -116,7 +121,13 @@ export function Row({ bot, index, isSelected, isActive, onToggle, onActive }: Ro
       </span>
       {cluster.value === null ? null : (
         <span class="cell-node" role="gridcell">
-          {bot.node ?? '–'}
+          {bot.node === undefined ? (
+            '–'
+          ) : (
+            <PickButton use="bots" field="node" value={bot.node}>
+              {bot.node}
+            </PickButton>
+          )}
         </span>
       )}
       <span class="cell-line" role="gridcell">
@@ -129,7 +140,7 @@ export function Row({ bot, index, isSelected, isActive, onToggle, onActive }: Ro
         ) : null}
       </span>
       <span class="cell-labels" role="gridcell" title={labelsText(labels)}>
-        <Labels labels={labels} most={MAX_LABELS} />
+        <Labels labels={labels} most={MAX_LABELS} use="bots" />
       </span>
     </div>
   );

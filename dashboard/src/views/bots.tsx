@@ -99,7 +99,7 @@ export function BotsView() {
       >
         {may('control') ? <NewBot onClick={() => setCreating(true)} /> : null}
       </ViewHead>
-      <Filters query={query} version={version} />
+      <Filters query={query} />
       {present.length > 0 ? (
         <SelectionBar
           present={present}

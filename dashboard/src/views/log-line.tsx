@@ -1,8 +1,8 @@
 import { useRef } from 'preact/hooks';
 import { visible, withoutEscapes } from '../../../src/shared/contract/escapes.js';
+import type { FieldName } from '../../../src/shared/query/fields.js';
 import type { Line } from '../hub/messages.js';
 import { eventOf } from '../model/download.js';
-import type { LogFilter } from '../model/log-filter.js';
 import { hrefTo } from '../model/route.js';
 import { clockTime, day, fullTime } from '../model/time.js';
 import { copy } from '../parts/copy.js';
@@ -11,16 +11,20 @@ import { Icon } from '../parts/icons.js';
 import { Level } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
+import { picked } from '../query/edit-query.js';
+import { PICK_TITLE } from '../query/pick-button.js';
 
 interface WholeProps {
   line: Line;
   onClose: () => void;
   onLink: () => void;
-  filter: LogFilter;
-  onFilter: ((filter: LogFilter) => void) | undefined;
+  query: string;
+  onFilter: (query: string) => void;
+  /** The log is of more than one bot. */
+  withBot: boolean;
 }
 
-export function Whole({ line, onClose, onLink, filter, onFilter }: WholeProps) {
+export function Whole({ line, onClose, onLink, query, onFilter, withBot }: WholeProps) {
   const { level, at, scope, bot, dir, transport, text, id } = line;
   const element = useRef<HTMLElement>(null);
   useFocusFor('.log-list', element);
@@ -38,11 +42,15 @@ export function Whole({ line, onClose, onLink, filter, onFilter }: WholeProps) {
         )}
         <code class="muted">{id}</code>
         <span class="whole-actions">
-          {onFilter && bot !== null ? (
-            <button type="button" onClick={() => onFilter({ ...filter, bots: [bot] })}>
-              Only this bot
-            </button>
+          {withBot && bot !== null ? (
+            <OnlyButton what="bot" {...{ field: 'bot', value: bot, query, onFilter }} />
           ) : null}
+          {level === 'gap' ? null : (
+            <>
+              <OnlyButton what="level" {...{ field: 'level', value: level, query, onFilter }} />
+              <OnlyButton what="scope" {...{ field: 'scope', value: scope, query, onFilter }} />
+            </>
+          )}
           <button type="button" onClick={() => void copy(withoutEscapes(text), 'Line')}>
             <Icon name="copy" />
             Copy
@@ -68,6 +76,26 @@ export function Whole({ line, onClose, onLink, filter, onFilter }: WholeProps) {
         <LineText text={text} isWhole />
       </TextBox>
     </section>
+  );
+}
+
+interface OnlyProps {
+  what: string;
+  field: FieldName;
+  value: string;
+  query: string;
+  onFilter: (query: string) => void;
+}
+
+function OnlyButton({ what, field, value, query, onFilter }: OnlyProps) {
+  return (
+    <button
+      type="button"
+      title={PICK_TITLE}
+      onClick={({ altKey: isNot }) => onFilter(picked(query, 'lines', { field, value, isNot }))}
+    >
+      Only this {what}
+    </button>
   );
 }
 

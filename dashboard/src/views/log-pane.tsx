@@ -2,10 +2,11 @@
 
 import { effect } from '@preact/signals';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { FieldName } from '../../../src/shared/query/fields.js';
 import type { Line } from '../hub/messages.js';
 import { serviceUrl } from '../hub/service-address.js';
 import { connection, linesEpoch, linesVersion } from '../model/live.js';
-import { isFiltered, type LogFilter } from '../model/log-filter.js';
+import { isFiltered, type LogFilter, markOf } from '../model/log-filter.js';
 import { LogWindow } from '../model/log-window.js';
 import { hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
@@ -16,6 +17,8 @@ import { copy } from '../parts/copy.js';
 import { Icon } from '../parts/icons.js';
 import { say } from '../parts/toasts.js';
 import { VirtualList } from '../parts/virtual-list.js';
+import { picked } from '../query/edit-query.js';
+import { SavedViewsMenu } from '../query/saved-views-menu.js';
 import { useKeys } from '../shell/keys.js';
 import { Foot, Head, Nothing } from './log-edges.js';
 import { textOf, Whole } from './log-line.js';
@@ -27,7 +30,7 @@ const SELECT_FIRST = 'Select a line first, with j and k or with the mouse.';
 
 interface Props {
   filter: LogFilter;
-  onFilter: (filter: LogFilter) => void;
+  onFilter: (query: string) => void;
   /** Shows only the one bot of the filter; others cannot be selected. */
   isOfOne?: boolean;
   /** Id of a line to show. */
@@ -36,7 +39,7 @@ interface Props {
 
 export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
   const [isFollowing, setFollowing] = useState(at === undefined);
-  const setFilter = (next: LogFilter): void => {
+  const setFilter = (next: string): void => {
     // A new filter starts at the end.
     setFollowing(true);
     onFilter(next);
@@ -135,12 +138,13 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
   const { zone, density } = settings.value;
   const rowHeight = isNarrow ? 44 : density === 'compact' ? 20 : 24;
   const withBot = !isOfOne;
+  const mark = markOf(filter);
   return (
     <div
       class={`log-pane${isNarrow ? ' is-narrow' : ''}${withBot ? '' : ' of-one'}`}
       data-following={isFollowing}
     >
-      <Toolbar filter={filter} onFilter={setFilter} withBot={withBot}>
+      <Toolbar filter={filter} onFilter={setFilter}>
         <button
           type="button"
           class={isFollowing ? 'follow is-on' : 'follow'}
@@ -149,11 +153,12 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
           <Icon name={isFollowing ? 'pause' : 'follow'} />
           <span>{isFollowing ? 'Pause' : 'Follow'}</span>
         </button>
+        {withBot ? <SavedViewsMenu /> : null}
         <Menu shown={shown} filter={filter} />
       </Toolbar>
       <Head shown={shown} onMore={load} />
       {rows.length === 0 ? (
-        <Nothing shown={shown} isFiltered={isFiltered(filter, isOfOne)} />
+        <Nothing shown={shown} isFiltered={isFiltered(filter)} />
       ) : (
         <VirtualList
           class="log-list"
@@ -183,7 +188,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
             return (
               <LogRow
                 line={line}
-                mark={filter.text}
+                mark={mark}
                 isCursor={index === cursorAt}
                 isSelected={index >= first && index <= last && first >= 0}
                 withBot={withBot}
@@ -200,14 +205,22 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
           line={chosen}
           onClose={() => setOpen(false)}
           onLink={copyLink}
-          filter={filter}
-          onFilter={withBot ? setFilter : undefined}
+          query={filter.query}
+          onFilter={setFilter}
+          withBot={withBot}
         />
       ) : null}
     </div>
   );
 
   function pick(event: MouseEvent): void {
+    const value = (event.target as HTMLElement).closest<HTMLElement>('[data-field]');
+    if (value && !event.shiftKey && String(getSelection()) === '') {
+      const field = value.dataset['field'] as FieldName;
+      const what = { field, value: value.dataset['value'] ?? '', isNot: event.altKey };
+      setFilter(picked(filter.query, 'lines', what));
+      return;
+    }
     const element = (event.target as HTMLElement).closest<HTMLElement>('[data-id]');
     const line = rows.find(({ id }) => id === element?.dataset['id']);
     if (!line) return;

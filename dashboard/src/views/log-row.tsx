@@ -4,6 +4,7 @@ import type { Line } from '../hub/messages.js';
 import { clockTime, day, fullTime } from '../model/time.js';
 import { Level } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
+import { PICK_TITLE } from '../query/pick-button.js';
 
 interface Props {
   line: Line;
@@ -51,9 +52,24 @@ export class LogRow extends Component<Props> {
           {on === today ? null : <span class="cell-day">{on.slice(5)} </span>}
           {clockTime(at)}
         </time>
-        <Level level={level} />
-        <span class="cell-scope">{visible(scope)}</span>
-        {withBot ? <span class="cell-bot">{bot}</span> : null}
+        {/* The list takes clicks on these: an option has no buttons inside. */}
+        <span class="pick" data-field="level" data-value={level} title={PICK_TITLE}>
+          <Level level={level} />
+        </span>
+        <span class="cell-scope">
+          <span class="pick" data-field="scope" data-value={scope} title={PICK_TITLE}>
+            {visible(scope)}
+          </span>
+        </span>
+        {withBot ? (
+          <span class="cell-bot">
+            {bot === null ? null : (
+              <span class="pick" data-field="bot" data-value={bot} title={PICK_TITLE}>
+                {bot}
+              </span>
+            )}
+          </span>
+        ) : null}
         <span
           class={dir === null ? 'cell-dir' : `cell-dir dir-${dir}`}
           title={

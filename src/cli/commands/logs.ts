@@ -14,7 +14,7 @@ import { CliError } from '../failure.js';
 import { noBots } from '../flags/bot-selectors.js';
 import { parseDuration } from '../flags/duration.js';
 import { type FilterFlags, selectorsOf, withFilter } from '../flags/filter-flags.js';
-import { list, wholeNumber } from '../flags/flag-values.js';
+import { eventQuery, list, wholeNumber } from '../flags/flag-values.js';
 import { stopSignal } from '../stop-signals.js';
 import { action, complain } from '../terminal/action.js';
 import { eventLine } from '../terminal/event-line.js';
@@ -52,6 +52,11 @@ export function addLogs(program: Command): void {
       'only past lines newer than this: 10m, a date, Unix ms, or an event id',
     )
     .option('-g, --grep <text>', 'only lines that contain this text (case-insensitive)')
+    .option(
+      '--query <query>',
+      'only events that match the query, such as \'level:warn label:team=a -"keep alive"\' (docs/QUERY.md)',
+      eventQuery,
+    )
     .option('--json', 'print one JSON object per line: id, event, data')
     .option('--no-color', 'disable colours (default when the output is not a terminal)')
     .action(action(logs));

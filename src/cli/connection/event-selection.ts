@@ -2,6 +2,8 @@
 // --status, --kind and --label of bots, so with these the command reads everything and selects by the snapshots that it sees.
 
 import type { BotSnapshot, EventFilter, StreamEvent } from '../../client/index.js';
+import { EXIT } from '../exit-codes.js';
+import { CliError } from '../failure.js';
 import { type BotSelectors, isSelected, isSelecting } from '../flags/bot-selectors.js';
 import {
   type FilterFlags,
@@ -32,6 +34,12 @@ export class EventSelection {
   constructor(flags: FilterFlags, kinds?: readonly ('log' | 'session')[]) {
     this.#filter = filterOf(flags, kinds);
     this.#selectors = selectorsOf(flags);
+    if (flags.query !== undefined && this.selectsBots) {
+      throw new CliError(
+        EXIT.usage,
+        '--query cannot be used with --status, --label or a kind of bots; write them in the query: status:failed label:team=a kind:demo',
+      );
+    }
   }
 
   /** It depends on the snapshots of bots. */

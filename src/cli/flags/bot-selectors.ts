@@ -1,11 +1,11 @@
-// The flags that select bots by what they are: --status, --kind, --label and --node. A bot must match all of them.
+// The flags that select bots by what they are: --status, --kind, --label, --node and --query. A bot must match all of them.
 
 import type { Command } from 'commander';
 import type { BotSnapshot } from '../../client/index.js';
 import type { Connection } from '../connection/connection.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
-import { labels, list } from './flag-values.js';
+import { botQuery, labels, list } from './flag-values.js';
 
 export interface BotSelectors {
   status?: string[] | undefined;
@@ -13,6 +13,8 @@ export interface BotSelectors {
   label?: Record<string, string> | undefined;
   /** Nodes of a cluster. */
   node?: string[] | undefined;
+  /** docs/QUERY.md. The service selects by it. */
+  query?: string | undefined;
 }
 
 type Selector = keyof BotSelectors;
@@ -22,20 +24,26 @@ const FLAGS: Readonly<Record<Selector, string>> = {
   kind: '--kind <kind>',
   label: '--label <name=value>',
   node: '--node <node>',
+  query: '--query <query>',
 };
 const WHAT: Readonly<Record<Selector, string>> = {
   status: 'only bots with the status',
   kind: 'only bots of the kind',
   label: 'only bots with all of these labels',
   node: 'only bots on this node of the cluster',
+  query: "only bots that match the query, such as 'status:failed -kind:demo' (docs/QUERY.md)",
 };
 
 /** @param selectors those that mean something else in this command are left out. */
 export function withBotSelectors(
   command: Command,
-  selectors: readonly Selector[] = ['status', 'kind', 'label', 'node'],
+  selectors: readonly Selector[] = ['status', 'kind', 'label', 'node', 'query'],
 ): Command {
   for (const name of selectors) {
+    if (name === 'query') {
+      command.option(FLAGS[name], WHAT[name], botQuery);
+      continue;
+    }
     const description = `${WHAT[name]} (comma-separated or repeated)`;
     if (name === 'label') command.option(FLAGS[name], description, labels);
     else command.option(FLAGS[name], description, list);
@@ -45,11 +53,11 @@ export function withBotSelectors(
 
 /** Whether any selector is given. */
 export function isSelecting(selectors: BotSelectors): boolean {
-  const { status, kind, label, node } = selectors;
-  return [status, kind, label, node].some((given) => given !== undefined);
+  const { status, kind, label, node, query } = selectors;
+  return [status, kind, label, node, query].some((given) => given !== undefined);
 }
 
-/** Whether a bot matches all selectors; without any, each bot does. */
+/** Whether a bot matches all selectors but the query; without any, each bot does. */
 export function isSelected(
   bot: Pick<BotSnapshot, 'status' | 'kind' | 'labels' | 'node'>,
   { status, kind, label = {}, node }: BotSelectors,
@@ -67,11 +75,12 @@ export async function selectBots(
   { client, call }: Connection,
   selectors: BotSelectors,
 ): Promise<BotSnapshot[]> {
-  const { status, kind } = selectors;
+  const { status, kind, query } = selectors;
   const all = await client.bots.list({
     ...call(),
     ...(status?.length && { status }),
     ...(kind?.length && { kind }),
+    query,
   });
   return all.filter((bot) => isSelected(bot, selectors));
 }
@@ -89,7 +98,7 @@ export async function selectedIds(
     if (given.length > 0) return [...new Set(given)];
     throw new CliError(
       EXIT.usage,
-      'no bots selected; give ids or --label, --kind, --status or --node',
+      'no bots selected; give ids or --label, --kind, --status, --node or --query',
     );
   }
   const found = (await selectBots(connection, selectors)).map(({ id }) => id);
@@ -105,13 +114,14 @@ export function noBots(selectors: BotSelectors): CliError {
 }
 
 /** Selectors, also those that a file holds, in words: `status failed, the kind demo and these labels team=a`. */
-export function wordsOf({ status, kind, label, node }: BotSelectors): string {
+export function wordsOf({ status, kind, label, node, query }: BotSelectors): string {
   const pairs = label && Object.entries(label).map((pair) => pair.join('='));
   const parts: [what: string, values: readonly string[] | undefined][] = [
     ['the status', status],
     ['the kind', kind],
     ['these labels', pairs],
     ['the node', node],
+    ['what is asked for:', query === undefined ? undefined : [query]],
   ];
   return parts
     .flatMap(([what, values]) =>

@@ -2,6 +2,7 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { EventFilter, Level } from '../../client/index.js';
+import { parseQuery } from '../../shared/query/parse-query.js';
 import { type BotSelectors, wordsOf as selectorWords, withBotSelectors } from './bot-selectors.js';
 import { list } from './flag-values.js';
 
@@ -15,6 +16,8 @@ export interface FilterFlags {
   label?: Record<string, string>;
   /** Nodes of a cluster. */
   node?: string[];
+  /** Of `drover logs`: docs/QUERY.md. */
+  query?: string;
 }
 
 /** What a recording was filtered by. */
@@ -70,17 +73,24 @@ export function withFilter(command: Command, kinds: string): Command {
 
 /** The service's filter. @param kinds the default. */
 export function filterOf(
-  { kind = [], level, bot, scope, node }: FilterFlags,
+  { kind = [], level, bot, scope, node, query }: FilterFlags,
   kinds?: readonly EventKind[],
 ): EventFilter {
   const given = kind.filter((name) => EVENT_KINDS.includes(name)) as EventKind[];
   return {
-    kind: given.length > 0 ? given : kinds,
+    // The query may ask for other events than the default.
+    kind: given.length > 0 ? given : asksForEvents(query) ? undefined : kinds,
     level: level as Level[] | undefined,
     session: bot,
     scope,
     node,
+    query,
   };
+}
+
+function asksForEvents(query: string | undefined): boolean {
+  const terms = query === undefined ? [] : parseQuery(query, 'lines');
+  return terms.some((term) => term.type === 'field' && term.field === 'event');
 }
 
 /** The selectors of bots, which the service does not know. */

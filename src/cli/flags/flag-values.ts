@@ -1,5 +1,8 @@
 import { InvalidArgumentError } from 'commander';
 import { MAX_TIMER_MS } from '../../shared/contract/timers.js';
+import type { QueryUse } from '../../shared/query/fields.js';
+import { parseQuery } from '../../shared/query/parse-query.js';
+import { QueryError } from '../../shared/query/query-error.js';
 import { parseDuration, TOO_LONG } from './duration.js';
 
 export function wholeNumber(text: string): number {
@@ -58,4 +61,24 @@ export function jsonObject(text: string): Record<string, unknown> {
     return value as Record<string, unknown>;
   }
   throw new InvalidArgumentError('It must be a JSON object, such as {"text":"hello"}.');
+}
+
+/** A query for bots, which the service answers. Mistakes are found before anything is asked for. */
+export function botQuery(text: string): string {
+  return checkedQuery(text, 'bots');
+}
+
+/** The same for events. */
+export function eventQuery(text: string): string {
+  return checkedQuery(text, 'lines');
+}
+
+function checkedQuery(text: string, use: QueryUse): string {
+  try {
+    parseQuery(text, use);
+    return text;
+  } catch (thrown) {
+    if (thrown instanceof QueryError) throw new InvalidArgumentError(`${thrown.message}.`);
+    throw thrown;
+  }
 }

@@ -21,6 +21,7 @@ const EVENTS_NAMES: Names<typeof EVENTS_QUERY> = {
   after: true,
   before: true,
   q: true,
+  query: true,
   limit: true,
   cursor: true,
   format: true,
@@ -48,21 +49,25 @@ export interface EventQuery {
 /** @throws DroverError `bad_request`. */
 export function parseEventQuery(
   pairs: Pairs,
-  { epoch, names, nodes }: Pick<View, 'epoch' | 'names' | 'nodes'>,
+  { epoch, names, nodes, makeJudge }: Pick<View, 'epoch' | 'names' | 'nodes' | 'makeJudge'>,
   reach: StreamReach,
 ): EventQuery {
-  const filtering = pairs.filter(([name]) => (FILTER_NAMES as readonly string[]).includes(name));
+  const filtering = pairs.filter(
+    ([name]) => name === 'query' || (FILTER_NAMES as readonly string[]).includes(name),
+  );
   const values = singles(pairs, EVENTS_NAMES, FILTER_NAMES);
   const whole = oneOf('format', values.get('format') ?? 'json', FORMATS) === 'ndjson';
   const order = oneOf('order', values.get('order') ?? (whole ? 'oldest' : 'newest'), ORDERS);
+  const filter = parseFilter(filtering, names, reach, nodes, makeJudge);
   const request: PageRequest = {
-    filter: parseFilter(filtering, names, reach, nodes)?.key ?? null,
+    filter: filter?.pastKey ?? null,
     order,
     afterSeq: null,
     beforeSeq: null,
     afterMs: null,
     beforeMs: null,
-    text: textOf(values.get('q')),
+    // The search for a text skips blocks without it.
+    text: textOf(values.get('q')) ?? filter?.text ?? null,
     limit: limitOf(values.get('limit'), whole),
     maxBytes: PAGE_BYTES,
     lines: whole,

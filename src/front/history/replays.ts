@@ -223,7 +223,7 @@ export class Replays {
     }
     place.isWaiting = true;
     if (waiting) waiting.push(place);
-    else this.#request(key, subscriber.cursor, filter?.key ?? null, [place]);
+    else this.#request(key, subscriber.cursor, filter?.pastKey ?? null, [place]);
   }
 
   #request(key: string, from: number, filter: string | null, waiting: Place[]): void {
@@ -335,7 +335,7 @@ export class Replays {
     if (this.#actions.isOnRing(next, filter)) return;
     const key = `${next} ${filter?.key ?? ''}`;
     if (!this.#parts.has(key) && !this.#asked.has(key)) {
-      this.#request(key, next, filter?.key ?? null, []);
+      this.#request(key, next, filter?.pastKey ?? null, []);
     }
   }
 

@@ -2,7 +2,7 @@
 // reference.
 
 import { oneOf } from './json-schema.js';
-import { FORMATS, LIMIT, MAX_TEXT, ORDERS, STEP_S } from './query-bounds.js';
+import { FORMATS, LIMIT, MAX_QUERY, MAX_TEXT, ORDERS, STEP_S } from './query-bounds.js';
 import Type, { type TSchema } from './typebox.js';
 
 /** The query parameters of a route; all are optional. */
@@ -26,9 +26,18 @@ const FILTERS = {
   ),
 };
 
+/** A query: docs/QUERY.md. */
+const query = (what: string, example: string): TSchema =>
+  Type.String({
+    maxLength: MAX_QUERY,
+    description: `${what} that match a query: docs/QUERY.md.`,
+    examples: [example],
+  });
+
 /** `GET /events`. */
 export const STREAM_QUERY = {
   ...FILTERS,
+  query: query('Only events', 'level:warn,error label:team=a -"keep alive"'),
   snapshot: text('`0` leaves out the initial snapshots.'),
   last_event_id: text(
     'As the header `Last-Event-ID`, which takes precedence. A value that is not an id is ignored.',
@@ -41,6 +50,7 @@ export const STREAM_QUERY = {
 
 /** `GET /api/bots`. */
 export const BOTS_QUERY = {
+  query: query('Only bots', 'status:failed label:team=a -kind:demo'),
   status: list('Only bots with this status.', ['in_world']),
   kind: list('Only bots with this kind.', ['demo']),
   node: list(
@@ -69,6 +79,7 @@ export const INCIDENTS_QUERY = { limit } satisfies QuerySchema;
 /** `GET /api/events`. */
 export const EVENTS_QUERY = {
   ...FILTERS,
+  query: query('Only events', 'level:warn,error label:team=a -"keep alive"'),
   order: oneOf(ORDERS, {
     description: 'Newest or oldest first. The default is `newest`, for downloads `oldest`.',
   }),

@@ -2,6 +2,8 @@
 
 export const LIMIT = { minimum: 1, maximum: 1000, default: 100 } as const;
 export const MAX_TEXT = 1000;
+/** Characters of a `query`. */
+export const MAX_QUERY = 2000;
 export const ORDERS = ['newest', 'oldest'] as const;
 export const FORMATS = ['json', 'ndjson'] as const;
 /** Steps of `GET /api/stats` are multiples of this, in s. */

@@ -5,8 +5,10 @@ import type { NameHasher } from '../contract/name-hash.js';
 import type { STREAM_QUERY } from '../contract/queries.js';
 import { DroverError } from '../errors.js';
 import type { NodeNames } from '../memory/node-names.js';
-import type { RingReader } from '../memory/ring-reader.js';
+import { readQuery } from '../query/read-query.js';
 import { KIND_CODE, LEVEL_CODE } from './frame.js';
+import type { IndexedFrames } from './frame-line.js';
+import { FrameQuery, type MakeJudge, splitQuery } from './frame-query.js';
 import { HashSet } from './hash-set.js';
 import type { BotLabels, LabelHistory } from './label-history.js';
 
@@ -23,6 +25,7 @@ type FilterName = (typeof FILTER_NAMES)[number];
 /** The other parameters of `GET /events`. Checked against its schema as a type: the journal must not load TypeBox. */
 const OTHERS: ReadonlySet<string> = new Set(
   Object.keys({
+    query: 1,
     snapshot: 1,
     last_event_id: 1,
     lastEventId: 1,
@@ -33,17 +36,21 @@ const OTHERS: ReadonlySet<string> = new Set(
 /** Most values of one parameter. */
 const MAX_VALUES = 1000;
 
-/** The index fields of frames. */
-export type IndexedFrames = Pick<
-  RingReader,
-  'kind' | 'level' | 'sessionLow' | 'sessionHigh' | 'scopeLow' | 'scopeHigh' | 'node'
->;
-
 /** The bots that a stream is limited to, in addition to its query. */
 export type StreamReach =
   | { bots: readonly string[] }
   | { labels: BotLabels; history: LabelHistory }
   | null;
+
+/** What a filter needs beside its parameters. */
+export interface FilterParts {
+  labelled?: { labels: BotLabels; history: LabelHistory } | undefined;
+  /** Of the stream; on one without, no frame is from a node. */
+  nodeNames?: NodeNames | undefined;
+  query?: FrameQuery | undefined;
+  /** Sessions that the query excludes. */
+  except?: readonly string[] | undefined;
+}
 
 /** Names of which every frame that passes has one. Of sessions and scopes: the low words of their hashes. */
 export type FilterNames =
@@ -52,7 +59,8 @@ export type FilterNames =
 
 /**
  * Lets a frame through when it has, for each parameter that was given, one of its values. A frame that lacks the field
- * (a session frame has no level) does not have the value. With labels it must also be a frame of a bot that had them.
+ * (a session frame has no level) does not have the value. With labels it must also be a frame of a bot that had them, and with
+ * a query it must match that.
  * Gaps always pass.
  */
 export class Filter {
@@ -66,16 +74,16 @@ export class Filter {
   readonly #scopes: HashSet | undefined;
   readonly #nodes: ReadonlySet<string> | undefined;
   readonly #nodeNames: NodeNames | undefined;
-  readonly #labelled: { labels: BotLabels; history: LabelHistory } | undefined;
+  readonly #labelled: FilterParts['labelled'];
+  readonly #query: FrameQuery | undefined;
 
-  /** @param nodeNames of the stream; on one without, no frame is from a node. */
   constructor(
     values: ReadonlyMap<FilterName, ReadonlySet<string>>,
     names: NameHasher,
-    labelled?: { labels: BotLabels; history: LabelHistory },
-    nodeNames?: NodeNames,
+    { labelled, nodeNames, query, except }: FilterParts = {},
   ) {
     this.#names = names;
+    this.#query = query;
     this.#nodes = values.get('node');
     this.#nodeNames = nodeNames;
     this.#labelled = labelled;
@@ -85,7 +93,8 @@ export class Filter {
       return set && [...set].filter((value) => isKnown(name, value)).sort();
     });
     const labels = labelled ? Object.entries(labelled.labels).sort() : null;
-    this.key = JSON.stringify([...lists.map((list) => list ?? null), labels]);
+    const asked = query ? [query.key, except ?? null] : null;
+    this.key = JSON.stringify([...lists.map((list) => list ?? null), labels, asked]);
     this.#kinds = codes(values.get('kind'), KIND_CODE);
     this.#levels = codes(values.get('level'), LEVEL_CODE);
     this.#sessions = hashes(values.get('session'), names);
@@ -94,12 +103,49 @@ export class Filter {
 
   /** Frames below this cannot be judged here any more. */
   get since(): number {
-    return this.#labelled?.history.since ?? 0;
+    return Math.max(this.#labelled?.history.since ?? 0, this.#query?.judge?.since ?? 0);
   }
 
   /** Frames from this on cannot be judged yet. */
   get known(): number {
-    return this.#labelled?.history.known ?? Number.POSITIVE_INFINITY;
+    const end = Number.POSITIVE_INFINITY;
+    return Math.min(this.#labelled?.history.known ?? end, this.#query?.judge?.known ?? end);
+  }
+
+  /** It judges more than the index of frames has: their text, and what their bots were. */
+  get hasQuery(): boolean {
+    return this.#query !== undefined;
+  }
+
+  /** A text that everything has that matches its query; null when none is known. */
+  get text(): string | null {
+    return this.#query?.text ?? null;
+  }
+
+  /** To be called before its first frame, and after its last: judging bots needs memory. */
+  begin(): void {
+    this.#query?.judge?.begin();
+  }
+
+  end(): void {
+    this.#query?.judge?.end();
+  }
+
+  /** Its key for another thread, which knows no bots: those that match now are named in it. */
+  get pastKey(): string {
+    const query = this.#query;
+    if (!query?.judge) return this.key;
+    const parts = JSON.parse(this.key) as unknown[];
+    const { areOthers, ids } = query.judge.now();
+    const at = FILTER_NAMES.indexOf('session');
+    if (areOthers) parts[parts.length - 1] = [query.lineKey, ids];
+    else {
+      const wanted = parts[at] as readonly string[] | null;
+      const matching = new Set(ids);
+      parts[at] = wanted ? wanted.filter((id) => matching.has(id)) : ids;
+      parts[parts.length - 1] = query.lineKey === '' ? null : [query.lineKey, null];
+    }
+    return JSON.stringify(parts);
   }
 
   /** It is limited by labels: frames can be judged from {@link since} on and below {@link known} only. */
@@ -142,7 +188,16 @@ export class Filter {
     }
     const labels = parts[FILTER_NAMES.length] as [string, string][] | null;
     const labelled = labels ? { labels: Object.fromEntries(labels), history } : undefined;
-    return new Filter(values, names, labelled, nodeNames);
+    const [queryKey, ids] = (parts[FILTER_NAMES.length + 1] ?? []) as unknown as [
+      string?,
+      (readonly string[] | null)?,
+    ];
+    const except = ids ?? undefined;
+    const query =
+      queryKey === undefined
+        ? undefined
+        : FrameQuery.ofKey(queryKey, nodeNames, except && hashes(new Set(except), names));
+    return new Filter(values, names, { labelled, nodeNames, query, except });
   }
 
   /** Whether a frame with one of these kinds and levels (bit sets of codes) can pass. */
@@ -167,7 +222,9 @@ export class Filter {
       const { labels, history } = this.#labelled;
       if (!history.had(frames.sessionLow(seq), frames.sessionHigh(seq), seq, labels)) return false;
     }
-    return !this.#scopes || this.#scopes.has(frames.scopeLow(seq), frames.scopeHigh(seq));
+    if (this.#scopes && !this.#scopes.has(frames.scopeLow(seq), frames.scopeHigh(seq)))
+      return false;
+    return this.#query?.matches(frames, seq) ?? true;
   }
 
   /** Whether a `session` frame of this bot passes. */
@@ -177,7 +234,8 @@ export class Filter {
     if (this.#nodes && !this.#nodes.has(snapshot.node ?? '')) return false;
     if (this.#labelled && !hasLabels(snapshot.labels, this.#labelled.labels)) return false;
     const { low, high } = this.#names.of(snapshot.id);
-    return this.#sessions?.has(low, high) ?? true;
+    if (this.#sessions && !this.#sessions.has(low, high)) return false;
+    return this.#query?.matchesSnapshot(snapshot) ?? true;
   }
 }
 
@@ -201,9 +259,15 @@ export function parseFilter(
   names: NameHasher,
   reach: StreamReach = null,
   nodeNames?: NodeNames,
+  makeJudge?: MakeJudge,
 ): Filter | null {
   const values = new Map<FilterName, Set<string>>();
+  let asked: string | undefined;
   for (const [name, value] of pairs) {
+    if (name === 'query') {
+      if (asked !== undefined) throw new DroverError('bad_request', 'query is given twice');
+      asked = value;
+    }
     if (OTHERS.has(name)) continue;
     // It says which stream is asked for (src/front/views.ts).
     if (name === 'node' && value.split(',').includes(SELF)) continue;
@@ -220,13 +284,24 @@ export function parseFilter(
       throw new DroverError('bad_request', `${name} has more than ${MAX_VALUES} values`);
     }
   }
-  if (reach && 'bots' in reach) {
-    const asked = values.get('session');
-    values.set('session', new Set(reach.bots.filter((id) => asked?.has(id) ?? true)));
-    return new Filter(values, names, undefined, nodeNames);
-  }
-  if (reach) return new Filter(values, names, reach, nodeNames);
-  return values.size === 0 ? null : new Filter(values, names, undefined, nodeNames);
+  const { parameters, rest } = splitQuery(asked === undefined ? [] : readQuery(asked, 'lines'));
+  for (const { name, values: wanted } of parameters) narrow(values, name, wanted);
+  const query = rest.length > 0 ? new FrameQuery(rest, makeJudge, nodeNames) : undefined;
+  let labelled: FilterParts['labelled'];
+  if (reach && 'bots' in reach) narrow(values, 'session', new Set(reach.bots));
+  else if (reach) labelled = reach;
+  if (values.size === 0 && !labelled && !query) return null;
+  return new Filter(values, names, { labelled, nodeNames, query });
+}
+
+/** One of `wanted` is required too. */
+function narrow(
+  values: Map<FilterName, Set<string>>,
+  name: FilterName,
+  wanted: ReadonlySet<string>,
+): void {
+  const before = values.get(name);
+  values.set(name, new Set([...wanted].filter((value) => before?.has(value) ?? true)));
 }
 
 /** What no frame has lets nothing through, so it makes no other filter; and there are only some hundred without names. */

@@ -1,11 +1,15 @@
 // Runs in the journal thread and in the bus thread. Cuts frames into the pieces that streams which resume are sent.
 
 import type { ReplayPart, ReplayRequest } from '../contract/journal-messages.js';
-import type { Filter, IndexedFrames } from './filter.js';
+import type { Filter } from './filter.js';
 import { sseFrame } from './frame.js';
+import type { IndexedFrames } from './frame-line.js';
 
 /** Memory of a reusable part: a multiple of this. */
 const MEMORY_BYTES = 64 * 1024;
+
+/** How long a query may read texts for one part, in ms: then the part ends. */
+const QUERY_MS = 4;
 
 /** Whole frames with numbers that follow each other, in one piece of memory. */
 export interface FrameBlock extends IndexedFrames {
@@ -39,7 +43,7 @@ export class Cut {
     this.#bytes = new Uint8Array(request.memory ?? new ArrayBuffer(0));
   }
 
-  /** Takes the matching frames of the block from `seq` on. @returns where it stopped: at the block's end, unless the part is full. */
+  /** Takes the matching frames of the block from `seq` on. @returns where it stopped: at the block's end, unless the part is full or its query has used up its time. */
   take(block: FrameBlock, seq: number): number {
     const { maxBytes } = this.#request;
     const { hasBroken } = block;
@@ -48,6 +52,7 @@ export class Cut {
     let runEnd = runStart;
     let next = seq;
     for (; next < block.next && this.size < maxBytes; next++) {
+      if (filter?.hasQuery && performance.now() - this.began > QUERY_MS && next > seq) break;
       if (filter && !filter.matches(block, next)) continue;
       const start = block.start(next);
       const end = block.end(next);

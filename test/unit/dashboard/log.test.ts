@@ -15,7 +15,7 @@ import { isFiltered, type LogFilter } from '../../../dashboard/src/model/log-fil
 import { LogRows } from '../../../dashboard/src/model/log-rows.js';
 import { LogWindow } from '../../../dashboard/src/model/log-window.js';
 
-const ALL: LogFilter = { levels: [], scopes: [], bots: [], dir: '', text: '' };
+const ALL: LogFilter = { query: '', bot: undefined };
 const MOST_CHARS = 48 * 1024 * 1024;
 
 let next = 1;
@@ -128,7 +128,7 @@ describe('a log that is paused', () => {
 
   it('counts only what passes its filter after the tab has slept', () => {
     update({ lines: more(10) });
-    const shown = openWindow({ text: '7' });
+    const shown = openWindow({ query: '7' });
     const before = shown.rows.length;
     const since = more(100);
     update({ reset: true, lines: since, firstLine: since[0]?.n ?? 0 });
@@ -203,10 +203,9 @@ describe('what a tab has of the present', () => {
 });
 
 it('a filter is one that leaves something out, except the bot whose log it is', () => {
-  expect(isFiltered(ALL, false)).toBe(false);
-  for (const part of [{ levels: ['warn'] }, { scopes: ['tcp'] }, { dir: 'in' }, { text: 'x' }]) {
-    expect(isFiltered({ ...ALL, ...(part as Partial<LogFilter>) }, true)).toBe(true);
+  expect(isFiltered(ALL)).toBe(false);
+  for (const query of ['level:warn', '-scope:tcp', 'x']) {
+    expect(isFiltered({ ...ALL, query })).toBe(true);
   }
-  expect(isFiltered({ ...ALL, bots: ['a'] }, false)).toBe(true);
-  expect(isFiltered({ ...ALL, bots: ['a'] }, true)).toBe(false);
+  expect(isFiltered({ ...ALL, bot: 'a' })).toBe(false);
 });

@@ -2,7 +2,10 @@ import { expect, it } from 'vitest';
 import { parseEventQuery, parseStatsQuery } from '../../../src/front/history/event-query.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
 
-const view = { epoch: 'e', names: new NameHasher('key'), nodes: undefined };
+const makeJudge = () => {
+  throw new Error('there are no bots');
+};
+const view = { epoch: 'e', names: new NameHasher('key'), nodes: undefined, makeJudge };
 const parse = (name: string, value: string) => parseEventQuery([[name, value]], view, null).request;
 
 it.each([

@@ -7,6 +7,7 @@ import { Broadcaster } from '../../../src/broadcaster/broadcaster.js';
 import type { StreamSink } from '../../../src/front/engine/engine.js';
 import { Fanout } from '../../../src/front/fanout.js';
 import { SnapshotFrames } from '../../../src/front/initial-state.js';
+import { MirrorJudge } from '../../../src/front/mirror-judge.js';
 import { SnapshotMirror } from '../../../src/front/snapshot-mirror.js';
 import type { Subscriber } from '../../../src/front/subscriber.js';
 import type { BotSnapshot, Item } from '../../../src/shared/contract/events.js';
@@ -197,7 +198,13 @@ export class TestFront {
     const socket = new ModelSocket();
     socket.room = room;
     const reach = limit && 'labels' in limit ? { ...limit, history: this.mirror.labels } : limit;
-    const filter = parseFilter(query, this.#names, reach);
+    const filter = parseFilter(
+      query,
+      this.#names,
+      reach,
+      undefined,
+      (key, condition) => new MirrorJudge(this.mirror, key, condition),
+    );
     socket.onClosed = () => socket.subscriber && this.fanout.remove(socket.subscriber);
     // A front that was lapped as a whole may begin a stream later, with newer snapshots.
     const mayWait = this.mirror.next < this.reader.tail();

@@ -91,7 +91,7 @@ function world(onRing: number, writeMs = 0, writeBytes: (client: Client) => numb
   onTestFinished(() => {
     for (const subscriber of clients.keys()) replays.remove(subscriber);
   });
-  const open = (cursor: number, filter: { key: string } | null = null): Client => {
+  const open = (cursor: number, filter: { key: string; pastKey: string } | null = null): Client => {
     const subscriber = { cursor, blockedAt: 0, index: 0, isLive: true, group: { filter } };
     const client: Client = {
       subscriber: subscriber as unknown as Subscriber,
@@ -270,7 +270,7 @@ it('while the journal fails, streams keep their position, and continue when it r
 
 it('beside live streams a search waits after a long part, a stream of everything does not', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
-  for (const filter of [{ key: 'a filter' }, null]) {
+  for (const filter of [{ key: 'a filter', pastKey: 'a filter' }, null]) {
     const { journal, live, open, until } = world(Number.POSITIVE_INFINITY);
     live.streams = 20;
     journal.readMs = 4;

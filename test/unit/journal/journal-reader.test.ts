@@ -265,7 +265,14 @@ it('a page is the whole answer, with a cursor where it ends for its size', async
   const parts = { epoch: EPOCH, tables, reader, unposted: () => [], isOpen: () => true };
   const { maxBytes } = parseEventQuery(
     [],
-    { epoch: EPOCH, names: new NameHasher('key'), nodes: undefined },
+    {
+      epoch: EPOCH,
+      names: new NameHasher('key'),
+      nodes: undefined,
+      makeJudge: () => {
+        throw new Error('there are no bots');
+      },
+    },
     null,
   ).request;
   expect(maxBytes).toBe(1024 * 1024);

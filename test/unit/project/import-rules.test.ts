@@ -50,6 +50,7 @@ const SINGLE: [string, string, boolean][] = [
   ['workers/kinds/demo.ts', '../../src/main/service.js', false],
   ['dashboard/src/main.ts', '../../src/client/index.js', true],
   ['dashboard/src/main.ts', '../../src/shared/contract/bots.js', true],
+  ['dashboard/src/main.ts', '../../src/shared/query/parse-query.js', true],
   ['dashboard/src/main.ts', '../../src/shared/errors.js', false],
   ['dashboard/src/main.ts', '../../src/front/request-handler.js', false],
 ];

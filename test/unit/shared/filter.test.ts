@@ -143,6 +143,7 @@ describe('a filter', () => {
       scopeLow: () => 0,
       scopeHigh: () => 0,
       node: () => node,
+      text: () => '',
     });
     const query: Pair[] = [
       ['node', 'h1,h3'],
@@ -190,6 +191,7 @@ describe('a filter', () => {
       scopeLow: () => 0,
       scopeHigh: () => 0,
       node: () => 0,
+      text: () => '',
     };
     const filter = parseFilter(
       [
@@ -211,6 +213,7 @@ describe('a filter', () => {
       scopeLow: () => 0,
       scopeHigh: () => 0,
       node: () => 0,
+      text: () => '',
     });
     const filter = parseFilter([['session', 'bot-1,bot-2']], names);
     expect(filter?.matches(frames(low, high), 1)).toBe(true);

@@ -1,0 +1,95 @@
+// Decides which events of the log a query lets through.
+
+import type { Kind } from '../contract/event-kinds.js';
+import { type BotTest, botTest, isOneOf } from './bot-query.js';
+import { FIELDS, type FieldName } from './fields.js';
+import { Regex } from './regex.js';
+import type { FieldTerm, Query, Term } from './term.js';
+
+/** What a query can ask about an event. Null is what it does not have. */
+export interface QueriedLine {
+  event: Kind;
+  level: string | null;
+  scope: string | null;
+  bot: string | null;
+  node: string | null;
+  transport: string | null;
+  direction: string | null;
+  /** The message of a line without terminal escapes; of another event, its JSON. */
+  text: string;
+}
+
+/** A query for lines, taken apart: what the event itself answers, and what the snapshot of its bot does. */
+export interface LineQuery {
+  line: Query;
+  bot: Query;
+}
+
+export function lineQuery(query: Query): LineQuery {
+  const isAboutBot = (term: Term): boolean =>
+    term.type === 'field' && FIELDS[term.field].of === 'bot';
+  return { line: query.filter((term) => !isAboutBot(term)), bot: query.filter(isAboutBot) };
+}
+
+/** Whether an event has all terms, none of which is about its bot. */
+export function lineTest(line: Query): (line: QueriedLine) => boolean {
+  // Cheap ones first: the text is read only of what has the rest.
+  const tests = [...line].sort((a, b) => costOf(a) - costOf(b)).map(testOf);
+  return (line) => tests.every((test) => test(line));
+}
+
+/** Terms about a bot, for events. */
+export interface BotCondition {
+  test: BotTest;
+  /** An event without a bot, or of one that is not known, passes: everything is excluded, nothing is required. */
+  isOpen: boolean;
+}
+
+/** @returns undefined without such terms. */
+export function botCondition(bot: Query): BotCondition | undefined {
+  if (bot.length === 0) return undefined;
+  return { test: botTest(bot), isOpen: bot.every(({ isNot }) => isNot) };
+}
+
+const COSTS: Partial<Record<FieldName, number>> = { event: 0, level: 0, node: 0 };
+
+function costOf(term: Term): number {
+  if (term.type === 'regex') return 3;
+  if (term.type === 'text') return 2;
+  return COSTS[term.field] ?? 1;
+}
+
+function testOf(term: Term): (line: QueriedLine) => boolean {
+  const test = plainTest(term);
+  return term.isNot ? (line) => !test(line) : test;
+}
+
+function plainTest(term: Term): (line: QueriedLine) => boolean {
+  if (term.type === 'field') return fieldTest(term);
+  if (term.type === 'regex') {
+    const regex = new Regex(term.source, term.ignoreCase);
+    return ({ text }) => regex.test(text);
+  }
+  const wanted = term.text.toLowerCase();
+  return ({ text }) => text.toLowerCase().includes(wanted);
+}
+
+function fieldTest(term: FieldTerm): (line: QueriedLine) => boolean {
+  const { field } = term;
+  switch (field) {
+    case 'event':
+    case 'level':
+    case 'scope':
+    case 'bot':
+    case 'node':
+    case 'transport':
+    case 'direction':
+      return (line) => {
+        const value = line[field];
+        return value !== null && isOneOf(term, value);
+      };
+    default:
+      // Fields of bots: they are taken out before.
+      return () => false;
+  }
+}

@@ -1,0 +1,96 @@
+import { withoutEscapes } from '../contract/escapes.js';
+import { KINDS, LEVELS } from '../contract/event-kinds.js';
+import type { BotSnapshot, LogEvent } from '../contract/events.js';
+import type { NodeNames } from '../memory/node-names.js';
+import type { RingReader } from '../memory/ring-reader.js';
+import type { QueriedLine } from '../query/line-query.js';
+import { frameData, frameMessage, KIND_CODE, sessionJson } from './frame.js';
+
+/** The index fields of frames. */
+export type IndexedFrames = Pick<
+  RingReader,
+  'kind' | 'level' | 'sessionLow' | 'sessionHigh' | 'scopeLow' | 'scopeHigh' | 'node' | 'text'
+>;
+
+/** A frame as queries see it. Reads no more of it than they ask for. */
+export class FrameLine implements QueriedLine {
+  readonly #frames: IndexedFrames;
+  readonly #seq: number;
+  readonly #nodeNames: NodeNames | undefined;
+  #frame: string | undefined;
+  #log: LogEvent | undefined;
+
+  constructor(frames: IndexedFrames, seq: number, nodeNames: NodeNames | undefined) {
+    this.#frames = frames;
+    this.#seq = seq;
+    this.#nodeNames = nodeNames;
+  }
+
+  get event(): QueriedLine['event'] {
+    return KINDS[this.#frames.kind(this.#seq)] ?? 'log';
+  }
+
+  get level(): string | null {
+    return LEVELS[this.#frames.level(this.#seq)] ?? null;
+  }
+
+  get node(): string | null {
+    return this.#nodeNames?.name(this.#frames.node(this.#seq)) ?? null;
+  }
+
+  get scope(): string | null {
+    return this.#line?.scope ?? null;
+  }
+
+  get bot(): string | null {
+    if (this.#isLine) return this.#line?.session_id ?? null;
+    const { snapshot } = JSON.parse(frameData(this.#text)) as { snapshot: BotSnapshot };
+    return snapshot.id;
+  }
+
+  get transport(): string | null {
+    return this.#line?.transport ?? null;
+  }
+
+  get direction(): string | null {
+    return this.#line?.direction ?? null;
+  }
+
+  get text(): string {
+    if (!this.#isLine) return frameData(this.#text);
+    const message = frameMessage(this.#text);
+    if (!message.includes('\\') && !message.includes('\u009b')) return message;
+    return withoutEscapes(JSON.parse(`"${message}"`) as string);
+  }
+
+  get #isLine(): boolean {
+    return this.#frames.kind(this.#seq) === KIND_CODE.log;
+  }
+
+  get #text(): string {
+    this.#frame ??= this.#frames.text(this.#seq);
+    return this.#frame;
+  }
+
+  get #line(): LogEvent | undefined {
+    if (!this.#isLine) return undefined;
+    this.#log ??= JSON.parse(frameData(this.#text)) as LogEvent;
+    return this.#log;
+  }
+}
+
+/** A snapshot at the start of a stream, as queries see it. */
+export function snapshotLine(snapshot: BotSnapshot): QueriedLine {
+  return {
+    event: 'session',
+    level: null,
+    scope: null,
+    bot: snapshot.id,
+    node: snapshot.node ?? null,
+    transport: null,
+    direction: null,
+    get text() {
+      return sessionJson(snapshot);
+    },
+  };
+}
