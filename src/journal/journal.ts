@@ -84,7 +84,7 @@ export class Journal {
       notice: (message) => this.#tell(message),
       baseline: () => peers.baseline(),
     });
-    this.answers = new Answers(this.#source(), names, memory.labels);
+    this.answers = new Answers(this.#source(start.node), names, memory.labels);
     this.#effects = this.#effectTable();
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
     if (start.fault === null) this.#effects.open();
@@ -223,9 +223,10 @@ export class Journal {
     this.#writer.sweep(opened);
   }
 
-  #source(): AnswerSource {
+  #source(node: string | null): AnswerSource {
     return {
       epoch: this.#epoch,
+      node,
       status: () => this.status,
       opened: () => this.#file.opened,
       ready: () => this.#ready(),

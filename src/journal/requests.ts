@@ -34,6 +34,8 @@ const MAX_FILTERS = 100;
 /** The journal that is read: its file may be replaced at any time. */
 export interface AnswerSource {
   epoch: string;
+  /** Where its frames are from; null for a single service. */
+  node: string | null;
   status(): JournalStatus;
   /** The open journal, if any. */
   opened(): OpenJournal | undefined;
@@ -122,7 +124,9 @@ export class Answers {
     if (key === null) return null;
     let filter = this.#filters.get(key);
     if (!filter) {
-      filter = Filter.ofKey(key, this.#names, this.#labels.history);
+      const { node } = this.#source;
+      const nodeNames = node === null ? undefined : { name: () => node };
+      filter = Filter.ofKey(key, this.#names, this.#labels.history, nodeNames);
       if (this.#filters.size >= MAX_FILTERS) this.#filters.clear();
       this.#filters.set(key, filter);
     }

@@ -375,7 +375,7 @@ export class Service {
     { first }: StreamNumbering,
   ): Cluster {
     const { cluster, http, hosts, invoke, stream: streaming } = this.#config;
-    const node = cluster.node ?? hostname().replaceAll(/[^A-Za-z0-9_-]/g, '-');
+    const node = nodeName(cluster);
     if (!NODE_NAME.test(node)) {
       throw new StartupError(
         `the host name ${JSON.stringify(node)} cannot be the name of a node: set cluster.node`,
@@ -526,9 +526,10 @@ export class Service {
   }
 
   #createJournal(stream: StreamIdentity, numbering: StreamNumbering): JournalThread {
-    const { journal: config, http } = this.#config;
+    const { journal: config, http, cluster } = this.#config;
     const options = {
       config,
+      node: this.#cluster && nodeName(cluster),
       dataDir: this.#dataDir,
       stream,
       lag: this.#counts.journal,
@@ -648,6 +649,10 @@ function newQuota({ stream, http }: Config): SharedQuota<'perToken' | 'perAddres
     perAddress: stream.max_streams_per_address,
   };
   return createQuota(limits, http.fronts);
+}
+
+function nodeName({ node }: Config['cluster']): string {
+  return node ?? hostname().replaceAll(/[^A-Za-z0-9_-]/g, '-');
 }
 
 function newStream(config: Config, { epoch, hashKey, first }: StreamNumbering): StreamIdentity {

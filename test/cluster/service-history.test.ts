@@ -106,6 +106,24 @@ it('is filtered by node, by bot, by text and by time, and is downloaded', async 
     wanted(({ data }) => data.message?.includes('of run') ?? false),
   );
   expect(await pastDownload(cluster.node(0).service, until)).toEqual(whole);
+  const [byQuery, others] = await Promise.all(
+    [`node:h2 "of run" -session:${ids[0]}`, '-node:h2'].map((query) =>
+      allPages(
+        cluster.node(0).service,
+        `?order=oldest&limit=1000${until}&query=${encodeURIComponent(query)}`,
+      ),
+    ),
+  );
+  const isOf = ({ data }: PastEvent): boolean => texts.has(JSON.stringify(data));
+  expect(byNumber(others ?? [])).toEqual(wanted((event) => !isOf(event)));
+  expect(byNumber(byQuery ?? [])).toEqual(
+    wanted(
+      (event) =>
+        isOf(event) &&
+        (event.data.message?.includes('of run') ?? false) &&
+        event.data.session_id !== ids[0],
+    ),
+  );
   const middle = whole?.[Math.floor(whole.length / 2)]?.data.timestamp_ms ?? Date.now();
   const later = await allPages(
     cluster.node(0).service,

@@ -110,6 +110,7 @@ export class Life {
             ...config,
           },
           dir,
+          node: null,
           stream,
           reader: 0,
           first,

@@ -32,6 +32,8 @@ const ANSWER_MS = 5000;
 export interface JournalOptions {
   config: Config['journal'];
   dataDir: string;
+  /** Name of the node, null for a single service. */
+  node: string | null;
   stream: StreamIdentity;
   lag: SharedLag;
   numbering: StreamNumbering;
@@ -134,12 +136,13 @@ export class JournalThread {
   }
 
   #startData(): JournalStart {
-    const { config, dataDir, stream, lag, numbering, reader } = this.#options;
+    const { config, dataDir, node, stream, lag, numbering, reader } = this.#options;
     const dir = journalDir(dataDir);
     const { first } = numbering;
     return {
       config,
       dir,
+      node,
       stream,
       lag,
       reader,

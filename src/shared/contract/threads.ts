@@ -290,6 +290,8 @@ export interface JournalStart {
   config: Config['journal'];
   /** The directory of the journal. */
   dir: string;
+  /** Name of the node, null for a single service: all frames are from it. */
+  node: string | null;
   stream: StreamIdentity;
   lag: SharedLag;
   /** Index of its cells on the ring. */

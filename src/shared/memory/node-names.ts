@@ -21,6 +21,9 @@ export function createNodeNames(): SharedNodeNames {
 }
 
 /** For readers. */
+/** Names of nodes by the numbers in the index of frames. */
+export type NodeNaming = Pick<NodeNames, 'name'>;
+
 export class NodeNames {
   protected readonly count: Int32Array;
   protected readonly octets: Buffer;

@@ -4,7 +4,7 @@ import { hasLabels } from '../contract/labels.js';
 import type { NameHasher } from '../contract/name-hash.js';
 import type { STREAM_QUERY } from '../contract/queries.js';
 import { DroverError } from '../errors.js';
-import type { NodeNames } from '../memory/node-names.js';
+import type { NodeNaming } from '../memory/node-names.js';
 import { readQuery } from '../query/read-query.js';
 import { KIND_CODE, LEVEL_CODE } from './frame.js';
 import type { IndexedFrames } from './frame-line.js';
@@ -46,7 +46,7 @@ export type StreamReach =
 export interface FilterParts {
   labelled?: { labels: BotLabels; history: LabelHistory } | undefined;
   /** Of the stream; on one without, no frame is from a node. */
-  nodeNames?: NodeNames | undefined;
+  nodeNames?: NodeNaming | undefined;
   query?: FrameQuery | undefined;
   /** Sessions that the query excludes. */
   except?: readonly string[] | undefined;
@@ -73,7 +73,7 @@ export class Filter {
   #named: readonly (readonly [low: number, high: number])[] | undefined;
   readonly #scopes: HashSet | undefined;
   readonly #nodes: ReadonlySet<string> | undefined;
-  readonly #nodeNames: NodeNames | undefined;
+  readonly #nodeNames: NodeNaming | undefined;
   readonly #labelled: FilterParts['labelled'];
   readonly #query: FrameQuery | undefined;
 
@@ -178,7 +178,7 @@ export class Filter {
     key: string,
     names: NameHasher,
     history: LabelHistory,
-    nodeNames?: NodeNames,
+    nodeNames?: NodeNaming,
   ): Filter {
     const parts = JSON.parse(key) as (string[] | [string, string][] | null)[];
     const values = new Map<FilterName, Set<string>>();
@@ -258,7 +258,7 @@ export function parseFilter(
   pairs: readonly (readonly [name: string, value: string])[],
   names: NameHasher,
   reach: StreamReach = null,
-  nodeNames?: NodeNames,
+  nodeNames?: NodeNaming,
   makeJudge?: MakeJudge,
 ): Filter | null {
   const values = new Map<FilterName, Set<string>>();

@@ -1,7 +1,7 @@
 import { withoutEscapes } from '../contract/escapes.js';
 import { KINDS, LEVELS } from '../contract/event-kinds.js';
 import type { BotSnapshot, LogEvent } from '../contract/events.js';
-import type { NodeNames } from '../memory/node-names.js';
+import type { NodeNaming } from '../memory/node-names.js';
 import type { RingReader } from '../memory/ring-reader.js';
 import type { QueriedLine } from '../query/line-query.js';
 import { frameData, frameMessage, KIND_CODE, sessionJson } from './frame.js';
@@ -16,11 +16,11 @@ export type IndexedFrames = Pick<
 export class FrameLine implements QueriedLine {
   readonly #frames: IndexedFrames;
   readonly #seq: number;
-  readonly #nodeNames: NodeNames | undefined;
+  readonly #nodeNames: NodeNaming | undefined;
   #frame: string | undefined;
   #log: LogEvent | undefined;
 
-  constructor(frames: IndexedFrames, seq: number, nodeNames: NodeNames | undefined) {
+  constructor(frames: IndexedFrames, seq: number, nodeNames: NodeNaming | undefined) {
     this.#frames = frames;
     this.#seq = seq;
     this.#nodeNames = nodeNames;

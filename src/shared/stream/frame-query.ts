@@ -1,7 +1,7 @@
 // The part of a query for events that the ring's index does not answer.
 
 import type { BotSnapshot } from '../contract/events.js';
-import type { NodeNames } from '../memory/node-names.js';
+import type { NodeNaming } from '../memory/node-names.js';
 import type { FieldName } from '../query/fields.js';
 import { type BotCondition, botCondition, lineQuery, lineTest } from '../query/line-query.js';
 import { parseQuery } from '../query/parse-query.js';
@@ -42,14 +42,14 @@ export class FrameQuery {
   /** The longest text that is in everything that matches; null when there is none. */
   readonly text: string | null;
   readonly #test: ReturnType<typeof lineTest> | undefined;
-  readonly #nodeNames: NodeNames | undefined;
+  readonly #nodeNames: NodeNaming | undefined;
   readonly #except: HashSet | undefined;
 
   /** @param except sessions that do not match. */
   constructor(
     query: Query,
     makeJudge: MakeJudge | undefined,
-    nodeNames: NodeNames | undefined,
+    nodeNames: NodeNaming | undefined,
     except?: HashSet,
   ) {
     const { line, bot } = lineQuery(query);
@@ -67,7 +67,7 @@ export class FrameQuery {
   /** The query of this {@link lineKey}, in another thread. */
   static ofKey(
     key: string,
-    nodeNames: NodeNames | undefined,
+    nodeNames: NodeNaming | undefined,
     except: HashSet | undefined,
   ): FrameQuery {
     return new FrameQuery(parseQuery(key, 'lines'), undefined, nodeNames, except);

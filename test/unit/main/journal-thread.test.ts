@@ -36,6 +36,7 @@ beforeEach(() => {
         fsync: 'never',
       },
       dataDir: '/nowhere',
+      node: null,
       stream: { ring: testRing(1 << 16, 64).shared, ...identity },
       numbering: { ...identity, first: 1, previousShutdown: 'clean', fault: null },
       reader: 0,
