@@ -1,4 +1,4 @@
-// Global setup: one NATS server for the services of all files (startService). Each is a node of its own cluster.
+// Global setup: one NATS server for the services of all files (startService). Each is a node in a separate cluster.
 
 import type { TestProject } from 'vitest/node';
 import { NatsServer } from '../harness/nats.js';

@@ -210,7 +210,7 @@ it('past events are those of all nodes, with the ids of the cluster; self is the
   await service.attachCluster(cluster);
   const { status } = await call(service, 'GET', `/api/events?after=${EPOCH}-3&node=h2&cursor=c`);
   expect(status).toBe(200);
-  const h2 = JSON.stringify([null, null, null, null, ['h2'], null]);
+  const h2 = JSON.stringify([null, null, null, null, ['h2'], null, null]);
   const merged = { cursor: 'c', cut: null };
   expect(cluster.pages).toMatchObject([{ afterSeq: 3, filter: h2, merged }]);
   expectError(await call(service, 'GET', '/api/events?after=ab-3'), 400, /another numbering/);

@@ -17,7 +17,14 @@ export function methodTests(given: () => Service): void {
   /** Headers that tell of this answer and this connection, not of the resource. */
   const PASSING = ['date', 'connection', 'keep-alive', 'transfer-encoding'];
   /** What they tell is another at each moment, and so may its length be. */
-  const PASSING_LENGTH = ['/api/pressure', '/api/stats', '/metrics'];
+  const PASSING_LENGTH = [
+    '/api/hosts',
+    '/api/pressure',
+    '/api/stats',
+    '/api/tokens',
+    '/api/tokens/current',
+    '/metrics',
+  ];
 
   let service: Service;
   let authorized: Record<string, string>;
