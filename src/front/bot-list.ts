@@ -4,6 +4,7 @@ import type { BOTS_QUERY } from '../shared/contract/queries.js';
 import { reaches } from '../shared/contract/rights.js';
 import type { Reach } from '../shared/contract/tokens.js';
 import { DroverError } from '../shared/errors.js';
+import type { Snapshots } from './own-bots.js';
 import { asksForSelf, readLimit } from './query-string.js';
 import type { MirroredSession, SnapshotMirror } from './snapshot-mirror.js';
 
@@ -19,9 +20,12 @@ export class BotList {
     this.#mirror = mirror;
   }
 
-  /** @throws DroverError `not_found`, also if the bot exists but `reach` excludes it. */
-  one(id: string, reach: Reach): string {
-    const session = this.#mirror.get(id);
+  /**
+   * @param snapshots other ones than those of the mirror (Views.whenCurrent).
+   * @throws DroverError `not_found`, also if the bot exists but `reach` excludes it.
+   */
+  one(id: string, reach: Reach, snapshots: Snapshots = this.#mirror): string {
+    const session = snapshots.get(id);
     if (!session) throw noBot(id);
     return shownBot(session.snapshot, reach);
   }
@@ -37,9 +41,10 @@ export class BotList {
 
   /**
    * `?status=`, `?kind=` and `?node=`, each repeated or comma-separated; with `?limit=` a page.
+   * @param snapshots other ones than those of the mirror (Views.whenCurrent).
    * @throws DroverError `bad_request`.
    */
-  list(pairs: Pairs, reach: Reach): Uint8Array {
+  list(pairs: Pairs, reach: Reach, snapshots: Snapshots = this.#mirror): Uint8Array {
     const statuses = wanted(pairs, 'status');
     const kinds = wanted(pairs, 'kind');
     const nodes = asksForSelf(pairs) ? undefined : wanted(pairs, 'node');
@@ -48,10 +53,11 @@ export class BotList {
     if (limit === undefined && cursor !== undefined) {
       throw new DroverError('bad_request', 'cursor needs limit: without it all bots are returned');
     }
-    const isAll = !statuses && !kinds && !nodes && reach === null;
+    const isAll =
+      !statuses && !kinds && !nodes && reach === null && snapshots === this.#mirror;
     if (isAll && limit === undefined) {
       if (this.#version !== this.#mirror.version) {
-        this.#body = this.#build(() => true);
+        this.#body = this.#build(snapshots, () => true);
         this.#version = this.#mirror.version;
       }
       return this.#body;
@@ -62,26 +68,31 @@ export class BotList {
       (nodes?.has(node ?? '') ?? true) &&
       reaches(reach, id, labels);
     return limit === undefined
-      ? this.#build(matches)
-      : this.#page(matches, readLimit(limit), cursor);
+      ? this.#build(snapshots, matches)
+      : this.#page(snapshots, matches, readLimit(limit), cursor);
   }
 
-  #build(matches: Matches): Uint8Array {
+  #build(snapshots: Snapshots, matches: Matches): Uint8Array {
     const shown: string[] = [];
-    for (const session of this.#mirror.all()) {
+    for (const session of snapshots.all()) {
       if (matches(session.snapshot)) shown.push(snapshotJson(session));
     }
     return Buffer.from(`{"bots":[${shown.join(',')}]}`);
   }
 
   /** By id: the order in which bots appeared is another one on each node, and after a restart. */
-  #page(matches: Matches, limit: number, after: string | undefined): Uint8Array {
-    const ids = this.#sorted();
+  #page(
+    snapshots: Snapshots,
+    matches: Matches,
+    limit: number,
+    after: string | undefined,
+  ): Uint8Array {
+    const ids = snapshots === this.#mirror ? this.#sorted() : [...snapshots.ids()].sort();
     const shown: string[] = [];
     let last: string | undefined;
     let isMore = false;
     for (let at = after === undefined ? 0 : firstAfter(ids, after); at < ids.length; at++) {
-      const session = this.#mirror.get(ids[at] as string);
+      const session = snapshots.get(ids[at] as string);
       if (!session || !matches(session.snapshot)) continue;
       if (shown.length === limit) {
         isMore = true;

@@ -28,7 +28,7 @@ export interface BotRoutesParts {
   control: Control;
   hosts: Pick<HostCommands, 'run'>;
   limits: BodyLimits;
-  views: Pick<Views, 'self' | 'default' | 'cluster' | 'isCurrent' | 'of'>;
+  views: Pick<Views, 'self' | 'default' | 'cluster' | 'isCurrent' | 'of' | 'whenCurrent'>;
 }
 
 type BotRoutes = Extract<
@@ -134,8 +134,8 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
     'GET /api/bots'(exchange, { record }) {
       const pairs = queryPairs(exchange.query);
       const view = views.of(pairs);
-      return view.mirror.whenCurrent(() =>
-        exchange.respond(jsonResponse(view.bots.list(pairs, record.reach))),
+      return views.whenCurrent(view, (bots) =>
+        exchange.respond(jsonResponse(view.bots.list(pairs, record.reach, bots))),
       );
     },
     async 'POST /api/bots'(exchange, caller) {
@@ -154,8 +154,8 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
     'GET /api/bots/{id}'(exchange, { record }, [id = '']) {
       const { query } = exchange;
       const view = query === '' ? views.default : views.of(queryPairs(query));
-      return view.mirror.whenCurrent(() =>
-        exchange.respond(jsonResponse(view.bots.one(id, record.reach))),
+      return views.whenCurrent(view, (bots) =>
+        exchange.respond(jsonResponse(view.bots.one(id, record.reach, bots))),
       );
     },
     async 'PATCH /api/bots/{id}'(exchange, caller, [id = '']) {

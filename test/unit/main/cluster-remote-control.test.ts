@@ -225,10 +225,9 @@ test('a bot without secrets is created and changed also where there is no key', 
   const world = new World({ x: { node: 'b', kind: 'irc' } });
   const [a] = [world.node('a'), world.node('b')];
   world.withoutKey.add('b');
-  world.serve('a', { place: () => ({ node: "b" }) });
-  const { bot, rights } = create();
-  await a.createBot({ bot: { ...bot, config: { nick: 'n' } }, rights });
-  await a.updateBot({ id: 'x', change: { config: { nick: 'm' } }, rights });
+  world.serve('a', { place: () => ({ node: 'b' }) });
+  await a.createBot(create({ config: { nick: 'n' } }));
+  await a.updateBot({ id: 'x', change: { config: { nick: 'm' } }, rights: ADMIN });
   expect(world.asked.map(({ method }) => method)).toEqual(['createBot', 'updateBot']);
   expect(world.sent[0]).toMatchObject({ method: 'place', input: '{"id":"new","kind":"irc"}' });
 });
