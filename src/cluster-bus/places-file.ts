@@ -138,7 +138,14 @@ export class PlacesFile {
       end = content.indexOf(NEWLINE, offset);
     }
     this.#size = offset;
-    if (offset < content.length) truncateSync(this.#path, offset);
+    if (offset === content.length) return;
+    try {
+      truncateSync(this.#path, offset);
+    } catch {
+      // What is appended would not be where it is expected: the file begins again.
+      this.#entries = [];
+      this.#size = 0;
+    }
   }
 
   #line({ offset, bytes }: Entry): string | null {
