@@ -53,8 +53,7 @@ export class BotList {
     if (limit === undefined && cursor !== undefined) {
       throw new DroverError('bad_request', 'cursor needs limit: without it all bots are returned');
     }
-    const isAll =
-      !statuses && !kinds && !nodes && reach === null && snapshots === this.#mirror;
+    const isAll = !statuses && !kinds && !nodes && reach === null && snapshots === this.#mirror;
     if (isAll && limit === undefined) {
       if (this.#version !== this.#mirror.version) {
         this.#body = this.#build(snapshots, () => true);

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decodeBlock, decodeHead } from '../../src/cluster-bus/block.js';
 import { BlockWriter } from '../../src/cluster-bus/block-writer.js';
 import { EventStream } from '../../src/cluster-bus/event-stream.js';
@@ -156,7 +156,8 @@ describe('the stream of a cluster', () => {
     const stream = await EventStream.open(connection, names, h1.config);
     await stream.sink('h9').publish(newerBlock(), 'newer-1', 0);
     await ended;
-    const reason = 'node h9 publishes version 2 of the protocol; this one knows version 1: update it';
+    const reason =
+      'node h9 publishes version 2 of the protocol; this one knows version 1: update it';
     expect(h1.bus.status).toMatchObject({ state: 'cut_off', reason });
     expect(h1.bus.cutOffReason).toBe(reason);
     // What it publishes meanwhile says up to where it has counted: the newer nodes count the rest.

@@ -7,8 +7,8 @@ import { replayFromJournals } from '../../../src/cluster-bus/journal-replay.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
 import { DroverError } from '../../../src/shared/errors.js';
 import { createNodeNames, NodeNamesWriter } from '../../../src/shared/memory/node-names.js';
-import { Cut } from '../../../src/shared/stream/replay-cut.js';
 import { KIND_CODE, NO_LEVEL } from '../../../src/shared/stream/frame.js';
+import { Cut } from '../../../src/shared/stream/replay-cut.js';
 
 /** Runs of frames that a node has, by number of the cluster. */
 type Runs = readonly (readonly [first: number, count: number])[];
@@ -49,7 +49,7 @@ async function replay(answers: Record<string, Buffer | DroverError>, from: numbe
   const parts = { nodes, hasher: new NameHasher('00'), names };
   const part = await replayFromJournals(parts, 'c1', request, before, new Cut(request, null));
   const text = Buffer.from(part.bytes).toString();
-  const frames = [...text.matchAll(/^id: c1-(\d+)$[^]*?"n":(\d+)/gm)];
+  const frames = [...text.matchAll(/^id: c1-(\d+)$[\s\S]*?"n":(\d+)/gm)];
   expect(frames.map(([, id]) => id)).toEqual(frames.map(([, , n]) => n));
   return { first: part.first, next: part.next, ids: frames.map(([, id]) => Number(id)) };
 }
@@ -59,7 +59,14 @@ const range = (from: number, to: number): number[] =>
 
 it('those of several nodes are one part, up to where JetStream has them', async () => {
   const answers = {
-    h1: answer('h1', [[10, 5], [20, 85]], null),
+    h1: answer(
+      'h1',
+      [
+        [10, 5],
+        [20, 85],
+      ],
+      null,
+    ),
     h2: answer('h2', [[15, 5]], null),
   };
   expect(await replay(answers, 12)).toEqual({ first: 12, next: 100, ids: range(12, 100) });
@@ -74,7 +81,17 @@ it('end where an answer ends: what a node has after it is not known', async () =
 });
 
 it('a frame that is in no journal is a hole up to the next one', async () => {
-  const answers = { h1: answer('h1', [[10, 5], [20, 5]], null), lost: new DroverError('no_answer') };
+  const answers = {
+    h1: answer(
+      'h1',
+      [
+        [10, 5],
+        [20, 5],
+      ],
+      null,
+    ),
+    lost: new DroverError('no_answer'),
+  };
   expect(await replay(answers, 10)).toMatchObject({ first: 10, next: 15 });
   expect(await replay(answers, 15)).toEqual({ first: 20, next: 20, ids: [] });
   expect(await replay(answers, 25)).toEqual({ first: 100, next: 100, ids: [] });

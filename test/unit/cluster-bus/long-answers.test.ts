@@ -3,7 +3,11 @@
 import { randomBytes } from 'node:crypto';
 import { EventEmitter, on } from 'node:events';
 import { expect, it } from 'vitest';
-import { type Answer, askForLong, serveLongAnswers } from '../../../src/cluster-bus/long-answers.js';
+import {
+  type Answer,
+  askForLong,
+  serveLongAnswers,
+} from '../../../src/cluster-bus/long-answers.js';
 import type { NatsConnection } from '../../../src/shared/cluster/nats.js';
 import { DroverError } from '../../../src/shared/errors.js';
 
@@ -20,7 +24,10 @@ class Bus extends EventEmitter {
       this.sizes.push(data.length);
       this.emit(subject, { data });
     },
-    subscribe: (subject: string, options?: { callback: (fault: null, message: unknown) => void }) => {
+    subscribe: (
+      subject: string,
+      options?: { callback: (fault: null, message: unknown) => void },
+    ) => {
       if (options) this.on(subject, (message) => options.callback(null, message));
       const end = new AbortController();
       const messages = options ? [] : on(this, subject, { signal: end.signal });

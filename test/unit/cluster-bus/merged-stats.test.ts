@@ -33,10 +33,7 @@ it('are sums by time, with the state of the journal of this node', async () => {
   const body = await mergedStats(nodes({ answers }), 'h1', REQUEST);
   expect(JSON.parse(Buffer.from(body).toString())).toEqual({
     step_s: 60,
-    buckets: [
-      bucket(0, 3),
-      bucket(60_000, 18, { per_second: 0.3, scopes: { net: 12, bot: 6 } }),
-    ],
+    buckets: [bucket(0, 3), bucket(60_000, 18, { per_second: 0.3, scopes: { net: 12, bot: 6 } })],
     journal: { state: 'failed' },
     missing: [],
   });

@@ -77,7 +77,11 @@ async function ask(more: Partial<PageQuestion> = {}, order: 'newest' | 'oldest' 
 it('events have the ids of the cluster, those that were never on its stream their own', async () => {
   const { ids } = await ask();
   // 25 and later are not on the stream yet.
-  expect(ids.slice(0, 7)).toEqual([...[100, 101, 102, 103, 104].map((n) => `c1-${n}`), 'aa-15', 'aa-16']);
+  expect(ids.slice(0, 7)).toEqual([
+    ...[100, 101, 102, 103, 104].map((n) => `c1-${n}`),
+    'aa-15',
+    'aa-16',
+  ]);
   expect(ids.at(-1)).toBe('c1-204');
 });
 
