@@ -11,6 +11,7 @@
 
 import { brotliDecompressSync } from 'node:zlib';
 import { READABLE } from '../shared/cluster/names.js';
+import { DroverError } from '../shared/errors.js';
 
 export const MAGIC = 0x4452_4231;
 export const HEADER_BYTES = 8;
@@ -142,7 +143,7 @@ export class ReadBlock implements Block {
   }
 }
 
-/** Only the head: the body is not decompressed. @throws Error when the bytes are not a block, or one of a later version. */
+/** Only the head: the body is not decompressed. @throws DroverError `unavailable` when the bytes are not a block, or one of a later version. */
 export function decodeHead(bytes: Uint8Array): BlockHead {
   return parseHead(viewOf(bytes)).head;
 }
@@ -164,12 +165,13 @@ function viewOf(bytes: Uint8Array): Buffer {
 
 function parseHead(block: Buffer): { head: BlockHead; end: number } {
   if (block.length < HEADER_BYTES || block.readUInt32LE(0) !== MAGIC) {
-    throw new Error('a message of the stream is not a block');
+    throw new DroverError('unavailable', 'a message of the stream is not a block');
   }
   const end = HEADER_BYTES + block.readUInt32LE(4);
   const head = JSON.parse(block.toString('utf8', HEADER_BYTES, end)) as BlockHead;
   if (head.v > READABLE) {
-    throw new Error(
+    throw new DroverError(
+      'unavailable',
       `node ${head.node} publishes version ${head.v} of the protocol; this one knows version ${READABLE}: update it`,
     );
   }

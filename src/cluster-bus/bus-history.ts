@@ -62,16 +62,17 @@ export class BusHistory {
         );
       },
     });
+    const oldest = async (): Promise<number | null> => {
+      const request = { from: 0, filter: null, pieceBytes: 1, maxBytes: 1 };
+      return (await journal().call('replay', request)).first;
+    };
     this.#places = new OwnPlaces({
       dir,
       ownEpoch: local.epoch,
       node,
       nextOwn: async (seq) => (await bus.stream?.nextOf(node, seq)) ?? null,
       firstOf: (seq) => this.#window.firstOf(seq),
-      async oldest() {
-        const request = { from: 0, filter: null, pieceBytes: 1, maxBytes: 1 };
-        return (await journal().call('replay', request)).first;
-      },
+      oldest,
     });
     const { places } = this.#places;
     const own = new OwnHistory({
@@ -84,6 +85,7 @@ export class BusHistory {
       readUpTo: async (seq, withinMs) =>
         (await bus.readUpTo(seq, withinMs)) && (await this.#places.known(withinMs)),
       pendingFrom: () => places.end ?? bus.pendingFrom,
+      oldest,
     });
     this.#nodes = new HistoryNodes({
       node,

@@ -302,6 +302,9 @@ export class ClusterBus {
   /** Writes what comes to the ring. Returns when it has to be joined again. */
   async #follow(connection: NatsConnection, stream: EventStream): Promise<void> {
     const { node } = this.#start.config;
+    // One that this release cannot read has ended it before: it is not `on` until it was updated.
+    const following = await stream.at(this.#seq + 1);
+    if (following) decodeHead(following.bytes);
     this.#tail = new AbortController();
     const { signal } = this.#tail;
     for (const listener of this.#joinListeners) listener();

@@ -7,7 +7,7 @@ import { reasonOf } from '../shared/cluster/reasons.js';
 import type { MissingNode } from '../shared/contract/journal-messages.js';
 import { DroverError } from '../shared/errors.js';
 import type { HistoryQuestion } from './history-messages.js';
-import { askForLong } from './long-answers.js';
+import { askForLong, readable } from './long-answers.js';
 import type { OwnHistory } from './own-history.js';
 
 /** How long a node may take, in ms. A search that finds nothing ends after 1.5 s, and may wait for others. */
@@ -32,6 +32,32 @@ export interface HistoryNodesParts {
 export interface Answered {
   node: string;
   bytes: Buffer;
+}
+
+export interface Outcome {
+  answers: Answered[];
+  missing: MissingNode[];
+  faults: Map<string, DroverError>;
+}
+
+/** A node whose answer cannot be read is one that has not answered. */
+export function readAnswers<T>(
+  { answers, missing, faults }: Outcome,
+  read: (bytes: Buffer) => T,
+): Omit<Outcome, 'answers'> & { answers: { node: string; answer: T }[] } {
+  const found: { node: string; answer: T }[] = [];
+  const all = new Map(faults);
+  for (const { node, bytes } of answers) {
+    try {
+      found.push({ node, answer: readable(() => read(bytes)) });
+    } catch (thrown) {
+      all.set(node, thrown as DroverError);
+    }
+  }
+  const unread = [...all].filter(([node]) => !faults.has(node));
+  const named = unread.map(([node, { message: reason }]) => ({ node, reason }));
+  const every = [...missing, ...named].sort((one, other) => (one.node < other.node ? -1 : 1));
+  return { answers: found, missing: every, faults: all };
 }
 
 export class HistoryNodes {
@@ -63,7 +89,7 @@ export class HistoryNodes {
   async ask(
     questions: ReadonlyMap<string, HistoryQuestion>,
     cancelled?: AbortSignal,
-  ): Promise<{ answers: Answered[]; missing: MissingNode[]; faults: Map<string, DroverError> }> {
+  ): Promise<Outcome> {
     const answers: Answered[] = [];
     const missing: MissingNode[] = [];
     const faults = new Map<string, DroverError>();
@@ -105,6 +131,7 @@ export class HistoryNodes {
       `${names.bus(node)}.history`,
       question,
       this.isLive(node) ? ANSWER_MS : LOST_MS,
+      cancelled,
     );
   }
 }

@@ -7,7 +7,7 @@ import type { NodeNamesWriter } from '../shared/memory/node-names.js';
 import type { Cut } from '../shared/stream/replay-cut.js';
 import { type Block, decodeBlock } from './block.js';
 import { type FramesAnswerHead, type FramesQuestion, splitHead } from './history-messages.js';
-import type { HistoryNodes } from './history-nodes.js';
+import { type HistoryNodes, readAnswers } from './history-nodes.js';
 import { WindowBlock } from './window-block.js';
 
 export interface JournalReplayParts {
@@ -36,20 +36,15 @@ export async function replayFromJournals(
   const { from, maxBytes } = request;
   const question: FramesQuestion = { kind: 'frames', epoch, from, maxBytes };
   const asked = nodes.of(null, null).map((node) => [node, question] as const);
-  const { answers, faults } = await nodes.ask(new Map(asked));
+  const { answers, faults } = readAnswers(await nodes.ask(new Map(asked)), blocksOf);
   // One that is there will answer: streams ask again. What a node has that is lost is declared as lost.
   for (const [node, fault] of faults) if (nodes.isLive(node)) throw fault;
   const found: Found[] = [];
   // Below this number, every frame that is not found is in no journal that answers.
   let known = before;
-  for (const { bytes } of answers) {
-    const { head, rest } = splitHead<FramesAnswerHead>(bytes);
-    known = Math.min(known, head.upTo ?? before);
-    let at = 0;
-    for (const { first, bytes: length } of head.blocks) {
-      found.push({ first, block: decodeBlock(rest.subarray(at, at + length)) });
-      at += length;
-    }
+  for (const { answer } of answers) {
+    known = Math.min(known, answer.upTo ?? before);
+    found.push(...answer.found);
   }
   found.sort((one, other) => one.first - other.first);
   let next = from;
@@ -66,4 +61,15 @@ export async function replayFromJournals(
   }
   if (next > from) return cut.part(from, next);
   return cut.part(known, known);
+}
+
+function blocksOf(bytes: Buffer): Pick<FramesAnswerHead, 'upTo'> & { found: Found[] } {
+  const { head, rest } = splitHead<FramesAnswerHead>(bytes);
+  let at = 0;
+  const found = head.blocks.map(({ first, bytes: length }) => {
+    const block = decodeBlock(rest.subarray(at, at + length));
+    at += length;
+    return { first, block };
+  });
+  return { upTo: head.upTo, found };
 }

@@ -6,14 +6,15 @@ import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import { PROTOCOL, READABLE } from '../shared/cluster/names.js';
 import { type Msg, type NatsConnection, RequestError } from '../shared/cluster/nats.js';
-import { DroverError, type PlainError } from '../shared/errors.js';
+import { Deferred } from '../shared/deferred.js';
+import { DroverError, messageOf, type PlainError } from '../shared/errors.js';
 import { withTimeout } from '../shared/with-timeout.js';
 
 const deflate = promisify(deflateRaw);
 const inflate = promisify(inflateRaw);
-/** Bytes of a message: the servers allow 1 MiB by default. */
+/** Bytes of a message, or less when the server allows less: 1 MiB by default. */
 const PART_BYTES = 512 * 1024;
-/** An answer that is longer than this, decompressed, is refused. */
+/** An answer that is longer than this is refused, compressed or not. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** What is asked goes beside these. */
@@ -58,10 +59,11 @@ async function respond<Q extends object>(
     const bytes = await answer(question as unknown as Q);
     if (bytes === null || connection.isClosed()) return;
     const packed = await deflate(bytes, { level: 1 });
-    const count = Math.ceil(packed.length / PART_BYTES);
+    const size = Math.min(PART_BYTES, connection.info?.max_payload ?? PART_BYTES);
+    const count = Math.ceil(packed.length / size);
     reply({ v: PROTOCOL, count });
     for (let at = 0; at < count; at++) {
-      connection.publish(parts, packed.subarray(at * PART_BYTES, (at + 1) * PART_BYTES));
+      connection.publish(parts, packed.subarray(at * size, (at + 1) * size));
     }
   } catch (thrown) {
     const fault = thrown instanceof DroverError ? thrown : new DroverError('internal');
@@ -70,37 +72,48 @@ async function respond<Q extends object>(
 }
 
 /**
- * Asks. @throws DroverError what the other side has thrown; `unavailable` when nobody answers to the subject, at once, and `no_answer`
- * when the answer is not complete in time.
+ * Asks. @throws DroverError what the other side has thrown; `unavailable` when nobody answers to the subject, at once, or the answer
+ * cannot be read; `no_answer` when it is not complete in time, or `gone` is aborted.
  */
 export async function askForLong(
   connection: NatsConnection,
   subject: string,
   question: object,
   withinMs: number,
+  gone?: AbortSignal,
 ): Promise<Buffer> {
   const parts = `_INBOX.${randomUUID()}`;
   const subscription = connection.subscribe(parts);
+  const left = new Deferred<never>();
+  left.promise.catch(() => {});
+  const leave = (): void => left.reject(new DroverError('no_answer'));
+  if (gone?.aborted) leave();
+  gone?.addEventListener('abort', leave);
   try {
     const asked = { v: PROTOCOL, parts, ...question };
     const gathered = async (): Promise<Buffer> => {
       const message = await connection.request(subject, JSON.stringify(asked), {
         timeout: withinMs,
       });
-      const reply = message.json<Reply>();
+      const reply = readable(() => message.json<Reply>());
       if (reply.v > READABLE) {
         throw new DroverError('unavailable', `it answers with version ${reply.v} of the protocol`);
       }
       if ('error' in reply) throw DroverError.fromPlain(reply.error);
       const found: Uint8Array[] = [];
+      let bytes = 0;
       if (reply.count > 0) {
         for await (const part of subscription) {
+          bytes += part.data.length;
+          if (bytes > MAX_BYTES) throw unreadable(`it has more than ${MAX_BYTES} bytes`);
           if (found.push(part.data) === reply.count) break;
         }
       }
-      return inflate(Buffer.concat(found), { maxOutputLength: MAX_BYTES });
+      return await inflate(Buffer.concat(found), { maxOutputLength: MAX_BYTES }).catch((thrown) => {
+        throw unreadable(messageOf(thrown));
+      });
     };
-    return await withTimeout(gathered(), withinMs, () => {
+    return await withTimeout(Promise.race([gathered(), left.promise]), withinMs, () => {
       throw new DroverError('no_answer', 'no answer in time');
     });
   } catch (thrown) {
@@ -109,6 +122,20 @@ export async function askForLong(
     }
     throw thrown;
   } finally {
+    gone?.removeEventListener('abort', leave);
     subscription.unsubscribe();
   }
+}
+
+/** Reads what another node has answered. @throws DroverError `unavailable` instead of what `read` throws. */
+export function readable<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    throw thrown instanceof DroverError ? thrown : unreadable(messageOf(thrown));
+  }
+}
+
+function unreadable(why: string): DroverError {
+  return new DroverError('unavailable', `its answer cannot be read: ${why}`);
 }

@@ -8,7 +8,7 @@ import { DroverError } from '../shared/errors.js';
 import { nodesOfKey } from '../shared/stream/filter.js';
 import { eventId, gapJson } from '../shared/stream/frame.js';
 import { type PageAnswerHead, type PageQuestion, splitHead } from './history-messages.js';
-import type { Answered, HistoryNodes } from './history-nodes.js';
+import { type HistoryNodes, readAnswers } from './history-nodes.js';
 import { type Cursor, decodeCursor, encodeCursor } from './merged-cursor.js';
 
 export interface MergedPagesParts {
@@ -54,12 +54,13 @@ export class MergedPages {
       const at = from?.at[node];
       if (at !== null) questions.set(node, question(request, { epoch, seq, key, until, from, at }));
     }
-    const { answers, missing, faults } = await this.#parts.nodes.ask(questions, cancelled);
+    const answered = await this.#parts.nodes.ask(questions, cancelled);
+    const { answers, missing, faults } = readAnswers(answered, parse);
     if (answers.length === 0 && missing.length > 0) {
       throw faults.values().next().value ?? new DroverError('unavailable', 'no node answers');
     }
     const { order } = request;
-    const lists = answers.map(parse);
+    const lists = answers.map(({ node, answer }) => ({ node, taken: 0, ...answer }));
     const events = from === null ? forgotten(lists, request, epoch) : [];
     const ms = merge(lists, request, events) ?? from?.ms ?? null;
     const places = lists.map((list) => [list.node, place(list, order)] as const);
@@ -115,7 +116,7 @@ function question(
   };
 }
 
-function parse({ node, bytes }: Answered): NodeList {
+function parse(bytes: Buffer): Pick<NodeList, 'events' | 'head'> {
   const { head, rest } = splitHead<PageAnswerHead>(bytes);
   const events = rest
     .toString('utf8')
@@ -124,7 +125,7 @@ function parse({ node, bytes }: Answered): NodeList {
       const [, ms, seq, json] = /^(\d+) (\d+) (.*)$/s.exec(line) ?? [];
       return json === undefined ? [] : [{ ms: Number(ms), seq: Number(seq), json }];
     });
-  return { node, events, taken: 0, head };
+  return { events, head };
 }
 
 /** Events after the client's position that a node has removed since are declared as one gap, as a single service does. */

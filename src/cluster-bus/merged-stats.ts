@@ -11,7 +11,7 @@ import {
 import { DroverError } from '../shared/errors.js';
 import { largestScopes } from '../shared/stream/scope-counts.js';
 import type { StatsQuestion } from './history-messages.js';
-import type { HistoryNodes } from './history-nodes.js';
+import { type HistoryNodes, readAnswers } from './history-nodes.js';
 
 /** Default range, in ms, as a single journal has it (src/journal/stats.ts). */
 const RANGE_MS = 3_600_000;
@@ -30,15 +30,15 @@ export async function mergedStats(
   const after = request.after ?? before - RANGE_MS;
   const question: StatsQuestion = { kind: 'stats', request: { ...request, after, before }, token };
   const asked = nodes.of(null, after).map((node) => [node, question] as const);
-  const { answers, missing, faults } = await nodes.ask(new Map(asked), cancelled);
+  const { answers, missing, faults } = readAnswers(
+    await nodes.ask(new Map(asked), cancelled),
+    (bytes) => JSON.parse(bytes.toString()) as NodeStats,
+  );
   if (answers.length === 0) {
     throw faults.values().next().value ?? new DroverError('unavailable', 'no node answers');
   }
-  const parsed = answers.map(
-    ({ node, bytes }) => [node, JSON.parse(bytes.toString()) as NodeStats] as const,
-  );
-  const own = parsed.find(([node]) => node === self)?.[1];
-  const all = parsed.map(([, stats]) => stats);
+  const own = answers.find(({ node }) => node === self)?.answer;
+  const all = answers.map(({ answer }) => answer);
   const merged: NodeStats & { missing: MissingNode[] } = {
     step_s: all[0]?.step_s ?? 0,
     buckets: sum(all.flatMap(({ buckets }) => buckets)),

@@ -36,6 +36,8 @@ export interface OwnHistoryParts {
   readUpTo: (seq: number, withinMs: number) => Promise<boolean>;
   /** Own frames from this number on are not on the stream yet, as far as this node knows. */
   pendingFrom: () => number;
+  /** The first own frame that the journal has; null when that is not known. */
+  oldest: () => Promise<number | null>;
 }
 
 export class OwnHistory {
@@ -63,8 +65,17 @@ export class OwnHistory {
     if (!(await this.#parts.readUpTo(seq, READ_MS))) {
       throw new DroverError('unavailable', 'it is behind the stream of the cluster');
     }
-    const forgottenBelow = places.forgottenBelow(epoch);
     const bounds = this.#bounds(question);
+    let forgottenBelow = places.forgottenBelow(epoch);
+    if (question.after !== null && bounds.afterSeq !== null && request.order === 'oldest') {
+      // The journal would declare what it has removed as a gap in its own numbering.
+      const oldest = (await this.#parts.oldest()) ?? 0;
+      if (oldest > bounds.afterSeq + 1) {
+        const removed = this.#numberFrom(epoch, question.after, oldest);
+        forgottenBelow = Math.max(forgottenBelow, removed ?? 0);
+        bounds.afterSeq = oldest - 1;
+      }
+    }
     if (bounds.beforeSeq <= (bounds.afterSeq ?? -1) + 1) {
       return withHead({ at: null, forgottenBelow } satisfies PageAnswerHead);
     }
@@ -74,6 +85,16 @@ export class OwnHistory {
       : journal().call('page', asked));
     const head: PageAnswerHead = { at: page.cursor, forgottenBelow };
     return withHead(head, Buffer.from(this.#renumbered(page.body)));
+  }
+
+  /** Frames of this node after `after` and below `own` have lower numbers than this; null when there are none after it. */
+  #numberFrom(epoch: string, after: number, own: number): number | null {
+    let end: number | null = null;
+    for (const run of this.#parts.places.from(epoch, after + 1)) {
+      if (run.own + run.count > own) return run.number + Math.max(0, own - run.own);
+      end = run.number + run.count;
+    }
+    return end;
   }
 
   /** The bounds in the node's own numbering. What is not on the stream yet comes on it later, and is no past. */

@@ -30,9 +30,12 @@ export interface OwnPlacesParts {
   oldest: () => Promise<number | null>;
 }
 
-interface Waiting {
-  seq: number;
-  runs: Run[];
+/** One search for older own blocks. */
+interface CatchUp {
+  /** Messages up to this one are looked at. */
+  end: number;
+  /** Own blocks that came meanwhile. */
+  waiting: { seq: number; runs: Run[] }[];
 }
 
 export class OwnPlaces {
@@ -41,8 +44,8 @@ export class OwnPlaces {
   #epoch = '';
   /** The runs of all messages up to this one are known. */
   #seq = 0;
-  /** Own blocks that came while older ones are looked for; null while nothing is looked for. */
-  #waiting: Waiting[] | null = null;
+  /** null while nothing is looked for. */
+  #catchUp: CatchUp | null = null;
   #known = new Deferred();
   #timer: NodeJS.Timeout | undefined;
   #writes = 0;
@@ -62,24 +65,29 @@ export class OwnPlaces {
   /** The messages after `seq` of the stream come from now on. */
   joined(epoch: string, seq: number): void {
     if (this.#epoch !== epoch) {
+      // What waits is numbered as the other stream was.
+      if (this.#catchUp) this.#catchUp.waiting = [];
+      this.#endCatchUp();
       this.#epoch = epoch;
       this.#seq = this.places.seq(epoch);
     }
-    if (this.#seq >= seq || this.#waiting) return;
-    this.#waiting = [];
+    if (this.#catchUp) this.#catchUp.end = Math.max(this.#catchUp.end, seq);
+    if (this.#catchUp || this.#seq >= seq) return;
+    this.#catchUp = { end: seq, waiting: [] };
     this.#known = new Deferred();
-    void this.#catchUp(epoch, seq);
+    void this.#lookFor(this.#catchUp);
   }
 
   /** A message was read. @param first number of its first frame. */
   saw(block: ReadBlock, first: number, seq: number): void {
     const runs = this.#runsOf(block, first);
-    if (!this.#waiting) {
+    if (!this.#catchUp) {
       this.#add(seq, runs);
       return;
     }
-    if (runs.length > 0) this.#waiting.push({ seq, runs });
-    if (this.#waiting.length > MAX_WAITING) this.#endCatchUp();
+    const { waiting } = this.#catchUp;
+    if (runs.length > 0) waiting.push({ seq, runs });
+    if (waiting.length > MAX_WAITING) this.#endCatchUp();
   }
 
   close(): void {
@@ -87,15 +95,15 @@ export class OwnPlaces {
     this.places.flush();
   }
 
-  /** Looks for own blocks up to the message `end`. */
-  async #catchUp(epoch: string, end: number): Promise<void> {
+  async #lookFor(catchUp: CatchUp): Promise<void> {
     const { nextOwn, firstOf } = this.#parts;
     try {
-      while (this.#waiting && this.#epoch === epoch && this.#seq < end) {
+      while (this.#catchUp === catchUp && this.#seq < catchUp.end) {
         const message = await nextOwn(this.#seq + 1);
-        if (!message || message.seq > end) break;
+        if (!message || message.seq > catchUp.end) break;
         const first = await firstOf(message.seq);
-        if (!this.#waiting || this.#epoch !== epoch) break;
+        // Another one has begun, on another stream perhaps.
+        if (this.#catchUp !== catchUp) return;
         this.#add(
           message.seq,
           first === null ? [] : this.#runsOf(decodeBlock(message.bytes), first),
@@ -104,18 +112,18 @@ export class OwnPlaces {
     } catch {
       // NATS is away. What is missing keeps its own ids.
     }
-    this.#endCatchUp();
+    if (this.#catchUp === catchUp) this.#endCatchUp();
   }
 
   #endCatchUp(): void {
-    const waiting = this.#waiting ?? [];
-    this.#waiting = null;
+    const { waiting } = this.#catchUp ?? { waiting: [] };
+    this.#catchUp = null;
     for (const { seq, runs } of waiting) this.#add(seq, runs);
     this.#known.resolve();
   }
 
   #add(seq: number, runs: readonly Run[]): void {
-    this.#seq = seq;
+    this.#seq = Math.max(this.#seq, seq);
     for (const run of runs) this.places.add(this.#epoch, seq, run);
     if (runs.length > 0) this.#timer ??= setTimeout(() => this.#write(), WRITE_MS).unref();
   }

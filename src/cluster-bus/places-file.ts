@@ -52,7 +52,7 @@ export class PlacesFile {
   readonly #path: string;
   readonly #epoch: string;
   readonly #parsed = new Map<Entry, RunList>();
-  /** Ascending by their own numbers. */
+  /** Ascending by their own numbers; `bytes` of one that was forgotten is 0. */
   #entries: Entry[] = [];
   #size = 0;
   #forgotten: Place | null = null;
@@ -90,10 +90,10 @@ export class PlacesFile {
     this.#size = offset + line.length;
   }
 
-  /** @returns null when the file was changed by others. */
-  read(index: number): RunList | null {
-    const entry = this.#entries[index];
-    if (!entry) return null;
+  /** @param extent one of {@link entries}. @returns null when it was forgotten since, or the file was changed by others. */
+  read(extent: Extent): RunList | null {
+    const entry = extent as Entry;
+    if (entry.bytes === 0) return null;
     const known = this.#parsed.get(entry);
     if (known) return known;
     const line = this.#line(entry);
@@ -113,6 +113,7 @@ export class PlacesFile {
     if (gone === 0) return false;
     for (const entry of this.#entries.splice(0, gone)) {
       this.#parsed.delete(entry);
+      entry.bytes = 0;
       this.#forgotten = { epoch: entry.epoch, number: entry.numberEnd };
     }
     const start = this.#entries[0]?.offset ?? this.#size;
@@ -138,7 +139,14 @@ export class PlacesFile {
       end = content.indexOf(NEWLINE, offset);
     }
     this.#size = offset;
-    if (offset < content.length) truncateSync(this.#path, offset);
+    if (offset === content.length) return;
+    try {
+      truncateSync(this.#path, offset);
+    } catch {
+      // What is appended would not be where it is expected: the file begins again.
+      this.#entries = [];
+      this.#size = 0;
+    }
   }
 
   #line({ offset, bytes }: Entry): string | null {

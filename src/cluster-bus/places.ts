@@ -92,22 +92,25 @@ export class Places {
     return null;
   }
 
-  /** The runs that end after this number of the cluster, ascending. */
+  /** The runs that end after this number of the cluster, ascending. They may be forgotten, or written, while they are read. */
   *from(epoch: string, number: number): Generator<Run> {
-    const extents = this.#lists();
+    const { entries } = this.#file;
+    const list = this.#list;
     // Numberings follow each other, and in each the numbers ascend.
-    let index = extents.findIndex((extent) => extent.epoch === epoch);
-    if (index === -1) return;
-    const end = extents.findLastIndex((extent) => extent.epoch === epoch) + 1;
-    index += Math.max(
-      0,
-      lastUpTo(extents.slice(index, end), number, (one) => one.number),
+    const end = entries.findLastIndex((extent) => extent.epoch === epoch) + 1;
+    const isOf = (extent: Extent): number => (extent.epoch === epoch ? 1 : 0);
+    const start = lastUpTo(entries, 0, isOf, 0, end) + 1;
+    const first = Math.max(
+      start,
+      lastUpTo(entries, number, (one) => one.number, start, end),
     );
-    for (; index < end; index++) {
-      for (const run of this.#runsAt(index)?.runs ?? []) {
+    for (const extent of entries.slice(first, end)) {
+      for (const run of this.#file.read(extent)?.runs ?? []) {
         if (run.number + run.count > number) yield run;
       }
     }
+    if (list.epoch !== epoch) return;
+    for (const run of list.runs) if (run.number + run.count > number) yield run;
   }
 
   /** Frames of this node below this number of the cluster may be gone from its journal; 0 when none are. */
@@ -116,20 +119,11 @@ export class Places {
     return forgotten?.epoch === epoch ? forgotten.number : 0;
   }
 
-  /** What is written, and what is not yet. */
-  #lists(): readonly Extent[] {
-    const { entries } = this.#file;
-    return this.#list.runs.length === 0 ? entries : [...entries, extentOf(this.#list)];
-  }
-
-  #runsAt(index: number): RunList | null {
-    return index < this.#file.entries.length ? this.#file.read(index) : this.#list;
-  }
-
   #listUpTo(keyOf: (extent: Extent) => number, key: number): RunList | null {
     const { runs } = this.#list;
     if (runs.length > 0 && keyOf(extentOf(this.#list)) <= key) return this.#list;
     const index = lastUpTo(this.#file.entries, key, keyOf);
-    return index === -1 ? null : this.#file.read(index);
+    const extent = this.#file.entries[index];
+    return extent ? this.#file.read(extent) : null;
   }
 }

@@ -52,10 +52,16 @@ export function addRun(runs: Run[], { own, number, count }: Run): void {
   else runs.push({ own, number, count });
 }
 
-/** Index of the last item whose key is at most `key`; -1 when there is none. Keys ascend. */
-export function lastUpTo<T>(items: readonly T[], key: number, keyOf: (item: T) => number): number {
-  let low = 0;
-  let high = items.length;
+/** Index of the last item from `from` to before `to` whose key is at most `key`; `from - 1` when there is none. Keys ascend. */
+export function lastUpTo<T>(
+  items: readonly T[],
+  key: number,
+  keyOf: (item: T) => number,
+  from = 0,
+  to = items.length,
+): number {
+  let low = from;
+  let high = to;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (keyOf(items[middle] as T) <= key) low = middle + 1;

@@ -5,6 +5,7 @@ import { reaches } from '../shared/contract/rights.js';
 import type { Reach } from '../shared/contract/tokens.js';
 import { DroverError } from '../shared/errors.js';
 import type { Selection } from './bot-selection.js';
+import type { Snapshots } from './own-bots.js';
 import { asksForSelf, readLimit } from './query-string.js';
 import type { MirroredSession, SnapshotMirror } from './snapshot-mirror.js';
 
@@ -20,9 +21,12 @@ export class BotList {
     this.#mirror = mirror;
   }
 
-  /** @throws DroverError `not_found`, also if the bot exists but `reach` excludes it. */
-  one(id: string, reach: Reach): string {
-    const session = this.#mirror.get(id);
+  /**
+   * @param snapshots other ones than those of the mirror (Views.whenCurrent).
+   * @throws DroverError `not_found`, also if the bot exists but `reach` excludes it.
+   */
+  one(id: string, reach: Reach, snapshots: Snapshots = this.#mirror): string {
+    const session = snapshots.get(id);
     if (!session) throw noBot(id);
     return shownBot(session.snapshot, reach);
   }
@@ -38,10 +42,16 @@ export class BotList {
 
   /**
    * `?status=`, `?kind=` and `?node=`, each repeated or comma-separated; with `?limit=` a page.
+   * @param snapshots other ones than those of the mirror (Views.whenCurrent).
    * @param selection those that `?query=` selects.
    * @throws DroverError `bad_request`.
    */
-  list(pairs: Pairs, reach: Reach, selection?: Selection): Uint8Array {
+  list(
+    pairs: Pairs,
+    reach: Reach,
+    snapshots: Snapshots = this.#mirror,
+    selection?: Selection,
+  ): Uint8Array {
     const statuses = wanted(pairs, 'status');
     const kinds = wanted(pairs, 'kind');
     const nodes = asksForSelf(pairs) ? undefined : wanted(pairs, 'node');
@@ -50,10 +60,11 @@ export class BotList {
     if (limit === undefined && cursor !== undefined) {
       throw new DroverError('bad_request', 'cursor needs limit: without it all bots are returned');
     }
-    const isAll = !statuses && !kinds && !nodes && !selection && reach === null;
+    const isNarrowed = statuses || kinds || nodes || selection || reach !== null;
+    const isAll = !isNarrowed && snapshots === this.#mirror;
     if (isAll && limit === undefined) {
       if (this.#version !== this.#mirror.version) {
-        this.#body = this.#build(() => true);
+        this.#body = this.#build(snapshots, () => true);
         this.#version = this.#mirror.version;
       }
       return this.#body;
@@ -65,26 +76,31 @@ export class BotList {
       reaches(reach, bot.id, bot.labels) &&
       (selection?.(bot) ?? true);
     return limit === undefined
-      ? this.#build(matches)
-      : this.#page(matches, readLimit(limit), cursor);
+      ? this.#build(snapshots, matches)
+      : this.#page(snapshots, matches, readLimit(limit), cursor);
   }
 
-  #build(matches: Matches): Uint8Array {
+  #build(snapshots: Snapshots, matches: Matches): Uint8Array {
     const shown: string[] = [];
-    for (const session of this.#mirror.all()) {
+    for (const session of snapshots.all()) {
       if (matches(session.snapshot)) shown.push(snapshotJson(session));
     }
     return Buffer.from(`{"bots":[${shown.join(',')}]}`);
   }
 
   /** By id: the order in which bots appeared is another one on each node, and after a restart. */
-  #page(matches: Matches, limit: number, after: string | undefined): Uint8Array {
-    const ids = this.#sorted();
+  #page(
+    snapshots: Snapshots,
+    matches: Matches,
+    limit: number,
+    after: string | undefined,
+  ): Uint8Array {
+    const ids = snapshots === this.#mirror ? this.#sorted() : [...snapshots.ids()].sort();
     const shown: string[] = [];
     let last: string | undefined;
     let isMore = false;
     for (let at = after === undefined ? 0 : firstAfter(ids, after); at < ids.length; at++) {
-      const session = this.#mirror.get(ids[at] as string);
+      const session = snapshots.get(ids[at] as string);
       if (!session || !matches(session.snapshot)) continue;
       if (shown.length === limit) {
         isMore = true;

@@ -29,7 +29,7 @@ export interface BotRoutesParts {
   control: Control;
   hosts: Pick<HostCommands, 'run'>;
   limits: BodyLimits;
-  views: Pick<Views, 'self' | 'default' | 'cluster' | 'isCurrent' | 'of'>;
+  views: Pick<Views, 'self' | 'default' | 'cluster' | 'isCurrent' | 'of' | 'whenCurrent'>;
 }
 
 type BotRoutes = Extract<
@@ -136,10 +136,12 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
     'GET /api/bots'(exchange, caller) {
       const { id: token, reach } = caller.record;
       const pairs = queryPairs(exchange.query);
-      const { bots: list, mirror: shown } = views.of(pairs);
-      const selecting = selections.of(pairs, shown, token, () => exchange.gone());
+      const view = views.of(pairs);
+      const selecting = selections.of(pairs, view.mirror, token, () => exchange.gone());
       const respond = (selection?: Selection): void | Promise<void> =>
-        shown.whenCurrent(() => exchange.respond(jsonResponse(list.list(pairs, reach, selection))));
+        views.whenCurrent(view, (bots) =>
+          exchange.respond(jsonResponse(view.bots.list(pairs, reach, bots, selection))),
+        );
       if (!selecting) return respond();
       return selecting.then((selection) => {
         auth.recheck(caller);
@@ -162,8 +164,8 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
     'GET /api/bots/{id}'(exchange, { record }, [id = '']) {
       const { query } = exchange;
       const view = query === '' ? views.default : views.of(queryPairs(query));
-      return view.mirror.whenCurrent(() =>
-        exchange.respond(jsonResponse(view.bots.one(id, record.reach))),
+      return views.whenCurrent(view, (bots) =>
+        exchange.respond(jsonResponse(view.bots.one(id, record.reach, bots))),
       );
     },
     async 'PATCH /api/bots/{id}'(exchange, caller, [id = '']) {

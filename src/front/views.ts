@@ -1,6 +1,7 @@
 import type { ClusterStreamState } from '../shared/contract/nodes.js';
 import type { ClusterView } from '../shared/contract/threads.js';
 import { clusterBlock } from '../shared/stream/stream-text.js';
+import { OwnBots, type Snapshots } from './own-bots.js';
 import { asksForSelf } from './query-string.js';
 import type { View } from './view.js';
 
@@ -44,6 +45,15 @@ export class Views {
     return asksForSelf(pairs) ? this.self : this.default;
   }
 
+  /** Calls `task` with the bots as a view shows them, when all that is published is among them. */
+  whenCurrent(view: View, task: (snapshots: Snapshots) => void): void | Promise<void> {
+    const { mirror } = view;
+    if (view === this.self || this.isCurrent) return mirror.whenCurrent(() => task(mirror));
+    // What this node publishes is not on the stream of the cluster.
+    const own = this.self.mirror;
+    return own.whenCurrent(() => mirror.whenCurrent(() => task(new OwnBots(mirror, own))));
+  }
+
   /** Resolves when the stream of the cluster is the default. Another one that comes meanwhile takes its place. */
   async attachCluster(cluster: ClusterView): Promise<void> {
     this.#coming?.close();
@@ -61,8 +71,10 @@ export class Views {
     if (this.#cluster) this.#replace(undefined);
   }
 
-  /** Tells all streams how this node stands in the cluster. */
+  /** Tells all streams how this node stands in the cluster. What they know already is not told again. */
   tellState(state: ClusterStreamState): void {
+    const before = this.#state;
+    if (before?.state === state.state && before.reason === state.reason) return;
     this.#state = state;
     this.#announce(this.self, state);
     if (this.#cluster) this.#announce(this.#cluster, state);

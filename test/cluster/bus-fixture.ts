@@ -29,6 +29,7 @@ export interface Seen {
 
 export class BusNode extends EventEmitter {
   readonly node: string;
+  readonly config: ClusterConfig;
   readonly bus: ClusterBus;
   readonly broadcaster: Broadcaster;
   readonly local: StreamIdentity;
@@ -53,10 +54,10 @@ export class BusNode extends EventEmitter {
       hashKey: randomBytes(32).toString('hex'),
     };
     this.broadcaster = new Broadcaster(this.local, () => this.bus.wake());
-    const config: ClusterConfig = { ...cluster, servers, node };
+    this.config = { ...cluster, servers, node };
     this.bus = new ClusterBus(
       {
-        config,
+        config: this.config,
         incarnation: randomBytes(8).toString('hex'),
         local: this.local,
         reader: READER,

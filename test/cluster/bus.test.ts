@@ -1,5 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { decodeBlock, decodeHead } from '../../src/cluster-bus/block.js';
+import { BlockWriter } from '../../src/cluster-bus/block-writer.js';
+import { EventStream } from '../../src/cluster-bus/event-stream.js';
+import type { LastBlock } from '../../src/cluster-bus/publisher.js';
 import type { LostBot } from '../../src/shared/cluster/bus-messages.js';
+import { clusterNames } from '../../src/shared/cluster/names.js';
+import { KIND_CODE, NO_LEVEL } from '../../src/shared/stream/frame.js';
 import { NatsServer } from '../harness/nats.js';
 import { BusNode } from './bus-fixture.js';
 
@@ -130,7 +137,60 @@ describe('the stream of a cluster', () => {
       expect(one.seen.map(({ text }) => text)).toEqual(['new', 'new', 'end']);
     }
   });
+
+  it('ends, with the reason, at what a newer node publishes; the older one publishes on and changes nothing of it', async () => {
+    const h1 = node('h1');
+    await h1.on_();
+    h1.bus.publish([]);
+    h1.log('before');
+    await h1.has('before');
+    const states: string[] = [];
+    const ended = new Promise<void>((done) => {
+      h1.on('status', ({ state }) => {
+        states.push(state);
+        if (state === 'cut_off') done();
+      });
+    });
+    const names = clusterNames('drover');
+    const connection = await server.connect();
+    const stream = await EventStream.open(connection, names, h1.config);
+    await stream.sink('h9').publish(newerBlock(), 'newer-1', 0);
+    await ended;
+    const reason =
+      'node h9 publishes version 2 of the protocol; this one knows version 1: update it';
+    expect(h1.bus.status).toMatchObject({ state: 'cut_off', reason });
+    expect(h1.bus.cutOffReason).toBe(reason);
+    // What it publishes meanwhile says up to where it has counted: the newer nodes count the rest.
+    h1.log('after');
+    const own = async (seq: number): Promise<LastBlock> => {
+      for (;;) {
+        const found = await stream.nextOf('h1', seq);
+        if (found) return found;
+      }
+    };
+    const { frames, head } = decodeBlock((await own(3)).bytes);
+    expect(frames.map(({ json }) => JSON.parse(json).message)).toEqual(['after']);
+    expect(head.at).toEqual({ seq: 1, total: 1 });
+    expect(h1.texts('h1')).toEqual(['before']);
+    // It tries again each half second, and does not say that it is `on` before it has read it.
+    await delay(1200);
+    expect(states).toEqual(['cut_off']);
+    expect(decodeHead.bind(null, (await stream.at(2))?.bytes ?? Buffer.of())).toThrow(reason);
+    await connection.close();
+  });
 });
+
+/** As a release writes it that has another version of the protocol. */
+function newerBlock(): Uint8Array {
+  const writer = new BlockWriter();
+  writer.add(KIND_CODE.log, NO_LEVEL, null, null, '{"message":"newer"}');
+  const at = { seq: 1, total: 1 };
+  const rest = { node: 'h9', incarnation: 'i', epoch: 'e', first: 1, next: 2 };
+  const bytes = Buffer.from(writer.finish({ ...rest, type: 'frames', at }));
+  const version = bytes.indexOf('"v":1');
+  bytes.write('"v":2', version);
+  return bytes;
+}
 
 /** What its record says. */
 function lostBot(id: string): LostBot {

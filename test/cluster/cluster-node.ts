@@ -15,6 +15,7 @@ import type { ClusterConfig } from '../../src/shared/cluster/bus-messages.js';
 import { NatsLink } from '../../src/shared/cluster/connect.js';
 import { clusterNames } from '../../src/shared/cluster/names.js';
 import type { BotSpec } from '../../src/shared/contract/bots.js';
+import { DroverError } from '../../src/shared/errors.js';
 
 /** The nodes of a test share a process: a stall of it must not cost all of them their leases. */
 export const LEASE_MS = 4000;
@@ -147,12 +148,22 @@ class NotedBots implements OwnedBots {
   }
 }
 
-/** Of tests: a bot with a `secret` in its configuration is bound to its node. */
-const SEALING: Sealing = {
-  failoverOf: (spec) => ('secret' in spec.config ? 'bound' : (spec.failover ?? 'restart')),
-  seal: ({ term: _, ...spec }) => ({ spec, sealed: null, failover: SEALING.failoverOf(spec) }),
-  open: ({ spec }) => spec,
-};
+/** Of tests: a bot with a `secret` in its configuration is bound to its node, the `password` of one is encrypted. */
+function sealingOf(hasKey: boolean): Sealing {
+  const failoverOf: Sealing['failoverOf'] = (spec) =>
+    'secret' in spec.config ? 'bound' : (spec.failover ?? 'restart');
+  return {
+    failoverOf,
+    seal({ term: _, ...spec }) {
+      const sealed = 'password' in spec.config ? String(spec.config['password']) : null;
+      return { spec, sealed, failover: failoverOf(spec) };
+    },
+    open({ spec, sealed }) {
+      if (sealed !== null && !hasKey) throw new DroverError('unavailable', 'there is no key');
+      return spec;
+    },
+  };
+}
 
 export interface NodeOptions {
   node: string;
@@ -161,6 +172,9 @@ export interface NodeOptions {
   disk?: Disk;
   labels?: Record<string, string>;
   kinds?: string[];
+  hasKey?: boolean;
+  /** Others do not learn whether it has the key before this. */
+  saysKey?: () => boolean;
 }
 
 export class ClusterNode {
@@ -181,6 +195,7 @@ export class ClusterNode {
 
   private constructor(options: NodeOptions) {
     const { node, url, labels = {}, kinds = ['k'], disk = new Disk() } = options;
+    const { hasKey = true, saysKey = () => hasKey } = options;
     this.name = node;
     this.disk = disk;
     const config = configOf(node, url, labels);
@@ -189,7 +204,7 @@ export class ClusterNode {
       name: node,
       onChange: () => this.membership?.linkChanged(),
     });
-    this.store = new ClusterStore(disk.store, node, SEALING);
+    this.store = new ClusterStore(disk.store, node, sealingOf(hasKey));
     const figures = {
       bots: 0,
       running: 0,
@@ -206,7 +221,7 @@ export class ClusterNode {
       startedAtMs: Date.now(),
       stopGraceMs: 100,
       replicas: 1,
-      describe: () => ({ address: null, kinds, figures }),
+      describe: () => ({ address: null, kinds, figures, has_key: saysKey() }),
       hasBots: (name) => (this.records?.on(name).size ?? 0) > 0,
       events: {
         onHeld: () => this.owner.leaseHeld(),

@@ -52,6 +52,7 @@ export class TestNodes {
       stopGraceMs: 200,
       replicas: 1,
       describe: () => ({
+        has_key: true,
         address: `http://${name}:8080`,
         kinds: ['synthetic'],
         figures: { bots: 0, running: 0, streams: 0, cpu: 0, memory_mb: 0, unpublished: 0 },

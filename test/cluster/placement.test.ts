@@ -159,6 +159,24 @@ describe('a node that is killed', () => {
   });
 });
 
+it('a bot whose secrets its new node cannot read is given to one that can, and waits for it', async () => {
+  let saysKey = true;
+  const h1 = await start('h1');
+  const h2 = await start('h2', { hasKey: false, saysKey: () => saysKey });
+  await leaderOf([h1, h2]);
+  await h1.bots.create(spec('a', { config: { password: 'p' }, term: 1 }));
+  await until(() => expect(h2.records.get('a')).toBeDefined());
+  await h1.kill(witness);
+  // As an older node, which does not say that it has no key.
+  await until(() => expect(h2.lines).toContain('bot a: there is no key; tried again'));
+  expect(h2.records.get('a')).toMatchObject({ node: 'h2', state: 'placing' });
+  saysKey = false;
+  const reason = 'no node that it may run on has the key of its secrets (cluster.secret_key_file)';
+  await until(() => expect(h2.records.get('a')?.reason).toBe(reason));
+  await start('h3');
+  await until(() => expect(where()).toEqual({ a: 'h3' }));
+});
+
 describe('a node that is cut off', () => {
   it.each(['silent', 'refused'] as const)(
     '(%s) stops its bots before others start them, and does not have them when it is back',

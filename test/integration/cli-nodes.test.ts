@@ -143,6 +143,24 @@ it('nodes: a single service says so, and one that is cut off says why', async ()
   );
 });
 
+it('bots list: a service that is cut off says once since when, and why, what it shows of other nodes is old', async () => {
+  snapshots = [snapshot('a', { node: 'h1' }), snapshot('b', { node: 'h2' })];
+  expect((await drover('bots', 'list')).stderr).toBe('');
+  const self = node('h1', { is_self: true, renewed_at_ms: Date.UTC(2026, 0, 2, 3, 4, 5) });
+  const reason = 'NATS does not answer';
+  lists = [{ ...on(self, node('h2', { state: 'lost' })), state: 'cut_off', reason }];
+  for (const flags of [[], ['--json']]) {
+    expect((await drover('bots', 'list', ...flags)).stderr).toBe(
+      'drover: the service has no connection to its cluster since 2026-01-02T03:04:05.000Z, bots of other nodes are shown as they were then: NATS does not answer\n',
+    );
+  }
+  // A single service is not asked.
+  asked = [];
+  snapshots = [snapshot('a', {})];
+  await drover('bots', 'list');
+  expect(asked.map(({ path }) => path)).toEqual(['/api/bots']);
+});
+
 it('cordon and uncordon say the state of the node; an unknown one is not found', async () => {
   expect((await drover('nodes', 'cordon', 'h1')).stdout).toBe('h1 live\n');
   expect((await drover('nodes', 'uncordon', 'h2')).stdout).toBe('h2 live\n');

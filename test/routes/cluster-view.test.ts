@@ -198,6 +198,25 @@ it('a call is answered when a client of this node can read what it changed', asy
   expect(await list('?node=self')).toEqual(['own', 'late', 'alone']);
 });
 
+it('a node that is cut off shows its own bots as they are, and the others as they were', async () => {
+  await service.attachCluster(cluster);
+  await create(service, { id: 'new', kind: 'synthetic', desired: 'stopped' });
+  service.views[0]?.tellState({ state: 'cut_off', reason: 'no server' });
+  expect((await call(service, 'POST', '/api/bots/own/stop')).status).toBe(200);
+  const statuses = async (query: string): Promise<string[]> => {
+    const { json } = await call(service, 'GET', `/api/bots${query}`);
+    return (json as { bots: { id: string; status: string }[] }).bots.map(
+      ({ id, status }) => `${id} ${status}`,
+    );
+  };
+  expect(await statuses('')).toEqual(['own stopped', 'other in_world', 'new stopped']);
+  expect(await statuses('?limit=2')).toEqual(['new stopped', 'other in_world']);
+  expect(await statuses('?status=stopped')).toEqual(['own stopped', 'new stopped']);
+  expect((await call(service, 'GET', '/api/bots/own')).json).toMatchObject({ status: 'stopped' });
+  service.views[0]?.tellState({ state: 'on', reason: null });
+  expect(await statuses('')).toEqual(['own in_world', 'other in_world']);
+});
+
 it('self cannot be asked for together with others', async () => {
   for (const path of ['/events', '/api/bots', '/api/events']) {
     for (const query of ['?node=self,h1', '?node=h1&node=self']) {
@@ -273,6 +292,10 @@ it('a cluster event says on each stream that the cluster is away, and that it is
   expect(bots(late)).toEqual(['other']);
   views?.tellState({ state: 'on', reason: null });
   cluster.line('h2', 'after', 'other');
+  // What is known already is not told again.
+  views?.tellState({ state: 'on', reason: null });
+  cluster.line('h2', 'again', 'other');
+  await untilMessage(streams[0] as SseStream, 'again');
   const told = [
     { state: 'cut_off', reason },
     { state: 'on', reason: null },

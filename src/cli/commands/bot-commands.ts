@@ -2,6 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import type { BotSnapshot, NewBot, UpdateBotBody } from '../../client/index.js';
+import { warnWhenCutOff } from '../connection/cluster-watch.js';
 import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
@@ -125,7 +126,9 @@ export function addBots(program: Command): void {
 }
 
 async function listBots(options: ListOptions): Promise<undefined> {
-  const shown = await selectBots(connect(options), options);
+  const connection = connect(options);
+  const shown = await selectBots(connection, options);
+  if (shown.some(({ node }) => node !== undefined)) await warnWhenCutOff(connection);
   if (options.json) await printJson(shown);
   else await print(botTable(shown));
 }

@@ -1,7 +1,9 @@
-// Says on standard error when a stream has nothing new of other nodes of the cluster, and when it has again.
+// Says on standard error when what a service shows of other nodes of its cluster is old: once for a list, and on a stream when that begins
+// and ends.
 
-import type { StreamEvent } from '../../client/index.js';
+import { ApiError, type StreamEvent } from '../../client/index.js';
 import { complain } from '../terminal/action.js';
+import type { Connection } from './connection.js';
 
 export class ClusterWatch {
   #isOff = false;
@@ -19,4 +21,19 @@ export class ClusterWatch {
     } else if (this.#isOff) complain('the service is connected to its cluster again');
     this.#isOff = isOff;
   }
+}
+
+/** Says once that a list of bots is old where it is about other nodes: the service is cut off from them. */
+export async function warnWhenCutOff({ client, call }: Connection): Promise<void> {
+  const list = await client.nodes(call()).catch((thrown: unknown) => {
+    // A release that has no nodes, or that just restarts: the list was answered.
+    if (thrown instanceof ApiError) return null;
+    throw thrown;
+  });
+  if (list === null || list.state === 'on' || list.state === 'off') return;
+  const self = list.nodes.find(({ is_self: isSelf }) => isSelf);
+  const since = self && self.renewed_at_ms > 0 ? new Date(self.renewed_at_ms).toISOString() : null;
+  complain(
+    `the service has no connection to its cluster${since === null ? '' : ` since ${since}`}, bots of other nodes are shown as they were then: ${list.reason ?? 'it is connecting'}`,
+  );
 }

@@ -433,9 +433,13 @@ export class Cluster implements ClusterControl {
     else this.#connected?.duties.deposed();
   }
 
-  #describe(): Pick<NodeRecord, 'address' | 'kinds' | 'figures'> {
+  #describe(): Pick<NodeRecord, 'address' | 'kinds' | 'figures' | 'has_key'> {
     const { figures, ...rest } = this.#parts.describe();
-    return { ...rest, figures: { ...figures, unpublished: this.#bus?.status.unpublished ?? 0 } };
+    return {
+      ...rest,
+      has_key: this.#secrets.check !== null && (this.#tokens?.keyFault ?? null) === null,
+      figures: { ...figures, unpublished: this.#bus?.status.unpublished ?? 0 },
+    };
   }
 
   async #flush(withinMs: number): Promise<void> {

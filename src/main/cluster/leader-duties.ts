@@ -10,8 +10,8 @@ import { DroverError, messageOf } from '../../shared/errors.js';
 import type { BotRecords } from './bot-records.js';
 import { Moves } from './moves.js';
 import type { BotRecord, Member, Members } from './parts.js';
-import { suits } from './placement.js';
-import { PlacementView, type WishOf } from './placement-view.js';
+import { canRead, suits } from './placement.js';
+import { PlacementView, type WishOf, wishOf } from './placement-view.js';
 import type { Revised } from './record-table.js';
 
 /** Changes of records and nodes within this are handled together, in ms. */
@@ -124,7 +124,7 @@ export class LeaderDuties {
     if (!this.#isElected) return;
     const nodes = this.#parts.members
       .all()
-      .map(({ node, isLive, wanted, labels, kinds }) => [node, isLive, wanted, labels, kinds]);
+      .map((one) => [one.node, one.isLive, one.wanted, one.labels, one.kinds, one.has_key]);
     const standing = JSON.stringify(nodes);
     if (standing === this.#standing) return;
     this.#standing = standing;
@@ -207,7 +207,10 @@ export class LeaderDuties {
       if (!entry) continue;
       const { record } = entry;
       const on = members.get(record.node);
-      if (record.state === 'free') free.push(entry);
+      // A node that cannot read its secrets does not take it.
+      const isRefused =
+        record.state === 'placing' && on?.isLive && !canRead(on, record.sealed !== null);
+      if (record.state === 'free' || isRefused) free.push(entry);
       else if (record.state === 'placed' && on?.isLive && !suits(record.spec, on)) {
         misplaced.push([entry, on]);
       }
@@ -220,7 +223,7 @@ export class LeaderDuties {
         const choice =
           record.failover === 'bound'
             ? { reason: `it cannot leave ${node}: its secrets are there only` }
-            : this.#view.choose(record.spec, node);
+            : this.#view.choose(wishOf(record), node);
         if ('reason' in choice) return this.#wait(entry, choice.reason, unplaced);
         const changed = { ...record, state: 'leaving' as const, to: choice.node, reason: null };
         await records.replace(record.spec.id, entry, changed);
@@ -254,15 +257,17 @@ export class LeaderDuties {
 
   #choiceFor(record: BotRecord, lost: string | null): { node: string } | { reason: string } {
     const { spec, node, to } = record;
+    const wish = wishOf(record);
     if (to) {
-      const wanted = this.#view.choose({ ...spec, node: to });
+      const wanted = this.#view.choose({ ...wish, node: to });
       if ('node' in wanted) return wanted;
     }
-    const choice = this.#view.choose(spec, lost);
+    const choice = this.#view.choose(wish, lost);
     if ('node' in choice || lost !== null) return choice;
     // It has left its node for one that is gone by now: better there than nowhere.
     const on = this.#parts.members.get(node);
-    return on?.isLive && suits(spec, on) ? { node } : choice;
+    const isAble = on?.isLive && suits(spec, on) && canRead(on, record.sealed !== null);
+    return isAble ? { node } : choice;
   }
 
   async #wait(entry: Revised, reason: string, unplaced: Unplaced): Promise<void> {

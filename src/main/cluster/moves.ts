@@ -4,7 +4,7 @@
 import type { BotRecords } from './bot-records.js';
 import type { BotRecord, Member, Members } from './parts.js';
 import { rebalanced, type Unit, unitsOf } from './placement.js';
-import type { PlacementView } from './placement-view.js';
+import { type PlacementView, wishOf } from './placement-view.js';
 
 /** Bots without a group that move together. */
 const TOGETHER = 10;
@@ -47,7 +47,7 @@ export class Moves {
     const placed = [...this.#records.ids()]
       .flatMap((id) => this.#records.get(id) ?? [])
       .filter(isMovable)
-      .map(({ spec, node }) => ({ ...spec, on: node }));
+      .map((record) => ({ ...wishOf(record), on: record.node }));
     this.#rebalance = rebalanced(placed, this.#view.candidates());
     return this.#rebalance.reduce((sum, { ids }) => sum + ids.length, 0);
   }
@@ -104,10 +104,11 @@ export class Moves {
     for (const { failover, node, spec } of unit) {
       if (failover === 'bound') return { reason: `the secrets of ${spec.id} are on ${node} only` };
     }
-    const to = this.#view.choose(first.spec, first.node);
+    const to = this.#view.choose(wishOf(first), first.node);
     if ('reason' in to) return to;
-    for (const { spec } of unit) {
-      const other = this.#view.choose({ ...spec, node: spec.node ?? to.node }, first.node);
+    for (const record of unit) {
+      const node = record.spec.node ?? to.node;
+      const other = this.#view.choose({ ...wishOf(record), node }, first.node);
       if ('reason' in other) return other;
       if (other.node !== to.node) return { reason: `its group has no node in common` };
     }

@@ -14,6 +14,7 @@ const NOBODY: Omit<NodeRecord, 'node' | 'id' | 'incarnation'> = {
   figures: { bots: 0, running: 0, streams: 0, cpu: 0, memory_mb: 0, unpublished: 0 },
   wanted: 'live',
   renewed_at_ms: 0,
+  has_key: true,
 };
 
 const WANTED: readonly string[] = ['live', 'cordoned', 'draining'];

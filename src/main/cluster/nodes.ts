@@ -17,7 +17,15 @@ export function nodeList(
 }
 
 export function clusterNode(member: Member, { self, leader }: Members): ClusterNode {
-  const { v: _v, id: _id, incarnation: _incarnation, wanted, isLive, ...shown } = member;
+  const {
+    v: _v,
+    id: _id,
+    incarnation: _incarnation,
+    has_key: _key,
+    wanted,
+    isLive,
+    ...shown
+  } = member;
   return {
     ...shown,
     state: isLive ? wanted : 'lost',

@@ -194,6 +194,8 @@ export class Owner {
     const has = spec?.term !== undefined && spec.term >= record.term;
     const needsLease = record.failover === 'restart' || (spec && store.needsLease(spec));
     const isToClaim = !store.isClaimed(id) && (needsLease || !has);
+    // Before it is claimed: one whose secrets this node cannot read is given to another.
+    const given = has ? null : store.specOf(record);
     if (isToClaim || (has && spec.term !== record.term)) {
       // Of an older term its record knows better.
       const isStill = await store.claim(id, record.term, has ? spec : undefined);
@@ -203,13 +205,12 @@ export class Owner {
       await store.uploadDirty(spec);
     }
     if (!this.#mayStart || lease !== this.#lease) return;
-    if (has) {
+    if (given === null) {
       await bots.letGo(id);
     } else {
-      const adopted = store.specOf(record);
       if (spec) await bots.release(id, () => store.forget(id));
       if (lease !== this.#lease) return;
-      await bots.adopt(adopted);
+      await bots.adopt(given);
     }
     this.#said.delete(id);
   }

@@ -18,6 +18,8 @@ export interface NodeRecord
   /** `cordoned` and `draining` were asked for, and outlast a restart of the node. */
   wanted: 'live' | 'cordoned' | 'draining';
   renewed_at_ms: number;
+  /** It can read what is encrypted with the key of the cluster. A node that does not say it counts as one that can. */
+  has_key: boolean;
 }
 
 /** A node as this one sees it. */
@@ -78,7 +80,10 @@ export interface Sealing {
 }
 
 /** Input of the call `place` of the leader: where a new bot is to be created. It answers with `{node}`, or throws why nowhere. */
-export type PlaceInput = Pick<BotSpec, 'id' | 'kind' | 'node' | 'node_labels' | 'host_group'>;
+export type PlaceInput = Pick<BotSpec, 'id' | 'kind' | 'node' | 'node_labels' | 'host_group'> & {
+  /** Its secrets are encrypted: only a node that has the key of the cluster can read them. */
+  needs_key?: boolean;
+};
 
 /** What a node does when others call it. `gone` is aborted when the caller waits no longer. */
 export type CallMethods = Record<string, (input: never, gone: AbortSignal) => unknown>;

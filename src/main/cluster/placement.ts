@@ -2,15 +2,15 @@
 
 import type { BotSpec } from '../../shared/contract/bots.js';
 import { hasLabels } from '../../shared/contract/labels.js';
-import type { Member } from './parts.js';
+import type { Member, PlaceInput } from './parts.js';
 
 /** What a bot asks of a node. */
-export type PlaceWish = Pick<BotSpec, 'kind' | 'node' | 'node_labels'>;
+export type PlaceWish = Pick<PlaceInput, 'kind' | 'node' | 'node_labels' | 'needs_key'>;
 
 /** What is known of a node. */
 export type Candidate = Pick<
   Member,
-  'node' | 'labels' | 'kinds' | 'capacity' | 'isLive' | 'wanted'
+  'node' | 'labels' | 'kinds' | 'capacity' | 'isLive' | 'wanted' | 'has_key'
 > & {
   /** Bots that it was given. */
   bots: number;
@@ -30,7 +30,7 @@ export function choose(
   candidates: readonly Candidate[],
   group: string | null = null,
 ): Choice {
-  const { node, node_labels: labels, kind } = wish;
+  const { node, node_labels: labels, kind, needs_key: needsKey = false } = wish;
   const open = candidates.filter(({ isLive, wanted }) => isLive && wanted === 'live');
   if (open.length === 0)
     return { reason: 'no node takes bots: all are lost, cordoned or draining' };
@@ -43,12 +43,13 @@ export function choose(
     return { reason: `no node that takes bots has the labels ${JSON.stringify(labels)}` };
   }
   const able = labelled.filter(({ kinds }) => kinds.includes(kind));
-  if (able.length === 0) {
-    const which =
-      node === undefined ? 'no node that it may run on has' : `the node ${node} has not`;
-    return { reason: `${which} the bot kind ${kind}` };
+  const which = node === undefined ? 'no node that it may run on has' : `the node ${node} has not`;
+  if (able.length === 0) return { reason: `${which} the bot kind ${kind}` };
+  const readers = able.filter((candidate) => canRead(candidate, needsKey));
+  if (readers.length === 0) {
+    return { reason: `${which} the key of its secrets (cluster.secret_key_file)` };
   }
-  const fitting = able.filter((candidate) => group === null || candidate.node === group);
+  const fitting = readers.filter((candidate) => group === null || candidate.node === group);
   if (fitting.length === 0) {
     return { reason: `its host group is on the node ${group}, which does not take it` };
   }
@@ -63,6 +64,14 @@ export function suits(
 ): boolean {
   if (node !== undefined) return node === on.node;
   return !labels || hasLabels(on.labels, labels);
+}
+
+/** Whether a node can read the secrets of a bot that is given to it. */
+export function canRead(
+  { has_key: hasKey }: Pick<Candidate, 'has_key'>,
+  needsKey: boolean,
+): boolean {
+  return hasKey || !needsKey;
 }
 
 /** Bots for each core and its memory, whichever there is less of. */

@@ -83,7 +83,7 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
     });
 
   /** Where a new bot is created. */
-  const placeOf = async (bot: CreateBotBody): Promise<string> => {
+  const placeOf = async (bot: CreateBotBody, sealed: string | null): Promise<string> => {
     const present = parts.records.get(bot.id);
     // The node that has a bot with this id knows how to refuse it.
     if (present) return present.node;
@@ -102,6 +102,7 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
       ...(node !== undefined && { node }),
       ...(node_labels !== undefined && { node_labels }),
       ...(host_group !== undefined && { host_group }),
+      ...(sealed !== null && { needs_key: true }),
     };
     return (await others.call<{ node: string }>(leader, 'place', wish, QUESTION_MS)).node;
   };
@@ -165,12 +166,16 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
     ...local,
     ...sharedAccess(local, parts),
     async createBot({ bot, rights }) {
-      const node = await placeOf(bot);
+      const sent = sealedBot(parts, bot);
+      const node = await placeOf(bot, sent.sealed);
       if (node === self) return local.createBot({ bot, rights });
-      const input = { ...sealedBot(parts, bot), rights };
+      const input = { ...sent, rights };
       return others.call<BotSnapshot | null>(node, 'createBot', input, CHANGE_MS);
     },
-    updateBot: (input) => changeBot('updateBot', input, sealedChange(parts, input)),
+    updateBot: (input) => {
+      const kind = parts.records.get(input.id)?.spec.kind;
+      return changeBot('updateBot', input, sealedChange(parts, input, kind));
+    },
     actOnBot: (input) => changeBot('actOnBot', input),
     endBot: (input) => changeBot('endBot', input),
     actOnBots: (input) => actOnMany('actOnBots', input),

@@ -47,14 +47,13 @@ export class Secrets implements Sealing {
   }
 
   failoverOf(spec: BotSpec): BotRecord['failover'] {
-    const isBound = this.#key === null && this.#hasSecrets(spec);
+    const isBound = this.#key === null && this.hasSecrets(spec.kind, spec.config);
     return isBound ? 'bound' : (spec.failover ?? 'restart');
   }
 
-  /** Of an unknown kind everything is secret. */
   seal({ term: _, ...spec }: BotSpec): Pick<BotRecord, 'spec' | 'sealed' | 'failover'> {
     const failover = this.failoverOf(spec);
-    if (!this.#hasSecrets(spec)) return { spec, sealed: null, failover };
+    if (!this.hasSecrets(spec.kind, spec.config)) return { spec, sealed: null, failover };
     const shown = { ...spec, config: this.#schemas.withoutSecrets(spec.kind, spec.config) };
     const sealed = this.encrypt(bindingOf(spec.id), JSON.stringify(spec.config));
     return { spec: shown, sealed, failover };
@@ -102,7 +101,8 @@ export class Secrets implements Sealing {
     }
   }
 
-  #hasSecrets({ kind, config }: BotSpec): boolean {
+  /** Of an unknown kind everything is secret. */
+  hasSecrets(kind: string, config: JsonObject): boolean {
     return !isDeepStrictEqual(this.#schemas.withoutSecrets(kind, config), config);
   }
 

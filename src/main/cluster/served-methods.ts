@@ -2,6 +2,7 @@
 
 import type { CreateBotBody } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
+import type { JsonObject } from '../../shared/contract/json.js';
 import { Handover, type Serves } from '../../shared/contract/rpc.js';
 import type { ControlMethods } from '../../shared/contract/threads.js';
 import { hostsOfNode, ofNode } from './merged-answers.js';
@@ -16,7 +17,7 @@ type CreateInput = Input<'createBot'> & { sealed: string | null };
 type UpdateInput = Input<'updateBot'> & { sealed: string | null };
 
 export interface ServedParts {
-  secrets: Pick<Secrets, 'encrypt' | 'decrypt'>;
+  secrets: Pick<Secrets, 'encrypt' | 'decrypt' | 'hasSecrets'>;
   /** A bot of this node as its stream shows it (ServiceEvents.snapshot); null when there is none. */
   snapshotOf(id: string): Promise<BotSnapshot | null>;
 }
@@ -61,17 +62,26 @@ export function servedMethods(
   };
 }
 
+/** What has no secrets goes in the clear: nodes without a key can read it. */
 export function sealedBot(
   { secrets }: ServedParts,
   bot: CreateBotBody,
 ): Pick<CreateInput, 'bot' | 'sealed'> {
+  if (!secrets.hasSecrets(bot.kind, bot.config as JsonObject)) return { bot, sealed: null };
   const text = secrets.encrypt(bindingOf(bot.id), JSON.stringify(bot.config));
   return text === null ? { bot, sealed: null } : { bot: { ...bot, config: {} }, sealed: text };
 }
 
-export function sealedChange({ secrets }: ServedParts, input: Input<'updateBot'>): UpdateInput {
+/** @param kind of the bot, when it is known. */
+export function sealedChange(
+  { secrets }: ServedParts,
+  input: Input<'updateBot'>,
+  kind: string | undefined,
+): UpdateInput {
   const { id, change } = input;
   if (change.config === undefined) return { ...input, sealed: null };
+  const isOpen = kind !== undefined && !secrets.hasSecrets(kind, change.config as JsonObject);
+  if (isOpen) return { ...input, sealed: null };
   const text = secrets.encrypt(bindingOf(id), JSON.stringify(change.config));
   if (text === null) return { ...input, sealed: null };
   return { ...input, change: { ...change, config: {} }, sealed: text };

@@ -161,3 +161,19 @@ it('a line that was changed is none', () => {
     expect(readLine(wrong)).toBeNull();
   }
 });
+
+it('reads on where it was while older frames are forgotten, and new ones are written', () => {
+  const places = open();
+  for (let n = 1; n <= 4; n++) {
+    places.add(EPOCH, n, { own: 10 * n, number: 100 * n, count: 5 });
+    places.flush();
+  }
+  places.add(EPOCH, 5, { own: 50, number: 500, count: 5 });
+  const read: number[] = [];
+  for (const { own } of places.from(EPOCH, 0)) {
+    read.push(own);
+    if (own === 20) places.prune(20);
+    if (own === 30) places.flush();
+  }
+  expect(read).toEqual([10, 20, 30, 40, 50]);
+});

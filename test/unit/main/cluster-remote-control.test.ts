@@ -7,7 +7,7 @@ import type { Rights } from '../../../src/shared/contract/tokens.js';
 import { DroverError } from '../../../src/shared/errors.js';
 
 const ADMIN: Rights = { scopes: ['admin'], reach: null };
-type Placed = Record<string, { node: string; labels?: Record<string, string> }>;
+type Placed = Record<string, { node: string; kind?: string; labels?: Record<string, string> }>;
 
 /** Nodes in one process: what each was asked to do itself is in `asked`. */
 class World {
@@ -74,11 +74,15 @@ class World {
         ids: () => Object.keys(this.#placed),
         get: (id) => {
           const found = this.#placed[id];
-          return found && ({ node: found.node, spec: { labels: found.labels ?? {} } } as never);
+          return (
+            found &&
+            ({ node: found.node, spec: { kind: found.kind, labels: found.labels ?? {} } } as never)
+          );
         },
       },
       calls,
       secrets: {
+        hasSecrets: (_, config) => 'password' in config,
         encrypt: (binding, text) => Buffer.from(binding + text).toString('hex'),
         decrypt: (binding, sealed, what) => {
           if (this.withoutKey.has(self))
@@ -208,11 +212,24 @@ test('a new bot is created where the leader says, and its configuration is encry
     },
   });
   expect(await a.createBot(create({ node_labels: { zone: 'eu' } }))).toMatchObject({ from: 'b' });
-  expect(wishes).toEqual([{ id: 'new', kind: 'irc', node_labels: { zone: 'eu' } }]);
+  expect(wishes).toEqual([
+    { id: 'new', kind: 'irc', node_labels: { zone: 'eu' }, needs_key: true },
+  ]);
   expect(world.asked).toMatchObject([
     { node: 'b', method: 'createBot', input: { bot: { config: { password: 'hunter2' } } } },
   ]);
   expect(JSON.stringify(world.sent)).not.toContain('hunter2');
+});
+
+test('a bot without secrets is created and changed also where there is no key', async () => {
+  const world = new World({ x: { node: 'b', kind: 'irc' } });
+  const [a] = [world.node('a'), world.node('b')];
+  world.withoutKey.add('b');
+  world.serve('a', { place: () => ({ node: 'b' }) });
+  await a.createBot(create({ config: { nick: 'n' } }));
+  await a.updateBot({ id: 'x', change: { config: { nick: 'm' } }, rights: ADMIN });
+  expect(world.asked.map(({ method }) => method)).toEqual(['createBot', 'updateBot']);
+  expect(world.sent[0]).toMatchObject({ method: 'place', input: '{"id":"new","kind":"irc"}' });
 });
 
 test('a new bot whose id there is already is refused by the node that has it', async () => {

@@ -43,6 +43,7 @@ it('ignores fields that it does not know, and fills those that are not there', (
     figures: { bots: 3, wheels: 4, running: 0, streams: 0, cpu: 0, memory_mb: 0, unpublished: 0 },
     wanted: 'live',
     renewed_at_ms: 0,
+    has_key: true,
   });
 });
 

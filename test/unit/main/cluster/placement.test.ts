@@ -9,8 +9,8 @@ import {
 
 function node(name: string, bots = 0, more: Partial<Candidate> = {}): Candidate {
   const capacity = { cores: 4, memory_mb: 8192 };
-  const rest = { labels: {}, kinds: ['irc'], isLive: true, wanted: 'live' as const, capacity };
-  return { node: name, bots, ...rest, ...more };
+  const rest = { labels: {}, kinds: ['irc'], has_key: true, isLive: true, capacity };
+  return { node: name, bots, wanted: 'live', ...rest, ...more };
 }
 const irc = { kind: 'irc' };
 
@@ -65,6 +65,18 @@ describe('which node a bot goes to', () => {
     });
   });
 
+  it('can read its secrets', () => {
+    const nodes = [node('h1', 0, { has_key: false }), node('h2', 9)];
+    expect(choose({ ...irc, needs_key: true }, nodes)).toEqual({ node: 'h2' });
+    expect(choose(irc, nodes)).toEqual({ node: 'h1' });
+    expect(choose({ ...irc, needs_key: true }, nodes.slice(0, 1))).toEqual({
+      reason: 'no node that it may run on has the key of its secrets (cluster.secret_key_file)',
+    });
+    expect(choose({ ...irc, needs_key: true, node: 'h1' }, nodes)).toEqual({
+      reason: 'the node h1 has not the key of its secrets (cluster.secret_key_file)',
+    });
+  });
+
   it('is that of its group', () => {
     expect(choose(irc, [node('h1'), node('h2', 50)], 'h2')).toEqual({ node: 'h2' });
     const cordoned = [node('h1'), node('h2', 5, { wanted: 'cordoned' })];
@@ -97,6 +109,12 @@ describe('a rebalance', () => {
     expect(
       rebalanced([...bots('h1', 3), ...bots('h2', 2)], [node('h1', 3), node('h2', 2)]),
     ).toEqual([]);
+  });
+
+  it('moves no bot to a node that cannot read its secrets', () => {
+    const nodes = [node('h1', 2), node('h2', 0, { has_key: false })];
+    expect(rebalanced(bots('h1', 2, { needs_key: true }), nodes)).toEqual([]);
+    expect(rebalanced(bots('h1', 2), nodes)).toHaveLength(1);
   });
 
   it('moves a group as one, and no bot that names its node', () => {
