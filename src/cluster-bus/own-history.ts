@@ -110,7 +110,7 @@ export class OwnHistory {
     const known = lows.filter((low) => low !== null);
     const beforeSeq = Math.min(
       pending,
-      before === null ? pending : ownFrom(before),
+      before === null ? pending : (places.ownBefore(epoch, before) ?? pending),
       isDown && at !== null ? at : pending,
     );
     return { afterSeq: known.length === 0 ? null : Math.max(...known), beforeSeq };

@@ -92,19 +92,23 @@ export class Places {
     return null;
   }
 
+  /**
+   * The own number after the last frame with a lower number of the cluster than this, so that what was never on the stream since is
+   * not before it; null when no frame is on that stream.
+   */
+  ownBefore(epoch: string, number: number): number | null {
+    const list = this.#listOf(epoch, number - 1);
+    const run = list?.runs[lastUpTo(list.runs, number - 1, (one) => one.number)];
+    if (run) return run.own + Math.min(run.count, number - run.number);
+    return this.ownFrom(epoch, number);
+  }
+
   /** The runs that end after this number of the cluster, ascending. They may be forgotten, or written, while they are read. */
   *from(epoch: string, number: number): Generator<Run> {
     const { entries } = this.#file;
     const list = this.#list;
-    // Numberings follow each other, and in each the numbers ascend.
-    const end = entries.findLastIndex((extent) => extent.epoch === epoch) + 1;
-    const isOf = (extent: Extent): number => (extent.epoch === epoch ? 1 : 0);
-    const start = lastUpTo(entries, 0, isOf, 0, end) + 1;
-    const first = Math.max(
-      start,
-      lastUpTo(entries, number, (one) => one.number, start, end),
-    );
-    for (const extent of entries.slice(first, end)) {
+    const { start, end, at } = this.#extentsOf(epoch, number);
+    for (const extent of entries.slice(Math.max(start, at), end)) {
       for (const run of this.#file.read(extent)?.runs ?? []) {
         if (run.number + run.count > number) yield run;
       }
@@ -117,6 +121,25 @@ export class Places {
   forgottenBelow(epoch: string): number {
     const { forgotten } = this.#file;
     return forgotten?.epoch === epoch ? forgotten.number : 0;
+  }
+
+  /** Which entries are of this numbering, and the last of them that begins at this number or below. */
+  #extentsOf(epoch: string, number: number): { start: number; end: number; at: number } {
+    const { entries } = this.#file;
+    // Numberings follow each other, and in each the numbers ascend.
+    const end = entries.findLastIndex((extent) => extent.epoch === epoch) + 1;
+    const isOf = (extent: Extent): number => (extent.epoch === epoch ? 1 : 0);
+    const start = lastUpTo(entries, 0, isOf, 0, end) + 1;
+    return { start, end, at: lastUpTo(entries, number, (one) => one.number, start, end) };
+  }
+
+  /** The list in which a frame with this number of the cluster is, or would be. */
+  #listOf(epoch: string, number: number): RunList | null {
+    const [first] = this.#list.runs;
+    if (first && this.#list.epoch === epoch && first.number <= number) return this.#list;
+    const { start, at } = this.#extentsOf(epoch, number);
+    const extent = at < start ? undefined : this.#file.entries[at];
+    return extent ? this.#file.read(extent) : null;
   }
 
   #listUpTo(keyOf: (extent: Extent) => number, key: number): RunList | null {

@@ -65,6 +65,8 @@ it('finds each frame by either number, from memory and from the disk', () => {
         for (let from = 0; from <= number; from++) {
           const wanted = inOrder.find(([, one]) => one >= from)?.[0] ?? null;
           expect(known.ownFrom(EPOCH, from)).toBe(wanted);
+          const last = inOrder.findLast(([, one]) => one < from)?.[0];
+          expect(known.ownBefore(EPOCH, from)).toBe(last === undefined ? wanted : last + 1);
         }
       }
     }),
