@@ -48,7 +48,8 @@ beforeAll(async () => {
       },
       ...[
         'src/cluster-bus/baseline.ts',
-        'src/cluster-bus/block.ts',
+        'src/cluster-bus/block-writer.ts',
+        'src/cluster-bus/long-answers.ts',
         'src/main/cluster/call-server.ts',
         'src/main/cluster/calls.ts',
         'src/main/cluster/cluster-store.ts',
