@@ -2,9 +2,12 @@ import { SELF } from '../shared/cluster/names.js';
 import { LIMIT } from '../shared/contract/query-bounds.js';
 import { DroverError } from '../shared/errors.js';
 
+/** Parameters that people write: forms, and curl too, encode a space as `+`. */
+const TEXTS: ReadonlySet<string> = new Set(['q', 'query']);
+
 /**
  * All values of a parameter, in order. Percent-encoding is decoded; a `+` stays a `+`, because tokens are base64 and
- * callers forget to encode it.
+ * callers forget to encode it. Only in texts it is a space.
  */
 export function queryValues(query: string, name: string): string[] {
   return queryPairs(query)
@@ -20,9 +23,10 @@ export function queryPairs(query: string): [name: string, value: string][] {
     .filter((part) => part !== '')
     .map((part) => {
       const at = part.indexOf('=');
-      return at === -1
-        ? [decode(part), '']
-        : [decode(part.slice(0, at)), decode(part.slice(at + 1))];
+      if (at === -1) return [decode(part), ''];
+      const name = decode(part.slice(0, at));
+      const value = part.slice(at + 1);
+      return [name, decode(TEXTS.has(name) ? value.replaceAll('+', ' ') : value)];
     });
 }
 

@@ -25,6 +25,11 @@ describe('queryPairs', () => {
       ['', 'y'],
       ['z', ''],
     ]);
+    expect(queryPairs('q=of+run&query=kind:demo+a%2Bb&token=a+b')).toEqual([
+      ['q', 'of run'],
+      ['query', 'kind:demo a+b'],
+      ['token', 'a+b'],
+    ]);
     expect(queryPairs('')).toEqual([]);
   });
 
