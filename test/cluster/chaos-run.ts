@@ -9,7 +9,14 @@ import { allPages } from '../harness/history.js';
 import { HoppingClient, presentNumber, type Texts } from '../harness/hopping-client.js';
 import type { NatsServer } from '../harness/nats.js';
 import { makeToken, revoke } from '../harness/tokens.js';
-import { allJoined, botsOf, createWitnesses, expectOnce, nodesOf } from './service.js';
+import {
+  allJoined,
+  botsOf,
+  createWitnesses,
+  expectOnce,
+  nodesOf,
+  showsCluster,
+} from './service.js';
 
 const CLIENTS = 4;
 /** Faults that overlap. */
@@ -160,7 +167,8 @@ export class ChaosRun {
     const isSame = (): boolean => node.isUp && node.pid === pid;
     await eventually(async () => {
       if (!isSame()) return true;
-      return (await nodesOf(service).catch(() => null))?.state === 'on';
+      const isOn = (await nodesOf(service).catch(() => null))?.state === 'on';
+      return isOn && (await showsCluster(service).catch(() => false));
     }, 'a node to join').catch(() => {});
     if (isSame()) this.#joined.add(node);
   }

@@ -34,7 +34,7 @@ export async function statesOf(service: Service): Promise<string[]> {
   return nodes.map(({ node, state }) => `${node} ${state}`).sort();
 }
 
-/** Resolves when each node that is awake is `on`, and sees exactly these nodes live. */
+/** Resolves when each node that is awake is `on`, sees exactly these nodes live, and shows the stream of the cluster. */
 export async function allJoined(cluster: TestCluster, nodes = cluster.awake): Promise<void> {
   const wanted = cluster.awake.map(({ name }) => `${name} live`).sort();
   let seen: unknown;
@@ -44,11 +44,18 @@ export async function allJoined(cluster: TestCluster, nodes = cluster.awake): Pr
       const live = (await statesOf(service)).filter((node) => !node.endsWith(' lost'));
       seen = { state, reason, live };
       if (state !== 'on' || live.join() !== wanted.join()) return false;
+      if (!(await showsCluster(service))) return false;
     }
     return true;
   }, `all nodes to be one cluster`).catch((thrown: Error) => {
     throw new Error(`${thrown.message}; the last: ${JSON.stringify(seen)}`);
   });
+}
+
+/** Whether its clients get the stream of the cluster: a node is in the cluster a moment before its fronts have that. */
+export async function showsCluster(service: Service): Promise<boolean> {
+  const { json } = await call(service, 'GET', '/api/events?limit=1');
+  return Object.hasOwn(json as object, 'missing');
 }
 
 export async function nodeOf(service: Service, name: string): Promise<ClusterNode | undefined> {
