@@ -131,6 +131,17 @@ it('has a column and a filter of nodes in the table of bots, and in the form of 
   expect(bodies).toMatchObject([{ id: 'new', node: 'h3', failover: 'stay' }]);
 });
 
+it('names a node whose past lines are missing', async () => {
+  await mockCluster(page, threeNodes());
+  await page.route('**/api/events?**', async (route) => {
+    const missing = [{ node: 'h3', reason: 'nobody answers' }];
+    await route.fulfill({ json: { events: [], cursor: null, missing } });
+  });
+  await signIn(page, service);
+  await show(page, '#/log');
+  await page.getByText('Past lines of node h3 are missing: nobody answers').waitFor();
+});
+
 it('says that the node is cut off, and offers no actions then', async () => {
   const list = threeNodes();
   list.state = 'cut_off';

@@ -6,6 +6,7 @@ import {
 } from '../../../src/client/index.js';
 import { historyLines } from '../hub/line.js';
 import type { Line } from '../hub/messages.js';
+import { say } from '../parts/toasts.js';
 import { type LogFilter, queryOf } from './log-filter.js';
 
 const PAGE = 500;
@@ -31,6 +32,8 @@ export class LogHistory {
   readonly #query: EventsQuery;
   #before: Place | undefined;
   #after: Place | undefined;
+  /** Nodes of a cluster that did not answer: each is named once. */
+  readonly #missing = new Set<string>();
 
   constructor(filter: LogFilter, api: () => DroverClient) {
     this.#api = api;
@@ -67,8 +70,14 @@ export class LogHistory {
 
   /** The next page from this position, in the order of the query. */
   async #page(place: Place, where: EventsQuery, signal: AbortSignal): Promise<HistoryPage> {
-    const { events, cursor } = await this.#request({ ...where, cursor: place.cursor }, signal);
+    const query = { ...where, cursor: place.cursor };
+    const { events, cursor, missing = [] } = await this.#request(query, signal);
     place.cursor = cursor ?? undefined;
+    for (const { node, reason } of missing) {
+      if (this.#missing.has(node)) continue;
+      this.#missing.add(node);
+      say(`Past lines of node ${node} are missing: ${reason}`);
+    }
     return { lines: historyLines(events), isLast: cursor === null };
   }
 
