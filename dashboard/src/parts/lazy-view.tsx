@@ -24,7 +24,11 @@ export function lazyView<P extends object>(
     const [, setDone] = useState(loaded !== undefined);
     const [isFailed, setFailed] = useState(false);
     useEffect(() => {
-      if (loaded) return;
+      // Also when it was loaded between this drawing and now: nothing else would draw it again.
+      if (loaded) {
+        setDone(true);
+        return;
+      }
       let isGone = false;
       once().then(
         () => !isGone && setDone(true),
