@@ -23,7 +23,7 @@ import { expectSnapshot, snapshotOf, snapshots } from '../harness/shapes.js';
 import type { SseStream } from '../harness/sse.js';
 
 /** Long enough to produce a 32 MiB result and reject it as too large, even on a busy machine. */
-const COMMAND_MS = 2500;
+const COMMAND_MS = 6000;
 /** A good bot, which runs during all tests. */
 const NEIGHBOUR = 'neighbour';
 

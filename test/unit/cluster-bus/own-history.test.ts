@@ -1,4 +1,4 @@
-// What a node answers of its own past: bounds and ids of the cluster, as its journal has them in its own numbering.
+// What a node answers about its past: bounds and ids of the cluster, as its journal has them in its own numbering.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
