@@ -6,7 +6,6 @@ import {
 } from '../../../src/client/index.js';
 import { historyLines } from '../hub/line.js';
 import type { Line } from '../hub/messages.js';
-import { say } from '../parts/toasts.js';
 import { type LogFilter, queryOf } from './log-filter.js';
 
 const PAGE = 500;
@@ -29,14 +28,16 @@ interface Place {
 /** Reads the journal page by page, before the first row of a log and after its last. */
 export class LogHistory {
   readonly #api: () => DroverClient;
+  readonly #say: (text: string) => void;
   readonly #query: EventsQuery;
   #before: Place | undefined;
   #after: Place | undefined;
   /** Nodes of a cluster that did not answer: each is named once. */
   readonly #missing = new Set<string>();
 
-  constructor(filter: LogFilter, api: () => DroverClient) {
+  constructor(filter: LogFilter, api: () => DroverClient, say: (text: string) => void) {
     this.#api = api;
+    this.#say = say;
     this.#query = { ...queryOf(filter), limit: PAGE };
   }
 
@@ -76,7 +77,7 @@ export class LogHistory {
     for (const { node, reason } of missing) {
       if (this.#missing.has(node)) continue;
       this.#missing.add(node);
-      say(`Past lines of node ${node} are missing: ${reason}`);
+      this.#say(`Past lines of node ${node} are missing: ${reason}`);
     }
     return { lines: historyLines(events), isLast: cursor === null };
   }

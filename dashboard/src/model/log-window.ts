@@ -50,11 +50,17 @@ export class LogWindow {
   /**
    * @param api returns the client of the current session.
    * @param held the bound while not following.
+   * @param say tells the user that the past lines of a node are missing.
    */
-  constructor(filter: LogFilter, api: () => DroverClient, held: Bounds = HELD) {
+  constructor(
+    filter: LogFilter,
+    api: () => DroverClient,
+    held: Bounds = HELD,
+    say: (text: string) => void = () => {},
+  ) {
     this.#heldBound = held;
     this.#passes = passesOf(filter);
-    this.#history = new LogHistory(filter, api);
+    this.#history = new LogHistory(filter, api, say);
   }
 
   get rows(): readonly Line[] {

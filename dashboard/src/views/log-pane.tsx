@@ -246,7 +246,7 @@ function useLogWindow(
 ): Shown {
   const key = JSON.stringify(filter);
   const shown = useMemo(() => {
-    const window = new LogWindow(filter, api);
+    const window = new LogWindow(filter, api, undefined, say);
     if (at === undefined) window.begin();
     return window;
   }, [key, at]);
