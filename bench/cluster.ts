@@ -38,7 +38,7 @@ interface Plan {
 
 const FULL: Plan = {
   throughput: {
-    rates: [50_000, 100_000, 125_000, 150_000, 175_000, 200_000],
+    rates: [50_000, 100_000, 150_000, 200_000, 225_000, 250_000],
     tryS: 5,
     sustainS: 60,
   },

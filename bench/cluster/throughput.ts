@@ -22,7 +22,7 @@ export interface ThroughputPlan {
   rates: readonly number[];
   /** How long each is tried. */
   tryS: number;
-  /** How long the last that passed is measured. */
+  /** How long the highest that passed is measured. The next lower one follows where that is too long for it. */
   sustainS: number;
 }
 
@@ -57,17 +57,20 @@ export async function measureThroughput(
   progress: Progress,
 ): Promise<Throughput[]> {
   const tried: Throughput[] = [];
-  let best: number | undefined;
+  const passed: number[] = [];
   for (const rate of rates) {
     progress.step(`cluster: ${rate} events/s for ${tryS} s`);
     const one = await measureRate(cluster, rate, tryS);
     tried.push(one);
     if (!one.isSustained) break;
-    best = rate;
+    passed.push(rate);
   }
-  if (best !== undefined && sustainS > tryS) {
-    progress.step(`cluster: ${best} events/s for ${sustainS} s`);
-    tried.push(await measureRate(cluster, best, sustainS));
+  if (sustainS <= tryS) return tried;
+  for (const rate of passed.reverse()) {
+    progress.step(`cluster: ${rate} events/s for ${sustainS} s`);
+    const one = await measureRate(cluster, rate, sustainS);
+    tried.push(one);
+    if (one.isSustained) break;
   }
   return tried;
 }
