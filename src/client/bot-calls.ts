@@ -40,20 +40,25 @@ export class BotCalls {
     this.#http = http;
   }
 
-  /** `GET /api/bots`: all bots, or those with one of these statuses and kinds that match the query (docs/QUERY.md). */
+  /**
+   * `GET /api/bots`: all bots, or those with one of these statuses and kinds that match the query (docs/QUERY.md); with `sort` in the
+   * order of a field, like `data.gold` or `-restarts`.
+   */
   async list({
     status,
     kind,
     query,
+    sort,
     signal,
   }: CallOptions & {
     status?: readonly string[];
     kind?: readonly string[];
     query?: string | undefined;
+    sort?: string | undefined;
   } = {}): Promise<BotSnapshot[]> {
     return this.#http.field('GET', '/api/bots', 'bots', [SNAPSHOT], {
       signal,
-      query: { status, kind, query },
+      query: { status, kind, query, sort },
     });
   }
 

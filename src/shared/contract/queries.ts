@@ -57,10 +57,15 @@ export const BOTS_QUERY = {
     'Only bots that were given to this node of the cluster. `self` alone: what the node that answers has.',
     ['h1'],
   ),
+  sort: text(
+    'A field by which bots are sorted: `bot`, `kind`, `status`, `desired`, `node`, `host`, `restarts`, `last_error`, `since` (how long a bot has had its status), `data.<name>` or `label.<name>`, as in docs/QUERY.md. With `-` before it in the reversed order. Numbers come before texts; bots without the field come last; with the same value the order is that of the ids.',
+    '-data.gold',
+  ),
   limit: Type.Integer({
     minimum: LIMIT.minimum,
     maximum: LIMIT.maximum,
-    description: 'Maximum number of bots, in the order of their ids. Without it all are returned.',
+    description:
+      'Maximum number of bots, in the order of their ids or of `sort`. Without it all are returned.',
   }),
   cursor: text('`next` of the previous page, with the same parameters. Needs `limit`.', 'demo-3'),
 } satisfies QuerySchema;
