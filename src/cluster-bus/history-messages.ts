@@ -1,6 +1,10 @@
 // What the bus threads of nodes ask each other about the past. Carried by long-answers.ts. Later versions may add fields.
 
-import type { PageRequest, StatsRequest } from '../shared/contract/journal-messages.js';
+import type {
+  FieldHistoryRequest,
+  PageRequest,
+  StatsRequest,
+} from '../shared/contract/journal-messages.js';
 
 /** Asks for a page of the node's own journal. */
 export interface PageQuestion {
@@ -34,6 +38,13 @@ export interface StatsQuestion {
   token: string;
 }
 
+/** Asks for the past of fields of one bot as the node has it: the body of `GET /api/bots/{id}/history`. */
+export interface FieldHistoryQuestion {
+  kind: 'field-history';
+  request: FieldHistoryRequest;
+  token: string;
+}
+
 /** Asks for the frames that the node has published, from a number of the cluster on. */
 export interface FramesQuestion {
   kind: 'frames';
@@ -51,7 +62,7 @@ export interface FramesAnswerHead {
   upTo: number | null;
 }
 
-export type HistoryQuestion = PageQuestion | StatsQuestion | FramesQuestion;
+export type HistoryQuestion = PageQuestion | StatsQuestion | FieldHistoryQuestion | FramesQuestion;
 
 const NEWLINE = 10;
 

@@ -51,11 +51,16 @@ export class OwnHistory {
   async answer(question: HistoryQuestion, cancelled?: AbortSignal): Promise<Uint8Array> {
     if (question.kind === 'page') return this.#page(question, cancelled);
     if (question.kind === 'frames') return this.#frames(question);
-    if (question.kind !== 'stats') {
-      throw new DroverError('unavailable', 'it does not know this question: upgrade it');
+    const journal = this.#parts.journal();
+    const { token } = question;
+    switch (question.kind) {
+      case 'stats':
+        return (await journal.call('stats', { ...question.request, token })).body;
+      case 'field-history':
+        return (await journal.call('fieldHistory', { ...question.request, token })).body;
+      default:
+        throw new DroverError('unavailable', 'it does not know this question: upgrade it');
     }
-    const { request, token } = question;
-    return (await this.#parts.journal().call('stats', { ...request, token })).body;
   }
 
   async #page(question: PageQuestion, cancelled?: AbortSignal): Promise<Uint8Array> {

@@ -32,12 +32,16 @@ export interface BotRoutesParts {
   views: Pick<Views, 'self' | 'default' | 'cluster' | 'isCurrent' | 'of' | 'whenCurrent'>;
 }
 
-type BotRoutes = Extract<
-  keyof Handlers,
-  | `${string} /api/bots${string}`
-  | `${string} /api/${'hosts' | 'incidents' | 'kinds' | 'pressure'}`
-  | 'POST /api/kinds/{kind}/release'
-  | 'POST /invoke'
+type BotRoutes = Exclude<
+  Extract<
+    keyof Handlers,
+    | `${string} /api/bots${string}`
+    | `${string} /api/${'hosts' | 'incidents' | 'kinds' | 'pressure'}`
+    | 'POST /api/kinds/{kind}/release'
+    | 'POST /invoke'
+  >,
+  // The journal's: src/front/history.
+  'GET /api/bots/{id}/history'
 >;
 
 export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {

@@ -64,7 +64,21 @@ export async function page(
 }
 
 function limits({ reader }: QueryParts, request: PageRequest, filter: Filter | null): Search {
-  const { afterSeq, beforeSeq, afterMs, beforeMs, text } = request;
+  const { text } = request;
+  const needle = text === null ? undefined : new Needle(text);
+  return { request, filter, ...rangeOf(reader, request), needle };
+}
+
+/** Every frame within these bounds is from `first` on and before `end`; others may be too. */
+export function rangeOf(
+  reader: JournalReader,
+  {
+    afterSeq,
+    beforeSeq,
+    afterMs,
+    beforeMs,
+  }: Pick<PageRequest, 'afterSeq' | 'beforeSeq' | 'afterMs' | 'beforeMs'>,
+): { first: number; end: number } {
   const oldest = reader.oldest();
   const newest = reader.newest();
   let first = Math.max(oldest?.first ?? 0, afterSeq === null ? 0 : afterSeq + 1);
@@ -75,8 +89,7 @@ function limits({ reader }: QueryParts, request: PageRequest, filter: Filter | n
     // After a clock that was ahead there may be earlier times: then all heads are checked.
     if (last?.isTimely && newest?.isTimely) end = Math.min(end, last.next);
   }
-  const needle = text === null ? undefined : new Needle(text);
-  return { request, filter, first, end, needle };
+  return { first, end };
 }
 
 /** The gap when events after the client's position have been removed since: a page declares it as a stream does. */
@@ -177,9 +190,9 @@ function* posted(
 }
 
 /** The segments of a search, ascending, with the positions of these sessions in them. */
-function segmentsOf(
-  { tables, unposted }: QueryParts,
-  { first, end }: Search,
+export function segmentsOf(
+  { tables, unposted }: Pick<QueryParts, 'tables' | 'unposted'>,
+  { first, end }: Pick<Search, 'first' | 'end'>,
   sessions: readonly NameKey[],
 ): { segment: number; places: () => Iterable<number> }[] {
   const start = Math.floor(first / SEGMENT) * SEGMENT;

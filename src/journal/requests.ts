@@ -3,6 +3,7 @@
 
 import type {
   Asked,
+  FieldHistoryRequest,
   JournalStatus,
   Page,
   PageRequest,
@@ -15,6 +16,7 @@ import { DroverError } from '../shared/errors.js';
 import { Semaphore } from '../shared/semaphore.js';
 import { Filter } from '../shared/stream/filter.js';
 import { isIndexed, page, type QueryParts } from './event-pages.js';
+import { fieldHistory } from './field-history.js';
 import type { JournalMemory, OpenJournal } from './open-journal.js';
 import { Slices } from './slices.js';
 import { readStats } from './stats.js';
@@ -105,6 +107,17 @@ export class Answers {
     return this.#indexed.run(() => this.#search(read, cancelled), cancelled, request.token);
   }
 
+  fieldHistory(
+    request: Asked<FieldHistoryRequest>,
+    cancelled?: AbortSignal,
+  ): Promise<{ body: Uint8Array }> {
+    const filter = this.#filterOf(request.filter);
+    const read = async (parts: QueryParts) => ({
+      body: Buffer.from(JSON.stringify(await fieldHistory(parts, request, filter))),
+    });
+    return this.#indexed.run(() => this.#search(read, cancelled), cancelled, request.token);
+  }
+
   /** Runs a search over what there is now, below frame `end`. */
   async #search<T>(
     task: (parts: QueryParts) => Promise<T>,
@@ -121,7 +134,10 @@ export class Answers {
   }
 
   #filter(key: string | null): Filter | null {
-    if (key === null) return null;
+    return key === null ? null : this.#filterOf(key);
+  }
+
+  #filterOf(key: string): Filter {
     let filter = this.#filters.get(key);
     if (!filter) {
       const { node } = this.#source;

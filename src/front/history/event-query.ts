@@ -10,7 +10,7 @@ import type { View } from '../view.js';
 type Pairs = readonly (readonly [name: string, value: string])[];
 
 /** Names of a route's parameters, in the order of its schema. */
-type Names<Query> = Readonly<Record<keyof Query & string, true>>;
+export type Names<Query> = Readonly<Record<keyof Query & string, true>>;
 const EVENTS_NAMES: Names<typeof EVENTS_QUERY> = {
   kind: true,
   level: true,
@@ -116,7 +116,7 @@ export function parseStatsQuery(pairs: Pairs): StatsRequest {
 }
 
 /** The parameters that may be given once, without those of `lists`. */
-function singles<Q extends object, List extends keyof Q & string>(
+export function singles<Q extends object, List extends keyof Q & string>(
   pairs: Pairs,
   names: Q,
   lists: readonly List[],
@@ -187,7 +187,7 @@ function seqOf(name: string, value: string, epoch: string): number | undefined {
 }
 
 /** Unix epoch milliseconds, or an ISO 8601 date; a time of day needs a zone. */
-function timeOf(name: string, value: string): number {
+export function timeOf(name: string, value: string): number {
   const isDate = DATE.test(value);
   const ms = MILLISECONDS.test(value) ? Number(value) : isDate ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(ms)) {

@@ -10,6 +10,7 @@ import { streamReach } from '../stream-route.js';
 import type { View } from '../view.js';
 import type { Views } from '../views.js';
 import { type EventQuery, parseEventQuery, parseStatsQuery } from './event-query.js';
+import { parseFieldHistoryQuery } from './field-history-query.js';
 import { SearchShares } from './search-shares.js';
 
 /** Events and bytes of one page of a download. */
@@ -40,12 +41,12 @@ export interface HistoryRoutesParts {
 }
 
 /**
- * `GET /api/events` and `GET /api/stats`. The journal searches in its own thread. In a cluster the bus thread asks the journals of all
+ * `GET /api/events`, `GET /api/stats` and `GET /api/bots/{id}/history`. The journal searches in its own thread. In a cluster the bus thread asks the journals of all
  * nodes.
  */
 export function historyRoutes(
   parts: HistoryRoutesParts,
-): Pick<Handlers, 'GET /api/events' | 'GET /api/stats'> {
+): Pick<Handlers, 'GET /api/events' | 'GET /api/stats' | 'GET /api/bots/{id}/history'> {
   const { auth, views } = parts;
   const shares = new SearchShares();
   return {
@@ -78,6 +79,22 @@ export function historyRoutes(
         const request = parseStatsQuery(pairs);
         const { journal } = views.of(pairs);
         const { body } = await journal.stats({ ...request, token }, exchange.gone());
+        auth.recheck(caller);
+        exchange.respond(jsonResponse(body));
+      } finally {
+        leave();
+      }
+    },
+    'GET /api/bots/{id}/history': async (exchange, caller, [id = '']) => {
+      const { id: token, reach } = caller.record;
+      const pairs = queryPairs(exchange.query);
+      const view = views.of(pairs);
+      // A bot that the token does not reach does not exist for it.
+      view.bots.one(id, reach);
+      const leave = shares.enter(token);
+      try {
+        const request = parseFieldHistoryQuery(pairs, id, view, streamReach(reach, view.mirror));
+        const { body } = await view.journal.fieldHistory({ ...request, token }, exchange.gone());
         auth.recheck(caller);
         exchange.respond(jsonResponse(body));
       } finally {

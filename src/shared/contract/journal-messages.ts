@@ -1,8 +1,14 @@
 // Requests to the journal thread and its answers. Threads that validate nothing import the types from here and load no TypeBox.
 
-import type { JournalStatus, MissingNode, StatsAnswer } from './journal-schemas.js';
+import type {
+  FieldHistory,
+  HistoryPoint,
+  JournalStatus,
+  MissingNode,
+  StatsAnswer,
+} from './journal-schemas.js';
 
-export type { JournalStatus, MissingNode, StatsAnswer };
+export type { FieldHistory, HistoryPoint, JournalStatus, MissingNode, StatsAnswer };
 
 export const JOURNAL_OFF: JournalStatus = {
   state: 'off',
@@ -88,6 +94,19 @@ export interface Page {
   end: number;
   /** Of a page of all nodes of a cluster, in place of `cursor` and `end`. */
   merged?: MergedPosition & { missing: MissingNode[] };
+}
+
+/** Query of `GET /api/bots/{id}/history`, for one bot. */
+export interface FieldHistoryRequest {
+  /** Key of a filter for the `session` events of this bot, and of no other. */
+  filter: string;
+  /** Names of fields (src/shared/query/bot-field.ts). */
+  fields: readonly string[];
+  /** Unix epoch ms, inclusive. */
+  afterMs: number;
+  /** Unix epoch ms, exclusive. */
+  beforeMs: number;
+  points: number;
 }
 
 /** Query of `GET /api/stats`, in Unix epoch milliseconds. */

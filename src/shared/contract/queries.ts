@@ -2,10 +2,19 @@
 // reference.
 
 import { oneOf } from './json-schema.js';
-import { FORMATS, LIMIT, MAX_QUERY, MAX_TEXT, ORDERS, STEP_S } from './query-bounds.js';
+import {
+  FORMATS,
+  LIMIT,
+  MAX_HISTORY_FIELDS,
+  MAX_QUERY,
+  MAX_TEXT,
+  ORDERS,
+  POINTS,
+  STEP_S,
+} from './query-bounds.js';
 import Type, { type TSchema } from './typebox.js';
 
-/** The query parameters of a route; all are optional. */
+/** The query parameters of a route. All are optional but lists with a least number of values. */
 export type QuerySchema = Readonly<Record<string, TSchema>>;
 
 /** Several values: comma-separated, repeated, or both. */
@@ -103,6 +112,25 @@ export const EVENTS_QUERY = {
   format: oneOf(FORMATS, {
     description:
       '`json` (the default) returns a page. `ndjson` downloads the whole range, one event per line, without `limit`.',
+  }),
+} satisfies QuerySchema;
+
+/** `GET /api/bots/{id}/history`. */
+export const HISTORY_QUERY = {
+  field: Type.Array(Type.String(), {
+    minItems: 1,
+    maxItems: MAX_HISTORY_FIELDS,
+    description: `What to read, at most ${MAX_HISTORY_FIELDS} of: \`status\`, \`desired\`, \`node\`, \`host\`, \`restarts\`, \`last_error\`, \`data.<name>\`, \`label.<name>\`.`,
+    examples: [['data.gold']],
+  }),
+  after: text('A time as in `GET /api/events`. Default: an hour before `before`.'),
+  before: text('A time, exclusive. Default: now.'),
+  points: Type.Integer({
+    ...POINTS,
+    description: 'Into how many parts of the same length the time is divided.',
+  }),
+  node: oneOf(['self'], {
+    description: '`self`: only from the node that answers, not from the cluster.',
   }),
 } satisfies QuerySchema;
 

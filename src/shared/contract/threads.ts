@@ -31,6 +31,7 @@ import type { BotSnapshot, Item } from './events.js';
 import type { HostList } from './hosts.js';
 import type {
   Asked,
+  FieldHistoryRequest,
   JournalStatus,
   Page,
   PageRequest,
@@ -331,6 +332,7 @@ export type JournalFrontMethods = {
   page(input: Asked<PageRequest>): Page;
   /** The answer as clients get it. */
   stats(input: Asked<StatsRequest>): { body: Uint8Array };
+  fieldHistory(input: Asked<FieldHistoryRequest>): { body: Uint8Array };
 };
 
 // ---- main ↔ bot host ----------------------------------------------------------------------------------------------

@@ -38,10 +38,18 @@ export function queryParameterTests(given: () => Service): void {
         limit: ['limit=0', 400],
         cursor: ['cursor=x', 400],
         query: ['query=id:nothing', /"bots":\[\]/],
+        sort: ['sort=gold', 400],
       },
       '/api/bots/{id}': { node: ['node=self', /"id":"a"/] },
       '/api/incidents': { limit: ['limit=1001', 400] },
       '/api/bots/{id}/incidents': { limit: ['limit=0', 400] },
+      '/api/bots/{id}/history': {
+        field: ['field=gold', 400],
+        after: ['field=status&after=x', 400],
+        before: ['field=status&before=x', 400],
+        points: ['field=status&points=501', 400],
+        node: ['field=status&node=x', 400],
+      },
       '/api/events': {
         kind: ['kind=nothing', /"events":\[\]/],
         level: ['level=nothing', /"events":\[\]/],
