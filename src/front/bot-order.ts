@@ -2,12 +2,8 @@
 
 import type { BotSnapshot } from '../shared/contract/events.js';
 import { DroverError } from '../shared/errors.js';
-import {
-  type BotField,
-  compareValues,
-  type FieldValue,
-  readBotField,
-} from '../shared/query/bot-field.js';
+import { type BotField, compareValues, type FieldValue } from '../shared/query/bot-field.js';
+import { readBotField } from '../shared/query/read-bot-field.js';
 
 interface Place {
   value: FieldValue;

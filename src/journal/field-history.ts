@@ -10,7 +10,8 @@ import type {
   FieldHistoryRequest,
   HistoryPoint,
 } from '../shared/contract/journal-messages.js';
-import { type BotField, type FieldValue, readBotField } from '../shared/query/bot-field.js';
+import type { BotField, FieldValue } from '../shared/query/bot-field.js';
+import { readBotField } from '../shared/query/read-bot-field.js';
 import type { Filter } from '../shared/stream/filter.js';
 import { frameData, KIND_CODE } from '../shared/stream/frame.js';
 import type { Head } from './block.js';

@@ -3,7 +3,7 @@ import type { FieldHistoryRequest } from '../../shared/contract/journal-messages
 import type { HISTORY_QUERY } from '../../shared/contract/queries.js';
 import { MAX_HISTORY_FIELDS, POINTS } from '../../shared/contract/query-bounds.js';
 import { DroverError } from '../../shared/errors.js';
-import { readBotField } from '../../shared/query/bot-field.js';
+import { readBotField } from '../../shared/query/read-bot-field.js';
 import { type Filter, parseFilter, type StreamReach } from '../../shared/stream/filter.js';
 import type { View } from '../view.js';
 import { type Names, singles, timeOf } from './event-query.js';

@@ -1,15 +1,13 @@
 // The fields of a bot by which bots are sorted, and whose past is read: those of the query language.
 
 import type { BotSnapshot } from '../contract/events.js';
-import { DroverError } from '../errors.js';
 import { lookUp, type QueriedBot } from './bot-query.js';
-import { FIELD_NAMES, FIELDS, type FieldName, fieldNamed, nearest } from './fields.js';
+import { FIELDS, type FieldName, fieldNamed } from './fields.js';
 
 /** Longest text that is compared, and that is shown of a value, in UTF-16 units. */
 export const MAX_VALUE_UNITS = 200;
-const MAX_FIELD_UNITS = 300;
 /** They have a name behind a dot. */
-const NAMED: ReadonlySet<string> = new Set(['data', 'label']);
+export const NAMED: ReadonlySet<string> = new Set(['data', 'label']);
 
 /** What a field of one bot has, in a form that can be compared and shown; null when the bot has no such field. */
 export type FieldValue = number | string | boolean | null;
@@ -18,30 +16,6 @@ export interface BotField {
   /** As it is written: `restarts`, `data.gold`, `label.team`. */
   name: string;
   of(bot: QueriedBot): FieldValue;
-}
-
-const BOT_FIELDS = FIELD_NAMES.filter((name) => FIELDS[name].of !== 'line');
-/** All that can be written, for errors. */
-const SHOWN = BOT_FIELDS.map((name) => (NAMED.has(name) ? `${name}.<name>` : name));
-
-/** @param parameter is named in the error. @throws DroverError `bad_request`. */
-export function readBotField(text: string, parameter: string): BotField {
-  const field = text.length > MAX_FIELD_UNITS ? undefined : botField(text);
-  if (field) return field;
-  const shown = JSON.stringify(text.slice(0, 60));
-  const [start = ''] = text.split('.');
-  if (NAMED.has(start)) {
-    const example = start === 'data' ? 'data.gold' : 'label.team';
-    throw new DroverError(
-      'bad_request',
-      `${parameter}: ${shown} needs a name of at most ${MAX_FIELD_UNITS - start.length - 1} characters behind the dot, like ${example}`,
-    );
-  }
-  const like = nearest(start, BOT_FIELDS);
-  throw new DroverError(
-    'bad_request',
-    `${parameter}: there is no field ${shown}${like === undefined ? '' : `; did you mean ${like}?`}; there are: ${SHOWN.join(', ')}`,
-  );
 }
 
 /** @returns undefined when there is no such field. */

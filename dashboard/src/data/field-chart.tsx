@@ -1,0 +1,128 @@
+import { useState } from 'preact/hooks';
+import type { BotSnapshot } from '../../../src/client/index.js';
+import { visible } from '../../../src/shared/contract/escapes.js';
+import { clockTime, day, fullTime, second, serverNow, span } from '../model/time.js';
+import { Dialog } from '../parts/dialog.js';
+import { valueText } from './flatten.js';
+import { boundsOf, staysIn, stepsOf } from './series.js';
+import { StepChart } from './step-chart.js';
+import { useHistory } from './use-history.js';
+
+const SPANS = [
+  { title: '15 min', ms: 900_000 },
+  { title: '1 h', ms: 3_600_000 },
+  { title: '6 h', ms: 6 * 3_600_000 },
+  { title: '24 h', ms: 24 * 3_600_000 },
+  { title: '7 d', ms: 7 * 24 * 3_600_000 },
+] as const;
+const POINTS = 300;
+/** Values in the list below the chart, the newest. */
+const LISTED = 200;
+
+/** One field over time, in a dialog: numbers as a line, other values as a list of what it was from when to when. */
+export function FieldChart({
+  bot,
+  path,
+  onClose,
+}: {
+  bot: BotSnapshot;
+  path: string;
+  onClose: () => void;
+}) {
+  const [spanMs, setSpan] = useState<number>(SPANS[1].ms);
+  void second.value;
+  const name = `data.${path}`;
+  const isAskable = !path.includes(',');
+  const history = useHistory(bot, isAskable ? [name] : [], spanMs, POINTS);
+  const { value, error, from, to } = history;
+  const steps = value ? stepsOf(value, name, history.live.get(name) ?? []) : [];
+  const bounds = boundsOf(steps);
+  const stays = staysIn(steps);
+  const isCut = value?.points.some(({ complete }) => !complete) ?? false;
+  const missing = value?.missing ?? [];
+  return (
+    <Dialog title={`${path} of ${bot.id}`} onClose={onClose} isWide>
+      <div class="dialog-body field-chart">
+        <fieldset class="ranges segments">
+          <legend class="unseen">Time range</legend>
+          {SPANS.map(({ title, ms }) => (
+            <label key={ms}>
+              <input
+                type="radio"
+                name="chart-range"
+                checked={ms === spanMs}
+                onChange={() => setSpan(ms)}
+              />
+              <span>{title}</span>
+            </label>
+          ))}
+        </fieldset>
+        {!isAskable ? (
+          <p class="muted">The journal cannot be asked for a field whose name has a comma.</p>
+        ) : !value ? (
+          <p class="muted" role={error ? 'alert' : undefined}>
+            {error ? error.message : 'Loading…'}
+          </p>
+        ) : steps.length === 0 ? (
+          <p class="muted">The journal has nothing of this field in this time.</p>
+        ) : null}
+        {bounds ? (
+          <StepChart
+            steps={steps}
+            from={from}
+            to={to}
+            label={`${path} between ${valueText(bounds.min)} and ${valueText(bounds.max)} in the last ${span(spanMs)}`}
+          />
+        ) : null}
+        {isCut ? (
+          <p class="muted">
+            There were more changes than are read: between two points, short peaks can be missing.
+          </p>
+        ) : null}
+        {missing.map(({ node, reason }) => (
+          <p key={node} class="muted">
+            Without what {node} has: {reason}
+          </p>
+        ))}
+        {stays.length > 0 ? (
+          <details open={!bounds}>
+            <summary>Values</summary>
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard */}
+            <div class="value-table" tabIndex={0} role="region" aria-label="Values over time">
+              <table>
+                <thead>
+                  <tr>
+                    <th scope="col">From</th>
+                    <th scope="col">Value</th>
+                    <th scope="col">For</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {stays
+                    .map(({ at, last }, n) => ({ at, last, end: stays[n + 1]?.at ?? serverNow() }))
+                    .slice(-LISTED)
+                    .reverse()
+                    .map(({ at, last, end }) => (
+                      <tr key={at}>
+                        <td>
+                          <time title={fullTime(at)}>{shortTime(at)}</time>
+                        </td>
+                        <td class="mono">{last === null ? '–' : visible(valueText(last))}</td>
+                        <td>{span(end - at)}</td>
+                      </tr>
+                    ))}
+                </tbody>
+              </table>
+            </div>
+          </details>
+        ) : null}
+      </div>
+    </Dialog>
+  );
+}
+
+/** Today without the day. */
+function shortTime(at: number): string {
+  const time = clockTime(at).slice(0, 8);
+  return day(at) === day(serverNow()) ? time : `${day(at)} ${time}`;
+}

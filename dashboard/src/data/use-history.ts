@@ -1,0 +1,53 @@
+import { useEffect, useRef } from 'preact/hooks';
+import type { BotHistory, BotSnapshot } from '../../../src/client/index.js';
+import { botField } from '../../../src/shared/query/bot-field.js';
+import { type Resource, useResource } from '../model/resource.js';
+import { api } from '../model/session.js';
+import { serverNow } from '../model/time.js';
+import type { LiveValue } from './series.js';
+
+/** Values that came since the journal was read; then the oldest are dropped, and are in the journal when it is read again. */
+const MAX_LIVE = 500;
+/** How often the journal is read again, in ms. */
+const AGAIN_MS = 60_000;
+
+export interface FieldHistory extends Pick<Resource<BotHistory>, 'value' | 'error' | 'isLoading'> {
+  /** What has come since, oldest first, by field. */
+  live: ReadonlyMap<string, readonly LiveValue[]>;
+  /** The range, Unix epoch ms. */
+  from: number;
+  to: number;
+}
+
+/** The last `spanMs` of fields of a bot: from the journal, and from the stream. @param names at most 10; none asks for nothing. */
+export function useHistory(
+  bot: BotSnapshot,
+  names: readonly string[],
+  spanMs: number,
+  points: number,
+): FieldHistory {
+  const live = useRef(new Map<string, LiveValue[]>());
+  const key = names.join();
+  const { value, error, isLoading } = useResource(
+    async (signal) => {
+      if (names.length === 0) return undefined;
+      const after = Math.floor(serverNow() - spanMs);
+      return api().bots.history(bot.id, { field: names, after, points, signal });
+    },
+    [bot.id, key, spanMs, points],
+    AGAIN_MS,
+  );
+  useEffect(() => live.current.clear(), [bot.id, key, spanMs]);
+  useEffect(() => {
+    const at = serverNow();
+    for (const name of names) {
+      const now = botField(name)?.of(bot) ?? null;
+      const list = live.current.get(name) ?? [];
+      live.current.set(name, list);
+      if (list.at(-1)?.value !== now) list.push({ at, value: now });
+      if (list.length > MAX_LIVE) list.splice(0, list.length - MAX_LIVE);
+    }
+  }, [bot, key]);
+  const to = serverNow();
+  return { value, error, isLoading, live: live.current, from: to - spanMs, to };
+}

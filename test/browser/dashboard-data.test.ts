@@ -1,0 +1,122 @@
+// The data of bots, as a person reads it: on the page of a bot with what it was, and as columns of the table.
+
+import AxeBuilder from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { call } from '../harness/api.js';
+import { invoke } from '../harness/bots.js';
+import type { Service } from '../harness/service.js';
+import { launchChromium } from './chromium.js';
+import { openPage, openWithToken, show, startForDashboard } from './dashboard-page.js';
+
+let browser: Browser;
+let service: Service;
+let page: Page;
+const PAINTERS = ['painter-1', 'painter-2', 'painter-10'];
+beforeAll(async () => {
+  browser = await launchChromium();
+  service = await startForDashboard();
+  for (const id of PAINTERS.slice(1)) {
+    const config = { greeting: 'hello' };
+    await call(service, 'POST', '/api/bots', { body: { id, kind: 'painter', config } });
+  }
+});
+afterAll(async () => {
+  await service?.stop();
+  await browser?.close();
+});
+beforeEach(async () => {
+  const opened = await openPage(browser, { width: 1440, height: 900 });
+  page = opened.page;
+  await openWithToken(page, service, await service.token());
+  onTestFinished(async () => {
+    await opened.context.close();
+    expect(opened.complaints).toEqual([]);
+  });
+});
+
+const measure = (id: string, name: string, value: number): Promise<unknown> =>
+  invoke(service, id, 'measure', { name, value });
+const field = (path: string) => page.locator(`.bot-data [data-field="${path}"]`);
+
+async function expectAccessible(): Promise<void> {
+  await page.evaluate(AxeBuilder.source);
+  const found = await page.evaluate(
+    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))",
+  );
+  expect(found).toEqual([]);
+}
+
+it('finds one of 200 fields, sees it change, and pins it for all bots of the kind', async () => {
+  await invoke(service, 'painter-1', 'shelve', { count: 200 });
+  await show(page, '#/bots/painter-1');
+  await field('shelf.pot-1').waitFor();
+  await page.getByRole('searchbox', { name: 'Search the data' }).fill('pot-17');
+  await expect.poll(() => page.locator('.bot-data [data-field]').count()).toBe(11);
+  await page.getByRole('searchbox', { name: 'Search the data' }).fill('1,230');
+  await field('shelf.pot-123').waitFor();
+  await field('shelf.pot-123').getByRole('button', { name: 'Pin shelf.pot-123' }).click();
+  await page.getByRole('searchbox', { name: 'Search the data' }).fill('');
+  const pinned = page.getByRole('list', { name: 'Pinned fields' });
+  await pinned.getByText('shelf.pot-123').waitFor();
+  // What it was in the last hour.
+  await pinned.getByRole('img', { name: 'In the last hour always 1,230' }).waitFor();
+  await expectAccessible();
+  await measure('painter-1', 'colours', 5);
+  await field('colours').waitFor();
+  await measure('painter-1', 'colours', 6);
+  await field('colours').locator('.is-changed', { hasText: '6' }).waitFor();
+  // Another bot of the kind, which has nothing of it yet; and after a reload of the page.
+  await show(page, '#/bots/painter-2');
+  await pinned.getByText('shelf.pot-123').waitFor();
+  await page.reload();
+  await pinned.getByText('shelf.pot-123').waitFor();
+  await pinned.getByRole('button', { name: 'Pin shelf.pot-123' }).press('Enter');
+  await pinned.waitFor({ state: 'detached' });
+});
+
+it('shows a field over time, from the journal and as it changes, and the address keeps it', async () => {
+  for (const value of [100, 40, 70]) {
+    await measure('painter-1', 'gold', value);
+    // Each is an event of its own.
+    await expect
+      .poll(async () => {
+        const { json } = await call(service, 'GET', '/api/bots/painter-1');
+        return (json as { data: Record<string, unknown> }).data['gold'];
+      })
+      .toBe(value);
+  }
+  await invoke(service, 'painter-1', 'show', { name: 'place', value: 'castle' });
+  await show(page, '#/bots/painter-1');
+  await field('gold').getByRole('button', { name: 'gold', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'gold of painter-1' });
+  await dialog.getByRole('img', { name: 'gold between 40 and 100 in the last 1 h' }).waitFor();
+  await measure('painter-1', 'gold', 120);
+  await dialog.getByRole('img', { name: 'gold between 40 and 120 in the last 1 h' }).waitFor();
+  await dialog.getByText('15 min').click();
+  await dialog.getByRole('img', { name: 'gold between 40 and 120 in the last 15 min' }).waitFor();
+  await expectAccessible();
+  await dialog.getByText('Values').click();
+  await expect
+    .poll(() => dialog.locator('tbody tr td:nth-child(2)').allInnerTexts())
+    .toContain('120');
+  await page.reload();
+  await dialog.getByRole('img', { name: /^gold between 40 and 120/ }).waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  // A text has no line, but what it was from when to when.
+  await field('place').getByRole('button', { name: 'place', exact: true }).click();
+  await page.getByRole('dialog').getByRole('cell', { name: 'castle' }).waitFor();
+});
+
+it('begins below the log on a narrow screen', async () => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await measure('painter-1', 'gold', 1);
+  await show(page, '#/bots/painter-1');
+  await field('gold').waitFor();
+  const [log, data] = await Promise.all(
+    ['.bot-lines', '.bot-data'].map((part) => page.locator(part).boundingBox()),
+  );
+  expect(data?.y).toBeGreaterThanOrEqual((log?.y ?? 0) + (log?.height ?? Infinity));
+  await expectAccessible();
+});
