@@ -28,12 +28,24 @@ afterAll(async () => {
 beforeEach(async () => {
   const opened = await openPage(browser, { width: 1440, height: 900 });
   page = opened.page;
+  await page.addInitScript(WATCH_MARKS);
   await openWithToken(page, service, await service.token());
   onTestFinished(async () => {
     await opened.context.close();
     expect(opened.complaints).toEqual([]);
   });
 });
+
+/** A mark is gone after some seconds, which a busy machine may need to look for it. */
+const WATCH_MARKS = `
+  globalThis.marked = [];
+  new MutationObserver((changes) => {
+    for (const { target } of changes) {
+      if (target.classList.contains('is-changed')) marked.push(target.innerText);
+    }
+  }).observe(document, { subtree: true, attributeFilter: ['class'] });
+`;
+const marked = (): Promise<string[]> => page.evaluate('marked');
 
 const measure = (id: string, name: string, value: number): Promise<unknown> =>
   invoke(service, id, 'measure', { name, value });
@@ -65,7 +77,8 @@ it('finds one of 200 fields, sees it change, and pins it for all bots of the kin
   await measure('painter-1', 'colours', 5);
   await field('colours').waitFor();
   await measure('painter-1', 'colours', 6);
-  await field('colours').locator('.is-changed', { hasText: '6' }).waitFor();
+  await field('colours').getByTitle('6\nchanged').waitFor();
+  expect(await marked()).toContain('6');
   // Another bot of the kind, which has nothing of it yet; and after a reload of the page.
   await show(page, '#/bots/painter-2');
   await pinned.getByText('shelf.pot-123').waitFor();
@@ -93,7 +106,7 @@ it('shows a field over time, from the journal and as it changes, and the address
   await dialog.getByRole('img', { name: 'gold between 40 and 100 in the last 1 h' }).waitFor();
   await measure('painter-1', 'gold', 120);
   await dialog.getByRole('img', { name: 'gold between 40 and 120 in the last 1 h' }).waitFor();
-  await dialog.getByText('15 min').click();
+  await dialog.getByRole('radio', { name: '15 min' }).check();
   await dialog.getByRole('img', { name: 'gold between 40 and 120 in the last 15 min' }).waitFor();
   await expectAccessible();
   await dialog.getByText('Values').click();
@@ -118,5 +131,97 @@ it('begins below the log on a narrow screen', async () => {
     ['.bot-lines', '.bot-data'].map((part) => page.locator(part).boundingBox()),
   );
   expect(data?.y).toBeGreaterThanOrEqual((log?.y ?? 0) + (log?.height ?? Infinity));
+  await expectAccessible();
+});
+
+const titles = (): Promise<string[]> =>
+  page.locator('.list-head .sort > span:first-child').allInnerTexts();
+const header = (title: string) =>
+  page.getByRole('columnheader', { name: title, exact: true }).getByRole('button');
+const cellOf = (id: string, at: number) =>
+  page.locator(`[data-bot="${id}"] [role=gridcell]`).nth(at);
+
+it('shows fields of a kind as columns: chosen, sorted by their numbers, kept in the address', async () => {
+  for (const [id, gold] of [
+    ['painter-1', 9],
+    ['painter-2', 100],
+    ['painter-10', 20],
+  ] as const) {
+    await measure(id, 'gold', gold);
+  }
+  await show(page, '#/bots?q=kind:painter');
+  await page.getByLabel('Columns', { exact: true }).click();
+  await page.getByRole('searchbox', { name: 'Search columns' }).fill('gold');
+  const further = page.getByRole('list', { name: 'Further columns: painter' });
+  await further.getByRole('checkbox', { name: 'gold' }).click();
+  await page.keyboard.press('Escape');
+  await header('gold').click();
+  const order = (): Promise<(string | null)[]> =>
+    page
+      .locator('[data-bot]')
+      .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-bot')));
+  await expect.poll(order).toEqual(['painter-1', 'painter-10', 'painter-2']);
+  await header('gold').click();
+  await expect.poll(order).toEqual(['painter-2', 'painter-10', 'painter-1']);
+  const at = 1 + (await titles()).indexOf('gold');
+  await expect.poll(() => cellOf('painter-2', at).innerText()).toBe('100');
+  // What changes is marked, and sorted again.
+  await measure('painter-1', 'gold', 5000);
+  await cellOf('painter-1', at).getByTitle('5,000\nchanged').waitFor();
+  expect(await marked()).toContain('5,000');
+  await expect.poll(order).toEqual(['painter-1', 'painter-2', 'painter-10']);
+  await expectAccessible();
+  // Who gets the address sees the same.
+  const address = page.url();
+  const other = await openPage(browser);
+  onTestFinished(() => other.context.close());
+  await openWithToken(other.page, service, await service.token());
+  await other.page.goto(address);
+  await other.page.getByRole('columnheader', { name: 'gold' }).waitFor();
+  expect(await other.page.locator('[data-bot]').first().getAttribute('data-bot')).toBe('painter-1');
+});
+
+it('columns are moved and resized with the keyboard and the mouse, and are so after a reload', async () => {
+  await show(page, '#/bots');
+  await expect.poll(titles).toContain('Restarts');
+  const before = await titles();
+  const at = before.indexOf('Restarts');
+  await header('Restarts').focus();
+  await page.keyboard.press('Control+Shift+ArrowLeft');
+  await expect.poll(titles).toEqual(before.with(at, before[at - 1] ?? '').with(at - 1, 'Restarts'));
+  const width = async (title: string): Promise<number> =>
+    (await page.getByRole('columnheader', { name: title, exact: true }).boundingBox())?.width ?? 0;
+  const was = await width('Restarts');
+  await page.keyboard.press('Shift+ArrowRight');
+  await expect.poll(() => width('Restarts')).toBe(was + 16);
+  const grip = page.getByRole('columnheader', { name: 'Kind', exact: true }).locator('.resizer');
+  const box = await grip.boundingBox();
+  const kind = await width('Kind');
+  await page.mouse.move((box?.x ?? 0) + 4, (box?.y ?? 0) + 10);
+  await page.mouse.down();
+  await page.mouse.move((box?.x ?? 0) + 64, (box?.y ?? 0) + 10);
+  await page.mouse.up();
+  await expect.poll(() => width('Kind')).toBeCloseTo(kind + 60, -1);
+  await header('Kind').dragTo(header('Bot'));
+  await expect.poll(async () => (await titles())[0]).toBe('Kind');
+  await page.reload();
+  await expect.poll(async () => (await titles())[0]).toBe('Kind');
+  expect(await width('Restarts')).toBe(was + 16);
+  await page.getByLabel('Columns', { exact: true }).click();
+  await page.getByRole('button', { name: 'Reset columns and widths' }).click();
+  await expect.poll(titles).toEqual(before);
+});
+
+it('pinned fields are columns where all bots are of the kind, and part of the rows of a phone', async () => {
+  await measure('painter-1', 'gold', 7);
+  await show(page, '#/bots/painter-1');
+  await field('gold').getByRole('button', { name: 'Pin gold' }).click();
+  await show(page, '#/bots?q=kind:painter');
+  await page.getByRole('columnheader', { name: 'gold' }).waitFor();
+  await show(page, '#/bots');
+  await page.getByRole('columnheader', { name: 'gold' }).waitFor({ state: 'detached' });
+  await page.setViewportSize({ width: 390, height: 844 });
+  await show(page, '#/bots?q=kind:painter');
+  await page.locator('[data-bot=painter-1] .in-line', { hasText: 'gold 7' }).waitFor();
   await expectAccessible();
 });

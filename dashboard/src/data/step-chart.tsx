@@ -3,6 +3,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { settings, theme } from '../model/settings.js';
 import { short } from '../parts/short.js';
+import { TIME_LABELS } from '../parts/time-axis.js';
 import type { Step } from './series.js';
 
 const HEIGHT = 220;
@@ -93,7 +94,7 @@ function optionsFor(
     scales: { x: { range: () => [range().from / 1000, range().to / 1000] } },
     bands: [{ series: [1, 2], fill: colour('accent-soft') }],
     axes: [
-      { ...axis, grid: { show: false }, size: em * 1.7, space: em * 5 },
+      { ...axis, grid: { show: false }, size: em * 1.7, space: em * 5, values: TIME_LABELS },
       {
         ...axis,
         size: em * 4,

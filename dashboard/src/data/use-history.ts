@@ -14,7 +14,7 @@ const AGAIN_MS = 60_000;
 export interface FieldHistory extends Pick<Resource<BotHistory>, 'value' | 'error' | 'isLoading'> {
   /** What has come since, oldest first, by field. */
   live: ReadonlyMap<string, readonly LiveValue[]>;
-  /** The range, Unix epoch ms. */
+  /** The range, Unix epoch ms: from where on something is known. */
   from: number;
   to: number;
 }
@@ -49,5 +49,8 @@ export function useHistory(
     }
   }, [bot, key]);
   const to = serverNow();
-  return { value, error, isLoading, live: live.current, from: to - spanMs, to };
+  // Where the journal knows nothing before, what it knows has the whole width.
+  const first = value?.before === null ? value.points[0]?.at_ms : undefined;
+  const from = Math.max(to - spanMs, first ?? 0);
+  return { value, error, isLoading, live: live.current, from, to };
 }

@@ -3,8 +3,9 @@ import { useEffect, useId, useRef } from 'preact/hooks';
 import { keepFocus } from './focus.js';
 import { Icon } from './icons.js';
 
-/** The element that gets the initial focus: the first field, or the marked button. */
-const FIRST = '.dialog-body :is(input, select, textarea), footer [data-first]';
+/** The element that gets the initial focus: the first field, of radio buttons the chosen one, or the marked button. */
+const FIRST =
+  '.dialog-body :is(input:not([type=radio]:not(:checked)), select, textarea), footer [data-first]';
 
 interface Props {
   title: string;

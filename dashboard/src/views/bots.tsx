@@ -1,8 +1,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { cluster } from '../model/cluster.js';
 import { bots, botsVersion, isLoaded } from '../model/live.js';
 import { may } from '../model/own-token.js';
-import { go, hrefTo, replaceQuery, route } from '../model/route.js';
+import { changeQuery, go, hrefTo, route } from '../model/route.js';
 import { settings } from '../model/settings.js';
 import { scrolledOf, setActive, setSelected, table } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
@@ -10,13 +9,17 @@ import { useWidth } from '../model/width.js';
 import { Icon } from '../parts/icons.js';
 import { ViewHead } from '../parts/view-head.js';
 import { VirtualList } from '../parts/virtual-list.js';
+import { queryParameters } from '../query/address-query.js';
 import { useKeys } from '../shell/keys.js';
+import { ColumnsMenu } from './bots-columns-menu.js';
 import { ConfirmAction, type Question } from './bots-confirm.js';
 import { Filters } from './bots-filters.js';
+import { Head } from './bots-head.js';
 import { idsBetween, queryOf, useShown } from './bots-query.js';
-import { Head, Row } from './bots-row.js';
+import { Row } from './bots-row.js';
 import { CreateBot } from './create-bot.js';
 import { SelectionBar } from './selection-bar.js';
+import { useColumns } from './use-columns.js';
 
 const REDRAW_MS = 300;
 /** Below this width, in px, a row has two lines. */
@@ -33,6 +36,7 @@ export function BotsView() {
   const [isCreating, setCreating] = useState(false);
   const anchor = useRef<string | undefined>(undefined);
   const shown = useShown(query, version);
+  const { columns, chosen, inLine, hasNodes, style, choose } = useColumns(shown, isNarrow);
   const present = useMemo(() => [...selected].filter((id) => bots.has(id)), [selected, version]);
   // The filter does not change the selection: actions also apply to selected bots that are filtered out.
   const hidden = useMemo(() => {
@@ -99,7 +103,9 @@ export function BotsView() {
       >
         {may('control') ? <NewBot onClick={() => setCreating(true)} /> : null}
       </ViewHead>
-      <Filters query={query} />
+      <Filters query={query}>
+        <ColumnsMenu columns={chosen} hasNodes={hasNodes} onChoose={choose} />
+      </Filters>
       {present.length > 0 ? (
         <SelectionBar
           present={present}
@@ -113,7 +119,7 @@ export function BotsView() {
         <NothingShown isFiltered={bots.size > 0} onCreate={() => setCreating(true)} />
       ) : (
         <VirtualList
-          class={`bots-list${isNarrow ? ' is-narrow' : ''}${cluster.value === null ? '' : ' has-nodes'}`}
+          class={`bots-list${isNarrow ? ' is-narrow' : ''}`}
           count={shown.length}
           base={0}
           rowHeight={rowHeight}
@@ -126,14 +132,26 @@ export function BotsView() {
             'aria-rowcount': shown.length + 1,
             'aria-activedescendant': at < 0 ? undefined : `bot-${active}`,
             tabIndex: 0,
+            style,
           }}
-          header={<Head query={query} areAll={areAll} onAll={toggleAll} />}
+          header={
+            <Head
+              query={query}
+              columns={columns}
+              areAll={areAll}
+              onAll={toggleAll}
+              onMove={choose}
+            />
+          }
+          keyOf={(index) => shown[index]?.id}
           row={(index) => {
             const bot = shown[index];
             if (!bot) return null;
             return (
               <Row
                 bot={bot}
+                columns={columns}
+                inLine={inLine}
                 index={index}
                 isSelected={selected.has(bot.id)}
                 isActive={bot.id === active}
@@ -166,7 +184,7 @@ function NothingShown({ isFiltered, onCreate }: { isFiltered: boolean; onCreate:
     return (
       <div class="empty">
         <p>No bots match the filter.</p>
-        <button type="button" onClick={() => replaceQuery({})}>
+        <button type="button" onClick={() => changeQuery(queryParameters(''))}>
           Clear filter
         </button>
       </div>
