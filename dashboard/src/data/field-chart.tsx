@@ -4,7 +4,7 @@ import { visible } from '../../../src/shared/contract/escapes.js';
 import { clockTime, day, fullTime, second, serverNow, span } from '../model/time.js';
 import { Dialog } from '../parts/dialog.js';
 import { valueText } from './flatten.js';
-import { boundsOf, staysIn, stepsOf } from './series.js';
+import { boundsOf, chartRows, staysIn, stepsOf } from './series.js';
 import { StepChart } from './step-chart.js';
 import { useHistory } from './use-history.js';
 
@@ -66,9 +66,9 @@ export function FieldChart({
         ) : steps.length === 0 ? (
           <p class="muted">The journal has nothing of this field in this time.</p>
         ) : null}
-        {bounds ? (
+        {value && bounds ? (
           <StepChart
-            steps={steps}
+            rows={chartRows(steps, value.step_ms, to)}
             from={from}
             to={to}
             label={`${path} between ${valueText(bounds.min)} and ${valueText(bounds.max)} in the last ${span(spanMs)}`}

@@ -42,6 +42,33 @@ export function staysIn(steps: readonly Step[]): Step[] {
   return steps.filter(({ last }, at) => at === 0 || steps[at - 1]?.last !== last);
 }
 
+/** A moment of a chart. Lowest and highest number are those since the moment before it. */
+export interface Row {
+  at: number;
+  value: number | null;
+  min: number | null;
+  max: number | null;
+}
+
+/**
+ * The rows of a chart. The lowest and the highest number of a part are of its time, which is at most `stepMs`; after it, and until now,
+ * the value is what it was last.
+ */
+export function chartRows(steps: readonly Step[], stepMs: number, to: number): Row[] {
+  const rows: Row[] = [];
+  const stay = (at: number): void => {
+    const value = rows.at(-1)?.value ?? null;
+    rows.push({ at, value, min: value, max: value });
+  };
+  for (const { at, last, min, max } of steps) {
+    const before = rows.at(-1);
+    if (before && before.at < at - stepMs) stay(at - stepMs);
+    rows.push({ at, value: typeof last === 'number' ? last : null, min, max });
+  }
+  if ((rows.at(-1)?.at ?? to) < to) stay(to);
+  return rows;
+}
+
 export interface Bounds {
   min: number;
   max: number;

@@ -4,13 +4,13 @@ import 'uplot/dist/uPlot.min.css';
 import { settings, theme } from '../model/settings.js';
 import { short } from '../parts/short.js';
 import { TIME_LABELS } from '../parts/time-axis.js';
-import type { Step } from './series.js';
+import type { Row } from './series.js';
 
 const HEIGHT = 220;
 const AXIS_DECIMALS = 3;
 
 interface Props {
-  steps: readonly Step[];
+  rows: readonly Row[];
   /** Unix epoch ms. */
   from: number;
   to: number;
@@ -19,7 +19,7 @@ interface Props {
 }
 
 /** A number over time: what it was, and the band between the lowest and the highest of each part. */
-export function StepChart({ steps, from, to, label }: Props) {
+export function StepChart({ rows, from, to, label }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | undefined>(undefined);
   const range = useRef({ from, to });
@@ -31,7 +31,7 @@ export function StepChart({ steps, from, to, label }: Props) {
     if (!element) return;
     const made = new uPlot(
       optionsFor(element, zone, () => range.current),
-      dataOf(steps, to),
+      dataOf(rows),
       element,
     );
     chart.current = made;
@@ -47,22 +47,20 @@ export function StepChart({ steps, from, to, label }: Props) {
     };
   }, [look, zone]);
   useEffect(() => {
-    chart.current?.setData(dataOf(steps, to));
+    chart.current?.setData(dataOf(rows));
   });
   return (
     <div ref={box} class="chart" role="img" aria-label={label} style={{ height: `${HEIGHT}px` }} />
   );
 }
 
-/** In Unix epoch s, with the last value until now. */
-function dataOf(steps: readonly Step[], to: number): uPlot.AlignedData {
-  const last = steps.at(-1);
-  const all = last && last.at < to ? [...steps, { ...last, at: to }] : steps;
+/** In Unix epoch s. */
+function dataOf(rows: readonly Row[]): uPlot.AlignedData {
   return [
-    all.map(({ at }) => at / 1000),
-    all.map(({ max }) => max),
-    all.map(({ min }) => min),
-    all.map(({ last: value }) => (typeof value === 'number' ? value : null)),
+    rows.map(({ at }) => at / 1000),
+    rows.map(({ max }) => max),
+    rows.map(({ min }) => min),
+    rows.map(({ value }) => value),
   ];
 }
 
@@ -74,15 +72,17 @@ function optionsFor(
   const style = getComputedStyle(element);
   const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   const em = Number.parseFloat(style.fontSize);
-  const stepped = uPlot.paths.stepped?.({ align: 1 });
-  const paths = stepped ? { paths: stepped } : {};
+  const stepped = (align: 1 | -1): Partial<uPlot.Series> => {
+    const paths = uPlot.paths.stepped?.({ align });
+    return paths ? { paths } : {};
+  };
   const axis: uPlot.Axis = {
     stroke: colour('muted'),
     font: `${Math.round(em * 0.8)}px ${style.fontFamily}`,
     grid: { stroke: colour('line'), width: 1 },
     ticks: { show: false },
   };
-  const edge = { width: 0, points: { show: false }, ...paths };
+  const edge = { width: 0, points: { show: false }, ...stepped(-1) };
   return {
     width: Math.max(200, element.clientWidth),
     height: HEIGHT,
@@ -106,7 +106,13 @@ function optionsFor(
       {},
       { label: 'highest', ...edge },
       { label: 'lowest', ...edge },
-      { label: 'value', stroke: colour('accent'), width: 1.5, points: { show: false }, ...paths },
+      {
+        label: 'value',
+        stroke: colour('accent'),
+        width: 1.5,
+        points: { show: false },
+        ...stepped(1),
+      },
     ],
   };
 }

@@ -12,7 +12,7 @@ export interface Column {
   title: string;
   /** Undefined for a column that cannot be sorted. */
   field: BotField | undefined;
-  /** In px. */
+  /** In px, at the usual size of text. */
   least: number;
   /** Share of the room that is left; 0 for a width that stays. */
   grow: number;
@@ -37,6 +37,10 @@ export const OWN_COLUMNS = Object.keys(OWN);
 const OF_FIELD = { least: 90, grow: 0.6 };
 /** Below this width of the window, in px, labels are left out of what is shown without a choice. */
 const LABELS_PX = 1200;
+/** The usual size of text, in px. */
+const TEXT_PX = 14;
+/** The column of check boxes. */
+const CHECK_PX = 40;
 /** Bots whose data is looked at to offer fields, of each kind. */
 const SAMPLE = 20;
 /** Fields that are offered of one kind. */
@@ -92,15 +96,29 @@ export function gridOf(
   columns: readonly Column[],
   widths: Readonly<Record<string, number>>,
   idChars: number,
-): { template: string; least: number } {
+): { template: string; least: string } {
   const tracks = columns.map(({ name, least, grow }) => {
     const width = widths[name];
     if (width !== undefined) return `${width}px`;
-    if (name === 'id') return `minmax(max(${least}px, min(${idChars}ch + 20px, 40cqi)), ${grow}fr)`;
-    return grow === 0 ? `${least}px` : `minmax(${least}px, ${grow}fr)`;
+    const own = em(least);
+    if (name === 'id') return `minmax(max(${own}, min(${idChars}ch + 20px, 40cqi)), ${grow}fr)`;
+    return grow === 0 ? own : `minmax(${own}, ${grow}fr)`;
   });
-  const least = columns.reduce((sum, { name, least: own }) => sum + (widths[name] ?? own), 40);
-  return { template: `40px ${tracks.join(' ')}`, least };
+  const known = columns.map(({ name }) => widths[name] ?? 0);
+  const others = columns.map(({ name, least }) => (name in widths ? 0 : least));
+  return {
+    template: `${CHECK_PX}px ${tracks.join(' ')}`,
+    least: `calc(${sum(known) + CHECK_PX}px + ${em(sum(others))})`,
+  };
+}
+
+/** What has this width at the usual size of text grows with the text, which is larger on a wall display. */
+function em(px: number): string {
+  return `${(px / TEXT_PX).toFixed(2)}em`;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0);
 }
 
 /** The data fields and labels that bots have, by kind; of each kind some bots are looked at. */

@@ -45,7 +45,7 @@ export function useColumns(shown: readonly BotSnapshot[], isNarrow: boolean): Ta
       ? chosen.filter(({ name }) => name.includes('.')).slice(0, MAX_IN_LINE)
       : undefined,
     hasNodes,
-    style: { '--bots-columns': template, '--bots-width': `${least}px` },
+    style: { '--bots-columns': template, '--bots-width': least },
     choose: (next) => {
       chooseColumns({ names: next });
       // The address has them too, so that a saved view and a link do.
