@@ -113,7 +113,10 @@ function Typed({ onPick }: { onPick: (range: TimeRange) => void }) {
   const submit = (event: Event): void => {
     event.preventDefault();
     const parsed = parseRange(text, { nowMs: serverNow(), zone: settings.value.zone });
-    if ('error' in parsed) return setFault(parsed.error);
+    if ('error' in parsed) {
+      setFault(parsed.error);
+      return;
+    }
     setText('');
     setFault('');
     onPick(parsed.range);

@@ -1,15 +1,11 @@
 // A log with its toolbar, for all bots or for one.
 
-import { effect } from '@preact/signals';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { FieldName } from '../../../src/shared/query/fields.js';
 import type { Line } from '../hub/messages.js';
 import { serviceUrl } from '../hub/service-address.js';
-import { connection, linesEpoch, linesVersion } from '../model/live.js';
 import { isFiltered, type LogFilter, markOf } from '../model/log-filter.js';
-import { LogWindow } from '../model/log-window.js';
 import { hrefTo } from '../model/route.js';
-import { api } from '../model/session.js';
 import { settings } from '../model/settings.js';
 import { day, serverNow } from '../model/time.js';
 import { useWidth } from '../model/width.js';
@@ -23,7 +19,9 @@ import { useKeys } from '../shell/keys.js';
 import { Foot, Head, Nothing } from './log-edges.js';
 import { textOf, Whole } from './log-line.js';
 import { LogRow } from './log-row.js';
+import { LogTimes } from './log-times.js';
 import { Menu, Toolbar } from './log-toolbar.js';
+import { useLogWindow } from './use-log-window.js';
 
 const NARROW_PX = 720;
 const SELECT_FIRST = 'Select a line first, with j and k or with the mouse.';
@@ -33,31 +31,38 @@ interface Props {
   onFilter: (query: string) => void;
   /** Shows only the one bot of the filter; others cannot be selected. */
   isOfOne?: boolean;
-  /** Id of a line to show. */
-  at?: string | undefined;
+  /** Id of a line to show, or a moment in ms. */
+  at?: string | number | undefined;
 }
 
 export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
   const [isFollowing, setFollowing] = useState(at === undefined);
+  const { fromMs, toMs } = filter.range ?? {};
+  const isRange = fromMs !== undefined || toMs !== undefined;
+  useEffect(() => setFollowing(at === undefined), [at, fromMs, toMs]);
   const setFilter = (next: string): void => {
-    // A new filter starts at the end.
-    setFollowing(true);
+    // A new filter starts at the end, or again at the moment.
+    setFollowing(typeof at !== 'number');
     onFilter(next);
   };
   const following = useRef(isFollowing);
   following.current = isFollowing;
-  const [cursor, setCursor] = useState<string | undefined>(at);
+  const [cursor, setCursor] = useState(typeof at === 'string' ? at : undefined);
   const [anchor, setAnchor] = useState<string>();
   const [isOpen, setOpen] = useState(false);
   const [reveal, setReveal] = useState<{ id: string; round: number }>();
   const isNarrow = useWidth() < NARROW_PX;
 
-  const { shown, load } = useLogWindow(filter, at, following, (index) => {
-    if (at === undefined) return;
-    if (index === undefined) return say('This line is no longer stored.');
+  const { shown, load } = useLogWindow(filter, at, following, (id) => {
+    if (id === undefined)
+      return say(
+        typeof at === 'string'
+          ? 'This line is no longer stored.'
+          : 'There are no lines at this time.',
+      );
     setFollowing(false);
-    setCursor(at);
-    setReveal({ id: at, round: 0 });
+    setCursor(id);
+    setReveal({ id, round: 0 });
   });
   void shown.version.value;
   const { rows, base } = shown;
@@ -103,7 +108,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
   };
   const copyLink = (): void => {
     if (!chosen) say(SELECT_FIRST);
-    else void copy(`${serviceUrl()}/${hrefTo('log', '', { at: chosen.id })}`, 'Link');
+    else void copy(`${serviceUrl()}/${hrefTo('log', '', { at: chosen.id, to: '' })}`, 'Link');
   };
 
   useKeys('Log', [
@@ -145,20 +150,23 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
       data-following={isFollowing}
     >
       <Toolbar filter={filter} onFilter={setFilter}>
-        <button
-          type="button"
-          class={isFollowing ? 'follow is-on' : 'follow'}
-          onClick={() => (isFollowing ? setFollowing(false) : follow())}
-        >
-          <Icon name={isFollowing ? 'pause' : 'follow'} />
-          <span>{isFollowing ? 'Pause' : 'Follow'}</span>
-        </button>
+        {toMs === undefined ? (
+          <button
+            type="button"
+            class={isFollowing ? 'follow is-on' : 'follow'}
+            onClick={() => (isFollowing ? setFollowing(false) : follow())}
+          >
+            <Icon name={isFollowing ? 'pause' : 'follow'} />
+            <span>{isFollowing ? 'Pause' : 'Follow'}</span>
+          </button>
+        ) : null}
         {withBot ? <SavedViewsMenu /> : null}
         <Menu shown={shown} filter={filter} />
       </Toolbar>
+      <LogTimes filter={filter} />
       <Head shown={shown} onMore={load} />
       {rows.length === 0 ? (
-        <Nothing shown={shown} isFiltered={isFiltered(filter)} />
+        <Nothing shown={shown} isFiltered={isFiltered(filter)} isRange={isRange} />
       ) : (
         <VirtualList
           class="log-list"
@@ -199,7 +207,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
           }}
         />
       )}
-      <Foot shown={shown} isFollowing={isFollowing} onFollow={follow} />
+      <Foot shown={shown} isFollowing={isFollowing} isRange={isRange} onFollow={follow} />
       {isOpen && chosen ? (
         <Whole
           line={chosen}
@@ -229,46 +237,4 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
     choose(line, event.shiftKey);
     if (!event.shiftKey) open(line.id);
   }
-}
-
-interface Shown {
-  shown: LogWindow;
-  /** Loads older lines. */
-  load: () => void;
-}
-
-/** A LogWindow for the filter, kept up to date. */
-function useLogWindow(
-  filter: LogFilter,
-  at: string | undefined,
-  following: { current: boolean },
-  onPlace: (index: number | undefined) => void,
-): Shown {
-  const key = JSON.stringify(filter);
-  const shown = useMemo(() => {
-    const window = new LogWindow(filter, api, undefined, say);
-    if (at === undefined) window.begin();
-    return window;
-  }, [key, at]);
-  const load = (): void => {
-    if (at !== undefined && shown.rows.length === 0) void shown.beginAt(at).then(onPlace);
-    else void shown.older();
-  };
-  const isOpen = connection.value.state === 'open';
-  useEffect(() => () => shown.close(), [shown]);
-  useEffect(() => {
-    if (!isOpen) return;
-    if (at !== undefined && shown.rows.length === 0) load();
-    else shown.fill();
-  }, [shown, isOpen]);
-  useEffect(
-    () =>
-      effect(() => {
-        void linesVersion.value;
-        void linesEpoch.value;
-        shown.takeNew(following.current);
-      }),
-    [shown],
-  );
-  return { shown, load };
 }
