@@ -16,14 +16,15 @@ import { VirtualList } from '../parts/virtual-list.js';
 import { picked } from '../query/edit-query.js';
 import { SavedViewsMenu } from '../query/saved-views-menu.js';
 import { useKeys } from '../shell/keys.js';
+import { LineContext, showAround, useAround } from './line-context.js';
 import { Foot, Head, Nothing } from './log-edges.js';
+import { NARROW_PX, rowHeightFor } from './log-layout.js';
 import { textOf, Whole } from './log-line.js';
 import { LogRow } from './log-row.js';
 import { LogTimes } from './log-times.js';
 import { Menu, Toolbar } from './log-toolbar.js';
 import { useLogWindow } from './use-log-window.js';
 
-const NARROW_PX = 720;
 const SELECT_FIRST = 'Select a line first, with j and k or with the mouse.';
 
 interface Props {
@@ -111,6 +112,16 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
     else void copy(`${serviceUrl()}/${hrefTo('log', '', { at: chosen.id, to: '' })}`, 'Link');
   };
 
+  const around = useAround();
+  const openContext = (): void => {
+    if (!chosen) say(SELECT_FIRST);
+    else {
+      // The line stays where it is while the lines around it are read.
+      setFollowing(false);
+      showAround(chosen);
+    }
+  };
+
   useKeys('Log', [
     { keys: 'j', does: 'Next line', run: () => step(1) },
     { keys: 'k', does: 'Previous line', run: () => step(-1) },
@@ -131,6 +142,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
     { keys: 'G', does: 'Jump to end and follow', run: follow },
     { keys: 'c', does: 'Copy selected lines', run: copyChosen },
     { keys: 'y', does: 'Copy link to line', run: copyLink },
+    { keys: 'x', does: 'Lines around the line', run: openContext },
     {
       keys: 'Escape',
       does: 'Close line details',
@@ -140,13 +152,13 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
 
   const revealAt = reveal ? rows.findIndex(({ id }) => id === reveal.id) : -1;
   const today = day(serverNow());
-  const { zone, density } = settings.value;
-  const rowHeight = isNarrow ? 44 : density === 'compact' ? 20 : 24;
+  const { zone } = settings.value;
+  const rowHeight = rowHeightFor(isNarrow);
   const withBot = !isOfOne;
   const mark = markOf(filter);
   return (
     <div
-      class={`log-pane${isNarrow ? ' is-narrow' : ''}${withBot ? '' : ' of-one'}`}
+      class={`log-pane${isNarrow ? ' is-narrow' : ''}${withBot ? '' : ' of-one'}${around ? ' has-context' : ''}`}
       data-following={isFollowing}
     >
       <Toolbar filter={filter} onFilter={setFilter}>
@@ -165,54 +177,58 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
       </Toolbar>
       <LogTimes filter={filter} />
       <Head shown={shown} onMore={load} />
-      {rows.length === 0 ? (
-        <Nothing shown={shown} isFiltered={isFiltered(filter)} isRange={isRange} />
-      ) : (
-        <VirtualList
-          class="log-list"
-          count={rows.length}
-          base={base}
-          rowHeight={rowHeight}
-          isFollowing={isFollowing}
-          onEnd={(isAtEnd) => {
-            if (!isAtEnd) setFollowing(false);
-            else if (shown.isJoined.peek()) follow();
-          }}
-          onNearTop={() => void shown.older()}
-          onNearEnd={() => void shown.newer()}
-          reveal={revealAt < 0 ? undefined : revealAt}
-          revealKey={reveal}
-          attributes={{
-            role: 'listbox',
-            'aria-label': 'Lines',
-            'aria-multiselectable': true,
-            'aria-activedescendant': cursorAt < 0 ? undefined : `line-${cursor}`,
-            tabIndex: 0,
-            onClick: pick,
-          }}
-          row={(index) => {
-            const line = rows[index];
-            if (!line) return null;
-            return (
-              <LogRow
-                line={line}
-                mark={mark}
-                isCursor={index === cursorAt}
-                isSelected={index >= first && index <= last && first >= 0}
-                withBot={withBot}
-                today={today}
-                zone={zone}
-              />
-            );
-          }}
-        />
-      )}
+      <div class="log-body">
+        {rows.length === 0 ? (
+          <Nothing shown={shown} isFiltered={isFiltered(filter)} isRange={isRange} />
+        ) : (
+          <VirtualList
+            class="log-list"
+            count={rows.length}
+            base={base}
+            rowHeight={rowHeight}
+            isFollowing={isFollowing}
+            onEnd={(isAtEnd) => {
+              if (!isAtEnd) setFollowing(false);
+              else if (shown.isJoined.peek()) follow();
+            }}
+            onNearTop={() => void shown.older()}
+            onNearEnd={() => void shown.newer()}
+            reveal={revealAt < 0 ? undefined : revealAt}
+            revealKey={reveal}
+            attributes={{
+              role: 'listbox',
+              'aria-label': 'Lines',
+              'aria-multiselectable': true,
+              'aria-activedescendant': cursorAt < 0 ? undefined : `line-${cursor}`,
+              tabIndex: 0,
+              onClick: pick,
+            }}
+            row={(index) => {
+              const line = rows[index];
+              if (!line) return null;
+              return (
+                <LogRow
+                  line={line}
+                  mark={mark}
+                  isCursor={index === cursorAt}
+                  isSelected={index >= first && index <= last && first >= 0}
+                  withBot={withBot}
+                  today={today}
+                  zone={zone}
+                />
+              );
+            }}
+          />
+        )}
+        {around ? <LineContext key={`${around.bot}:${around.id}`} around={around} /> : null}
+      </div>
       <Foot shown={shown} isFollowing={isFollowing} isRange={isRange} onFollow={follow} />
       {isOpen && chosen ? (
         <Whole
           line={chosen}
           onClose={() => setOpen(false)}
           onLink={copyLink}
+          onContext={openContext}
           query={filter.query}
           onFilter={setFilter}
           withBot={withBot}
