@@ -171,7 +171,9 @@ function NoPast() {
       ? `The states of this moment cannot be shown: ${pastError.value.message}`
       : shown === undefined
         ? 'Loading…'
-        : 'No bots were there at this moment: none had been created, or the service did not run.';
+        : (shownMoment.value ?? 0) < (shown.known_from_ms ?? Number.POSITIVE_INFINITY)
+          ? 'Nothing is known of this moment: the journal does not reach back so far.'
+          : 'No bots were there at this moment: none had been created, or the service did not run.';
   return <p class="herd-none muted">{text}</p>;
 }
 

@@ -42,8 +42,7 @@ export function HistogramView({ ask, leastStepS }: Props) {
   const range = timeRange.value;
   const width = useWidth();
   const histogram = useMemo(() => new Histogram(ask), [ask]);
-  const [, setRound] = useState(0);
-  useEffect(() => histogram.version.subscribe(() => setRound((before) => before + 1)), [histogram]);
+  void histogram.version.value;
   useEffect(() => {
     const load = (): void => {
       const now = serverNow();
@@ -77,6 +76,7 @@ function barsOf(range: TimeRange, nowMs: number, width: number, leastStepS: numb
 }
 
 function Drawn({ histogram, bars, range }: { histogram: Histogram; bars: Bars; range: TimeRange }) {
+  void histogram.version.value;
   const { fromS, toS, stepS } = bars;
   const count = Math.max(1, Math.round((toS - fromS) / stepS));
   /** Bars under the pointer or at the keys; `first` is where a drag or a selection has begun. */
@@ -191,6 +191,7 @@ function Drawn({ histogram, bars, range }: { histogram: Histogram; bars: Bars; r
 
 /** A path for each severity: elements are few, however many bars. */
 function Paths({ histogram, bars, count }: { histogram: Histogram; bars: Bars; count: number }) {
+  void histogram.version.value;
   const { fromS, stepS } = bars;
   const counts = Array.from({ length: count }, (_, bar) => histogram.at(fromS + bar * stepS));
   const totals = counts.map((one) =>

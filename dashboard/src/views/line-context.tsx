@@ -11,7 +11,6 @@ import { Icon } from '../parts/icons.js';
 import { say } from '../parts/toasts.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { momentText } from '../range/range-text.js';
-import { useKeys } from '../shell/keys.js';
 import { NARROW_PX, rowHeightFor } from './log-layout.js';
 import { LogRow } from './log-row.js';
 import { useLogWindow } from './use-log-window.js';
@@ -36,11 +35,25 @@ export function showAround({ bot, id }: Pick<Line, 'bot' | 'id'>): void {
   changeQuery({ around: `${bot ?? ''}:${id}` });
 }
 
+export function hideAround(): void {
+  changeQuery({ around: '' });
+}
+
 export function useAround(): Around | undefined {
   return aroundOf(route.value.query.get('around'));
 }
 
-export function LineContext({ around: { bot, id } }: { around: Around }) {
+/** What the keys of the log do while it is shown. */
+export interface ContextKeys {
+  step: (by: number) => void;
+}
+
+interface Props {
+  around: Around;
+  keys: { current: ContextKeys | undefined };
+}
+
+export function LineContext({ around: { bot, id }, keys }: Props) {
   const following = useRef(false);
   const element = useRef<HTMLElement>(null);
   useFocusFor('.log-list', element);
@@ -61,15 +74,7 @@ export function LineContext({ around: { bot, id } }: { around: Around }) {
     setCursor(next.id);
     setReveal({ id: next.id, before: 0 });
   };
-  const close = (): void => changeQuery({ around: '' });
-  useKeys('Lines around', [
-    { keys: 'j', does: 'Next line', run: () => step(1) },
-    { keys: 'k', does: 'Previous line', run: () => step(-1) },
-    { keys: 'ArrowDown', does: 'Next line', run: () => step(1) },
-    { keys: 'ArrowUp', does: 'Previous line', run: () => step(-1) },
-    { keys: 'x', does: 'Back to the log', run: close },
-    { keys: 'Escape', does: 'Back to the log', run: close },
-  ]);
+  keys.current = { step };
   const { zone } = settings.value;
   const isNarrow = useWidth() < NARROW_PX;
   const today = day(serverNow());
@@ -79,7 +84,7 @@ export function LineContext({ around: { bot, id } }: { around: Around }) {
   return (
     <section ref={element} class="line-context of-one" aria-label="Lines around">
       <header>
-        <button type="button" onClick={close} title="Back to the log (x)">
+        <button type="button" onClick={hideAround} title="Back to the log (x)">
           <Icon name="left" />
           Back
         </button>

@@ -16,7 +16,13 @@ import { VirtualList } from '../parts/virtual-list.js';
 import { picked } from '../query/edit-query.js';
 import { SavedViewsMenu } from '../query/saved-views-menu.js';
 import { useKeys } from '../shell/keys.js';
-import { LineContext, showAround, useAround } from './line-context.js';
+import {
+  type ContextKeys,
+  hideAround,
+  LineContext,
+  showAround,
+  useAround,
+} from './line-context.js';
 import { Foot, Head, Nothing } from './log-edges.js';
 import { NARROW_PX, rowHeightFor } from './log-layout.js';
 import { textOf, Whole } from './log-line.js';
@@ -76,11 +82,17 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
       : [Math.min(anchorAt, cursorAt), Math.max(anchorAt, cursorAt)];
   const chosen = cursorAt < 0 ? undefined : rows[cursorAt];
 
+  const around = useAround();
+  const contextKeys = useRef<ContextKeys | undefined>(undefined);
   const follow = (): void => {
     shown.catchUp();
     setFollowing(true);
   };
   const step = (by: number, isRange = false): void => {
+    if (around) {
+      contextKeys.current?.step(by);
+      return;
+    }
     const from = cursorAt < 0 ? rows.length : cursorAt;
     const next = rows[Math.max(0, Math.min(rows.length - 1, from + by))];
     if (!next) return;
@@ -112,9 +124,9 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
     else void copy(`${serviceUrl()}/${hrefTo('log', '', { at: chosen.id, to: '' })}`, 'Link');
   };
 
-  const around = useAround();
   const openContext = (): void => {
-    if (!chosen) say(SELECT_FIRST);
+    if (around) hideAround();
+    else if (!chosen) say(SELECT_FIRST);
     else {
       // The line stays where it is while the lines around it are read.
       setFollowing(false);
@@ -142,11 +154,15 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
     { keys: 'G', does: 'Jump to end and follow', run: follow },
     { keys: 'c', does: 'Copy selected lines', run: copyChosen },
     { keys: 'y', does: 'Copy link to line', run: copyLink },
-    { keys: 'x', does: 'Lines around the line', run: openContext },
+    { keys: 'x', does: 'Show or hide the lines around the line', run: openContext },
     {
       keys: 'Escape',
-      does: 'Close line details',
-      run: () => (isOpen ? setOpen(false) : setCursor(undefined)),
+      does: 'Close what is open: the lines around a line, its details',
+      run: () => {
+        if (around) hideAround();
+        else if (isOpen) setOpen(false);
+        else setCursor(undefined);
+      },
     },
   ]);
 
@@ -220,7 +236,9 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
             }}
           />
         )}
-        {around ? <LineContext key={`${around.bot}:${around.id}`} around={around} /> : null}
+        {around ? (
+          <LineContext key={`${around.bot}:${around.id}`} around={around} keys={contextKeys} />
+        ) : null}
       </div>
       <Foot shown={shown} isFollowing={isFollowing} isRange={isRange} onFollow={follow} />
       {isOpen && chosen ? (

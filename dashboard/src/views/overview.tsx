@@ -36,8 +36,7 @@ export function OverviewView() {
       <div class="page overview">
         <Herd />
         <FailedKinds />
-        {/* What hosts do is known of the present only. */}
-        {shownMoment.value === undefined ? <Hosts /> : null}
+        <Hosts />
         <Flow />
         <div class="columns">
           <Pressure />
@@ -68,7 +67,7 @@ function Pressure() {
   const { value, error } = useResource((signal) => api().pressure({ signal }), [], PRESSURE_MS);
   return (
     <section class="card">
-      <h2>Resources</h2>
+      <h2>{shownMoment.value === undefined ? 'Resources' : 'Resources now'}</h2>
       {value ? (
         <Meters report={value} />
       ) : (
