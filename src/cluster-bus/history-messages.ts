@@ -38,7 +38,7 @@ export interface StatsQuestion {
   token: string;
 }
 
-/** The same with a query. A question of its own: a node that does not know it must not answer with the counts of everything. */
+/** The same with a query. Another question: a node that does not know it must not answer with the counts of everything. */
 export interface CountsQuestion extends Omit<StatsQuestion, 'kind'> {
   kind: 'counts';
 }

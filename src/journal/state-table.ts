@@ -117,7 +117,7 @@ export function sinceOf({ state }: Pick<Tables, 'state'>): KnownFrom | undefined
 export function* botsIn({ states }: Pick<Tables, 'states'>): Generator<NameKey> {
   let start: StateKey = [0, 0, 0];
   for (;;) {
-    // A cursor of its own for each: one that stays open would keep LMDB from reusing old pages.
+    // Each look-up has its own cursor: one that stays open would keep LMDB from reusing old pages.
     const [next] = [...states.getKeys({ start, limit: 1 })];
     if (!next) return;
     const [low, high] = next;
