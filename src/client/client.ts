@@ -10,7 +10,14 @@ import { BotCalls, botPath } from './bot-calls.js';
 import { eventsIn } from './download.js';
 import { type EventFilter, filterQuery } from './event-filter.js';
 import { EventStream, type StreamOptions } from './event-stream.js';
-import type { DownloadQuery, EventsPage, EventsQuery, Stats, StatsQuery } from './history.js';
+import type {
+  DownloadQuery,
+  EventsPage,
+  EventsQuery,
+  PastStates,
+  Stats,
+  StatsQuery,
+} from './history.js';
 import { type CallOptions, expectType, type Fetch, Http } from './http.js';
 import { EVENT, HOSTS, INCIDENT, KINDS, NODE, NODES, PRESSURE, TOKEN } from './response-shapes.js';
 import type { StreamEvent } from './stream-events.js';
@@ -222,11 +229,26 @@ export class DroverClient {
   }
 
   /** `GET /api/stats`: event counts over time. */
-  async stats({ after, before, step, signal }: StatsQuery & CallOptions = {}): Promise<Stats> {
+  async stats({
+    after,
+    before,
+    step,
+    query,
+    signal,
+  }: StatsQuery & CallOptions = {}): Promise<Stats> {
     return this.#http.json('GET', '/api/stats', {
       signal,
-      query: { after, before, step },
+      query: { after, before, step, query },
       shape: { buckets: ['object'], step_s: 'number', journal: 'object' },
+    });
+  }
+
+  /** `GET /api/states`: what each bot was at a moment. @param at Unix epoch milliseconds, or a date. */
+  async states(at: number | string, { signal }: CallOptions = {}): Promise<PastStates> {
+    return this.#http.json('GET', '/api/states', {
+      signal,
+      query: { at },
+      shape: { at_ms: 'number', states: ['object'], unknown: ['string'] },
     });
   }
 

@@ -14,6 +14,7 @@ import { replayFromJournals } from './journal-replay.js';
 import { serveLongAnswers } from './long-answers.js';
 import { mergedFieldHistory } from './merged-field-history.js';
 import { MergedPages } from './merged-pages.js';
+import { mergedStates } from './merged-states.js';
 import { mergedStats } from './merged-stats.js';
 import { OwnHistory } from './own-history.js';
 import { OwnPlaces } from './own-places.js';
@@ -40,7 +41,7 @@ export class BusHistory {
   /** @param journal the channel to the node's own; throws DroverError `unavailable` while there is none. */
   constructor(
     bus: ClusterBus,
-    { config, local, incarnation, dir }: ClusterBusStart,
+    { config, local, incarnation, dir, hasJournal }: ClusterBusStart,
     journal: () => Pick<Rpc<never, JournalFrontMethods>, 'call' | 'cancellableCall'>,
   ) {
     const { node } = config;
@@ -82,6 +83,7 @@ export class BusHistory {
       ownEpoch: local.epoch,
       epoch,
       places,
+      hasJournal,
       journal,
       readUpTo: async (seq, withinMs) =>
         (await bus.readUpTo(seq, withinMs)) && (await this.#places.known(withinMs)),
@@ -120,6 +122,11 @@ export class BusHistory {
         const { token } = request;
         const page = (): ReturnType<MergedPages['page']> => this.#pages.page(request, cancelled);
         return Handover.bytes(await this.#merges.run(page, cancelled, token), 'body');
+      },
+      states: async (request, cancelled) => {
+        const states = (): Promise<Uint8Array> => mergedStates(this.#nodes, request, cancelled);
+        const body = await this.#merges.run(states, cancelled, request.token);
+        return Handover.bytes({ body }, 'body');
       },
       stats: async (request, cancelled) => {
         const stats = (): Promise<Uint8Array> =>

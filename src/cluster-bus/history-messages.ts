@@ -3,6 +3,7 @@
 import type {
   FieldHistoryRequest,
   PageRequest,
+  StatesRequest,
   StatsRequest,
 } from '../shared/contract/journal-messages.js';
 
@@ -45,6 +46,18 @@ export interface FieldHistoryQuestion {
   token: string;
 }
 
+/** The same with a query. Another question: a node that does not know it must not answer with the counts of everything. */
+export interface CountsQuestion extends Omit<StatsQuestion, 'kind'> {
+  kind: 'counts';
+}
+
+/** Asks what the bots of the node were at a moment: the body of `GET /api/states`. */
+export interface StatesQuestion {
+  kind: 'states';
+  request: StatesRequest;
+  token: string;
+}
+
 /** Asks for the frames that the node has published, from a number of the cluster on. */
 export interface FramesQuestion {
   kind: 'frames';
@@ -62,7 +75,13 @@ export interface FramesAnswerHead {
   upTo: number | null;
 }
 
-export type HistoryQuestion = PageQuestion | StatsQuestion | FieldHistoryQuestion | FramesQuestion;
+export type HistoryQuestion =
+  | PageQuestion
+  | StatsQuestion
+  | CountsQuestion
+  | StatesQuestion
+  | FieldHistoryQuestion
+  | FramesQuestion;
 
 const NEWLINE = 10;
 

@@ -15,7 +15,7 @@ import { readBotField } from '../shared/query/read-bot-field.js';
 import type { Filter } from '../shared/stream/filter.js';
 import { frameData, KIND_CODE } from '../shared/stream/frame.js';
 import type { Head } from './block.js';
-import { type QueryParts, rangeOf, segmentsOf } from './event-pages.js';
+import { limits, type QueryParts, segmentsOf, type Wanted } from './event-search.js';
 import type { JournalReader } from './journal-reader.js';
 import { Slices } from './slices.js';
 
@@ -23,6 +23,14 @@ import { Slices } from './slices.js';
 export const MAX_BLOCKS = 2000;
 /** Blocks that are read for the snapshot before the range. */
 const BEFORE_BLOCKS = 50;
+const EVERYTHING: Wanted = {
+  order: 'newest',
+  afterSeq: null,
+  beforeSeq: null,
+  afterMs: null,
+  beforeMs: null,
+  text: null,
+};
 /** Number of the part before the range. */
 const BEFORE = -1;
 
@@ -35,7 +43,7 @@ export async function fieldHistory(
   const { reader } = parts;
   const { afterMs, beforeMs } = request;
   const history = new History(request);
-  const { end } = rangeOf(reader, { afterSeq: null, beforeSeq: null, afterMs: null, beforeMs });
+  const { end } = limits(parts, { ...EVERYTHING, beforeMs }, filter);
   const budget = new Budget(reader, history);
   const slices = new Slices(parts);
   /** Frames from this on are done. */

@@ -80,6 +80,7 @@ export class ClusterStream {
       },
       stats: () => Promise.reject(new Error('nobody asks for statistics')),
       fieldHistory: () => Promise.reject(new Error('nobody asks for fields')),
+      states: () => Promise.reject(new Error('nobody asks for past states')),
       replay: () => Promise.reject(new Error('nothing is to be replayed')),
     });
     stream.port1.unref();

@@ -15,7 +15,12 @@ const ROUTES = Object.entries(ACCESS).map(([name, access]) => {
 });
 
 /** There is none here. */
-const NEEDS_JOURNAL = new Set(['GET /api/events', 'GET /api/stats', 'GET /api/bots/{id}/history']);
+const NEEDS_JOURNAL = new Set([
+  'GET /api/events',
+  'GET /api/states',
+  'GET /api/stats',
+  'GET /api/bots/{id}/history',
+]);
 
 /** What a route cannot be called without. */
 const QUERIES: Record<string, string> = { 'GET /api/bots/{id}/history': '?field=status' };

@@ -17,7 +17,7 @@ import { useHistory } from './use-history.js';
 const SEARCH_FROM = 8;
 /** Fields shown at once; the search finds the others. */
 const MAX_SHOWN = 300;
-const SPARK_MS = 3_600_000;
+const SPARK = { spanMs: 3_600_000 };
 const SPARK_POINTS = 48;
 
 const FieldChart = lazyView(async () => (await import('./field-chart.js')).FieldChart);
@@ -38,7 +38,7 @@ export function BotData({ bot }: { bot: BotSnapshot }) {
   const shown = rest.slice(0, MAX_SHOWN);
   // A name with a comma cannot be asked for.
   const asked = pinned.filter((path) => !path.includes(',')).map((path) => `data.${path}`);
-  const history = useHistory(bot, asked, SPARK_MS, SPARK_POINTS);
+  const history = useHistory(bot, asked, SPARK, SPARK_POINTS);
   const chart = route.value.query.get('chart');
   return (
     <section class="card bot-data" aria-label="Data">

@@ -2,11 +2,12 @@ import { useState } from 'preact/hooks';
 import type { BotSnapshot } from '../../../src/client/index.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { clockTime, day, fullTime, second, serverNow, span } from '../model/time.js';
+import { timeRange } from '../model/time-range.js';
 import { Dialog } from '../parts/dialog.js';
 import { valueText } from './flatten.js';
 import { boundsOf, chartRows, staysIn, stepsOf } from './series.js';
 import { StepChart } from './step-chart.js';
-import { useHistory } from './use-history.js';
+import { type HistoryRange, useHistory } from './use-history.js';
 
 const SPANS = [
   { title: '15 min', ms: 900_000 },
@@ -15,6 +16,9 @@ const SPANS = [
   { title: '24 h', ms: 24 * 3_600_000 },
   { title: '7 d', ms: 7 * 24 * 3_600_000 },
 ] as const;
+const HOUR = { spanMs: SPANS[1].ms };
+/** Of a page whose range has no beginning, in ms. */
+const PAST_MS = 24 * 3_600_000;
 const POINTS = 300;
 /** Values in the list below the chart, the newest. */
 const LISTED = 200;
@@ -29,11 +33,15 @@ export function FieldChart({
   path: string;
   onClose: () => void;
 }) {
-  const [spanMs, setSpan] = useState<number>(SPANS[1].ms);
+  const page = pageRange();
+  /** Undefined: the time range of the page, where it has one. */
+  const [chosen, setSpan] = useState<number>();
+  const spanMs = chosen ?? (page ? undefined : SPANS[1].ms);
   void second.value;
   const name = `data.${path}`;
   const isAskable = !path.includes(',');
-  const history = useHistory(bot, isAskable ? [name] : [], spanMs, POINTS);
+  const range = spanMs === undefined ? page : { spanMs };
+  const history = useHistory(bot, isAskable ? [name] : [], range ?? HOUR, POINTS);
   const { value, error, from, to } = history;
   const steps = value ? stepsOf(value, name, history.live.get(name) ?? []) : [];
   const bounds = boundsOf(steps);
@@ -45,6 +53,17 @@ export function FieldChart({
       <div class="dialog-body field-chart">
         <fieldset class="ranges segments">
           <legend class="unseen">Time range</legend>
+          {page ? (
+            <label>
+              <input
+                type="radio"
+                name="chart-range"
+                checked={spanMs === undefined}
+                onChange={() => setSpan(undefined)}
+              />
+              <span>Range of the page</span>
+            </label>
+          ) : null}
           {SPANS.map(({ title, ms }) => (
             <label key={ms}>
               <input
@@ -71,7 +90,7 @@ export function FieldChart({
             rows={chartRows(steps, value.step_ms, to)}
             from={from}
             to={to}
-            label={`${path} between ${valueText(bounds.min)} and ${valueText(bounds.max)} in the last ${span(spanMs)}`}
+            label={`${path} between ${valueText(bounds.min)} and ${valueText(bounds.max)} ${spanMs === undefined ? 'in the time range of the page' : `in the last ${span(spanMs)}`}`}
           />
         ) : null}
         {isCut ? (
@@ -119,6 +138,18 @@ export function FieldChart({
       </div>
     </Dialog>
   );
+}
+
+/** The time range of the page; undefined where it has none: it is live, without a beginning. */
+function pageRange(): HistoryRange | undefined {
+  const { from, toMs } = timeRange.value;
+  if (toMs === undefined) {
+    if (!from) return undefined;
+    // In whole minutes: the journal is read again for another length.
+    const spanMs = 'ms' in from ? serverNow() - from.ms : from.agoMs;
+    return { spanMs: Math.ceil(spanMs / 60_000) * 60_000 };
+  }
+  return { fromMs: from && 'ms' in from ? from.ms : toMs - PAST_MS, toMs };
 }
 
 /** Today without the day. */

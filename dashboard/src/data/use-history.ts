@@ -19,25 +19,32 @@ export interface FieldHistory extends Pick<Resource<BotHistory>, 'value' | 'erro
   to: number;
 }
 
-/** The last `spanMs` of fields of a bot: from the journal, and from the stream. @param names at most 10; none asks for nothing. */
+/** What is read: the last `spanMs`, or a time of the past. */
+export type HistoryRange = { spanMs: number } | { fromMs: number; toMs: number };
+
+const NONE: FieldHistory['live'] = new Map();
+
+/** The past of fields of a bot: from the journal, and while it is live from the stream. @param names at most 10; none asks for nothing. */
 export function useHistory(
   bot: BotSnapshot,
   names: readonly string[],
-  spanMs: number,
+  range: HistoryRange,
   points: number,
 ): FieldHistory {
   const live = useRef(new Map<string, LiveValue[]>());
   const key = names.join();
+  const isFixed = 'toMs' in range;
+  const rangeKey = JSON.stringify(range);
   const { value, error, isLoading } = useResource(
     async (signal) => {
       if (names.length === 0) return undefined;
-      const after = Math.floor(serverNow() - spanMs);
-      return api().bots.history(bot.id, { field: names, after, points, signal });
+      const { after, before } = timesOf(range);
+      return api().bots.history(bot.id, { field: names, after, before, points, signal });
     },
-    [bot.id, key, spanMs, points],
-    AGAIN_MS,
+    [bot.id, key, rangeKey, points],
+    isFixed ? undefined : AGAIN_MS,
   );
-  useEffect(() => live.current.clear(), [bot.id, key, spanMs]);
+  useEffect(() => live.current.clear(), [bot.id, key, rangeKey]);
   useEffect(() => {
     const at = serverNow();
     for (const name of names) {
@@ -48,9 +55,14 @@ export function useHistory(
       if (list.length > MAX_LIVE) list.splice(0, list.length - MAX_LIVE);
     }
   }, [bot, key]);
-  const to = serverNow();
+  const { after, before: to = serverNow() } = timesOf(range);
   // Where the journal knows nothing before, what it knows has the whole width.
   const first = value?.before === null ? value.points[0]?.at_ms : undefined;
-  const from = Math.max(to - spanMs, first ?? 0);
-  return { value, error, isLoading, live: live.current, from, to };
+  const from = Math.max(after, first ?? 0);
+  return { value, error, isLoading, live: isFixed ? NONE : live.current, from, to };
+}
+
+function timesOf(range: HistoryRange): { after: number; before: number | undefined } {
+  if ('toMs' in range) return { after: Math.floor(range.fromMs), before: Math.ceil(range.toMs) };
+  return { after: Math.floor(serverNow() - range.spanMs), before: undefined };
 }

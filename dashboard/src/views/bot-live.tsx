@@ -2,6 +2,7 @@ import type { BotSnapshot, BotUsage } from '../../../src/client/index.js';
 import { BotData } from '../data/bot-data.js';
 import { useLogAddress } from '../model/log-address.js';
 import { age, fullTime, second } from '../model/time.js';
+import { timeRange } from '../model/time-range.js';
 import { useWidth } from '../model/width.js';
 import { Labels } from '../parts/labels.js';
 import { LineText } from '../parts/text.js';
@@ -30,7 +31,7 @@ export function BotLive({ bot }: { bot: BotSnapshot }) {
         {isNarrow ? null : details}
       </div>
       <div class="bot-lines">
-        <LogPane {...address} isOfOne />
+        <LogPane {...address} isOfOne at={timeRange.value.momentMs} />
       </div>
       {/* Hundreds of fields would push the log out of sight. */}
       {isNarrow ? <div class="bot-below">{details}</div> : null}

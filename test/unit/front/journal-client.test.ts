@@ -56,6 +56,7 @@ function journal(methods: Partial<Serves<JournalFrontMethods>> = {}) {
     },
     stats: () => Promise.reject(new Error('not asked for')),
     fieldHistory: () => Promise.reject(new Error('not asked for')),
+    states: () => Promise.reject(new Error('not asked for')),
     ...methods,
   });
   client.attach(port2);
