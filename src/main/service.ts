@@ -47,6 +47,7 @@ import { RunRecord } from './run-record.js';
 import { serviceCommands } from './service-commands.js';
 import { type BroadcasterPeer, logItem, SERVICE_SCOPE, ServiceEvents } from './service-events.js';
 import { BotStore } from './store/bot-store.js';
+import { IncidentGroupStore } from './store/incident-group-store.js';
 import { IncidentStore } from './store/incident-store.js';
 import { Store } from './store/store.js';
 import { TokenStore } from './store/token-store.js';
@@ -195,8 +196,11 @@ export class Service {
     const bots = new BotStore(store);
     this.#cluster = ClusterOf && this.#createCluster(ClusterOf, bots, stream, numbering);
     this.#hosts = this.#createHosts(hosts, quota);
-    this.#incidents = new Incidents(new IncidentStore(store), this.#events, (id) =>
-      this.#registry.identityOf(id),
+    this.#incidents = new Incidents(
+      new IncidentStore(store),
+      new IncidentGroupStore(store),
+      this.#events,
+      (id) => this.#registry.identityOf(id),
     );
     this.#registry = new BotRegistry(
       {
@@ -361,6 +365,7 @@ export class Service {
     await this.#cluster?.close();
     await this.#journal.close(JOURNAL_CLOSE_MS);
     await this.#broadcaster.stop();
+    await this.#incidents.close();
     await this.#store.close();
     this.#files.close();
     removePin(this.#dataDir);

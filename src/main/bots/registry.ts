@@ -14,6 +14,7 @@ import type {
   UpdateBotBody,
 } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
+import type { GroupQuery, IncidentGroups } from '../../shared/contract/incident-groups.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { hasLabels } from '../../shared/contract/labels.js';
 import { answerable } from '../../shared/contract/rpc.js';
@@ -522,9 +523,18 @@ export class BotRegistry {
     return this.#on(host).map(({ id }) => id);
   }
 
-  /** Newest first: those that name one of `bots`, or all, each as `show` returns it. */
-  incidents(bots: readonly string[] | null, limit: number, show?: ShowIncident): Incident[] {
-    return this.#incidents.list(bots, limit, show);
+  /** Newest first: those that name one of `bots`, or all, of one cause or all, each as `show` returns it. */
+  incidents(
+    bots: readonly string[] | null,
+    limit: number,
+    show?: ShowIncident,
+    cause?: string,
+  ): Incident[] {
+    return this.#incidents.list(bots, limit, show, cause);
+  }
+
+  incidentGroups(query: GroupQuery): IncidentGroups {
+    return this.#incidents.groups(query);
   }
 
   /** The snapshot of every bot, with the hosts' state of those that run. */

@@ -55,7 +55,7 @@ describe('a message without what varies', () => {
     expect(normalText(message)).toBe(normal);
   });
 
-  it('has no id of its bot, whatever that is, and leaves words that contain it', () => {
+  it('has no id of its bot, also one that is a word, and leaves words that contain it', () => {
     expect(normalText('alpha has no world; alphabet, alpha-2', 'alpha')).toBe(
       '<bot> has no world; alphabet, alpha-<n>',
     );
