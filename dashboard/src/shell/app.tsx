@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { cluster } from '../model/cluster.js';
-import { go, route } from '../model/route.js';
+import { go, hrefTo, route } from '../model/route.js';
 import { handedToken, session, takeHanded } from '../model/session.js';
 import { Confirm } from '../parts/dialog.js';
 import { focusContent } from '../parts/focus.js';
@@ -67,13 +67,13 @@ function Frame() {
         Skip to content
       </button>
       <nav class="nav" aria-label="Views">
-        <a class="brand" href="#/overview" aria-label="Drover, overview">
+        <a class="brand" href={hrefTo('overview')} aria-label="Drover, overview">
           <Mark />
           <span>Drover</span>
         </a>
         <div class="nav-links">
           {shown.map(({ name, title, icon }) => (
-            <a key={name} href={`#/${name}`} aria-current={name === view ? 'page' : undefined}>
+            <a key={name} href={hrefTo(name)} aria-current={name === view ? 'page' : undefined}>
               <Icon name={icon} />
               <span>{title}</span>
             </a>
@@ -102,7 +102,7 @@ function Frame() {
 }
 
 function NodesKey() {
-  useKeys('Cluster', [{ keys: 'g n', does: 'Nodes', run: () => go('#/nodes') }]);
+  useKeys('Cluster', [{ keys: 'g n', does: 'Nodes', run: () => go(hrefTo('nodes')) }]);
   return null;
 }
 
