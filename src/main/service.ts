@@ -14,6 +14,7 @@ import { createPinBucket } from '../shared/memory/pin-bucket.js';
 import { createQuota, Quota, type SharedQuota } from '../shared/memory/quota.js';
 import { maxOpenFiles } from '../shared/open-files.js';
 import { unlessAborted } from '../shared/unless-aborted.js';
+import { VERSION } from '../shared/version.js';
 import { Access } from './access/access.js';
 import { warnOperator } from './access/access-output.js';
 import { Dispatcher } from './bots/dispatcher.js';
@@ -286,6 +287,8 @@ export class Service {
     stopping.throwIfAborted();
     this.#access.start();
     this.#counts.start();
+    const deployed = this.#record.deployed(VERSION, this.#kindFiles.digests());
+    this.#events.tell(logItem('info', 'control', deployed));
     this.#say('info', `listening on ${this.#config.http.host}:${port}`);
     this.#say('info', engine);
     for (const notice of this.#store.notices) this.#say('error', notice);

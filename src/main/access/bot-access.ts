@@ -77,7 +77,7 @@ export class BotAccess {
   async act({ id, action, rights }: Input<'actOnBot'>): Promise<void> {
     this.#check(id, rights);
     this.#admit(id, action);
-    await this.#registry.act(id, action);
+    await this.#registry.actByRequest(id, action);
   }
 
   async actOnMany({ actions, rights }: Input<'actOnBots'>): Promise<Output<'actOnBots'>> {

@@ -29,6 +29,7 @@ import type { ShowIncident } from '../store/incident-store.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { Bot, type BotDependencies } from './bot.js';
 import { changedSpec, newSpec } from './bot-spec.js';
+import { actionLine, actionsLine } from './control-lines.js';
 import type { Incidents } from './incidents.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import type { KindSchemas } from './kind-schemas.js';
@@ -284,6 +285,12 @@ export class BotRegistry {
     }
   }
 
+  /** As {@link act}, with a line that it was asked for. */
+  actByRequest(id: string, action: BotAction): Promise<void> {
+    if (this.#bots.has(id)) this.#dependencies.events.tell(actionLine(id, action));
+    return this.act(id, action);
+  }
+
   /** The bots of a node as its cluster changes them (src/main/cluster/owner.ts). */
   specs(): Readonly<BotSpec>[] {
     return [...this.#bots.values()].map(({ spec }) => spec);
@@ -334,17 +341,24 @@ export class BotRegistry {
     admit: (id: string) => void,
   ): Promise<Record<string, ActionOutcome>> {
     const targets = new Set(ids ?? this.#bots.keys());
-    const outcomes = [...targets]
-      .filter((id) => labels === undefined || this.#hasLabels(id, labels))
-      .map(async (id): Promise<[string, ActionOutcome]> => {
-        try {
-          admit(id);
-          await this.act(id, action, targets.size === 1 ? 'one' : 'many');
-          return [id, { status: this.#bots.get(id)?.snapshot.status ?? 'deleted' }];
-        } catch (thrown) {
-          return [id, { error: answerable(`${action} of bot ${id}`, thrown).message }];
-        }
-      });
+    const selected = [...targets].filter(
+      (id) => labels === undefined || this.#hasLabels(id, labels),
+    );
+    const known = selected.filter((id) => this.#bots.has(id));
+    const [only] = known;
+    if (only !== undefined) {
+      const line = known.length === 1 ? actionLine(only, action) : actionsLine(known, action);
+      this.#dependencies.events.tell(line);
+    }
+    const outcomes = selected.map(async (id): Promise<[string, ActionOutcome]> => {
+      try {
+        admit(id);
+        await this.act(id, action, targets.size === 1 ? 'one' : 'many');
+        return [id, { status: this.#bots.get(id)?.snapshot.status ?? 'deleted' }];
+      } catch (thrown) {
+        return [id, { error: answerable(`${action} of bot ${id}`, thrown).message }];
+      }
+    });
     return Object.fromEntries(await Promise.all(outcomes));
   }
 
