@@ -22,6 +22,8 @@ export interface Happening {
 const JOINED_MS = 10_000;
 /** Bots of a happening that are known by name. */
 const MAX_BOTS = 1000;
+/** Bots that are named in a text; of more there is the number. */
+const MAX_NAMES = 3;
 
 const LOSSES: ReadonlySet<string> = new Set([
   'hang',
@@ -109,11 +111,12 @@ function ofGroup({ first_at_ms: at, title, cause, bots, count }: IncidentGroup):
   };
 }
 
-/** `say, 412 bots`. */
+/** `say, 412 bots` or `stop, demo-1, demo-2`. */
 export function happeningText({ lane, text, bots, count }: Happening): string {
   if (lane === 'loss' || lane === 'deployment' || lane === 'incident') return text;
-  const names = bots.length > 1 ? `${bots.length.toLocaleString('en')} bots` : bots[0];
+  const isMany = bots.length > MAX_NAMES;
+  const names = isMany ? `${bots.length.toLocaleString('en')} bots` : bots.join(', ');
   if (lane === 'request' && bots.length === 0) return `${text}, ${count.toLocaleString('en')} bots`;
   const times = count > Math.max(1, bots.length) ? `, ${count.toLocaleString('en')} times` : '';
-  return `${text}${names === undefined ? '' : `, ${names}`}${times}`;
+  return `${text}${names === '' ? '' : `, ${names}`}${times}`;
 }

@@ -19,7 +19,7 @@ export function LastLines({ name, lines, times }: Props) {
   if (lines.length === 0) return null;
   return (
     <section>
-      <h4>{name}</h4>
+      <div class="block-title">{name}</div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard */}
       <section ref={box} class="text-box last-lines" tabIndex={0} aria-label={name}>
         <ol>

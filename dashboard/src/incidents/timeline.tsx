@@ -4,8 +4,7 @@ import { fullTime } from '../model/time.js';
 import { hrefAt } from '../model/time-range.js';
 import { momentText } from '../range/range-text.js';
 import { type Happening, happeningText, type Lane } from './happenings.js';
-import type { Range } from './incident-range.js';
-import type { Beside } from './use-incidents.js';
+import type { Beside, LoadedGroups } from './use-incidents.js';
 
 const LANES: { lane: Lane; title: string; one: string }[] = [
   { lane: 'incident', title: 'Incidents', one: 'Incident' },
@@ -19,22 +18,24 @@ const ONE = Object.fromEntries(LANES.map(({ lane, one }) => [lane, one]));
 /** Rows of the list; those before them are counted. */
 const MAX_ROWS = 200;
 const TICKS = 4;
+/** A shorter range has ticks with seconds. */
+const SHORT_MS = 20 * 60_000;
 
 interface Props {
   beside: Beside | undefined;
-  /** How often the incidents happened in each step of the range. */
+  /** How often the incidents happened in each step of what was loaded. */
   counts: readonly number[];
-  range: Range;
+  loaded: LoadedGroups;
 }
 
 /** What happened when, on one axis and as a list. */
-export function Timeline({ beside, counts, range }: Props) {
+export function Timeline({ beside, counts, loaded }: Props) {
   const { happenings = [], gap = null } = beside ?? {};
   const rest = happenings.length - MAX_ROWS;
   return (
-    <section class="card timeline" aria-labelledby="timeline-title">
+    <section class="card beside" aria-labelledby="timeline-title">
       <h2 id="timeline-title">Timeline</h2>
-      <Lanes happenings={happenings} counts={counts} range={range} />
+      <Lanes happenings={happenings} counts={counts} loaded={loaded} />
       {gap === null ? null : <p class="muted">{gap}</p>}
       {happenings.length === 0 ? (
         <p class="muted">{beside ? 'Nothing else happened in this time.' : 'Loading…'}</p>
@@ -73,12 +74,14 @@ export function Timeline({ beside, counts, range }: Props) {
 function Lanes({
   happenings,
   counts,
-  range,
+  loaded,
 }: { happenings: readonly Happening[] } & Omit<Props, 'beside'>) {
+  const { range, from_ms: from, step_ms: step } = loaded;
   const { after, before } = range;
   const place = (at: number): number =>
     Math.min(100, Math.max(0, ((at - after) / (before - after)) * 100));
   const most = Math.max(1, ...counts);
+  const precision = before - after < SHORT_MS ? 1000 : 60_000;
   return (
     <div class="lanes" aria-hidden="true">
       {LANES.map(({ lane, title }) => (
@@ -92,8 +95,8 @@ function Lanes({
                       key={at}
                       class="lane-bar"
                       style={{
-                        left: `${(at / counts.length) * 100}%`,
-                        width: `${90 / counts.length}%`,
+                        left: `${place(from + at * step)}%`,
+                        width: `${place(from + (at + 1) * step) - place(from + at * step)}%`,
                         height: `${Math.max(12, (count / most) * 100)}%`,
                       }}
                     />
@@ -119,7 +122,7 @@ function Lanes({
             const ms = after + ((before - after) / TICKS) * at;
             return (
               <span key={at} class="lane-tick" style={{ left: `${(at / TICKS) * 100}%` }}>
-                {momentText(Math.round(ms / 60_000) * 60_000)}
+                {momentText(Math.round(ms / precision) * precision)}
               </span>
             );
           })}

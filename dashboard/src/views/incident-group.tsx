@@ -127,7 +127,7 @@ function Group({ loaded, group }: { loaded: LoadedGroups; group: IncidentGroup }
             </p>
           ) : null}
         </section>
-        <Timeline beside={beside} counts={group.counts} range={loaded.range} />
+        <Timeline beside={beside} counts={group.counts} loaded={loaded} />
         <div class="columns">
           <Reports cause={cause} count={count} />
           <GroupBots ids={present} />

@@ -9,7 +9,6 @@ import { hrefAt } from '../model/time-range.js';
 import { Icon } from '../parts/icons.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
-import { picked } from '../query/edit-query.js';
 
 export function IncidentList({
   incidents,
@@ -53,8 +52,8 @@ function OneIncident({ incident, withBot, onToggle }: OneProps) {
   const { exit, stderr = [], cause, last_lines_at_ms: times } = incident;
   const [isOpen, setOpen] = useState(false);
   void second.value;
-  const q =
-    suspect === null ? '' : picked('', 'lines', { field: 'bot', value: suspect, isNot: false });
+  // Nothing in an id needs quotes.
+  const q = suspect === null ? '' : `bot:${suspect}`;
   return (
     <details
       onToggle={({ currentTarget }) => {
@@ -129,7 +128,7 @@ function Block({ title, lines }: { title: string; lines: readonly string[] }) {
   if (lines.length === 0) return null;
   return (
     <section>
-      <h4>{title}</h4>
+      <div class="block-title">{title}</div>
       <TextBox name={title}>
         <LineText text={lines.join('\n')} isWhole />
       </TextBox>

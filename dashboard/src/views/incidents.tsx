@@ -74,7 +74,7 @@ function GroupList() {
         ) : null}
         {value ? (
           <>
-            <Timeline beside={beside} counts={sumOf(groups)} range={value.range} />
+            <Timeline beside={beside} counts={sumOf(groups)} loaded={value} />
             <section class="card" aria-labelledby="causes-title">
               <h2 id="causes-title">By cause</h2>
               {groups.length === 0 ? (

@@ -43,7 +43,7 @@ it('a command to many bots within a short time is one, apart from those that fai
     'command: gc',
     'command: say, a',
     'command: say failed, c',
-    'command: say, 2 bots, 3 times',
+    'command: say, a, b, 3 times',
   ];
   expect(shown(events)).toEqual(expected);
   // In any order, as the pages of the journal come.
@@ -56,7 +56,9 @@ it('requests, changes and starts of the service are told apart', () => {
     shown([
       line(0, 'control', 'the service has started: Drover 1.1.0, before it 1.0.0', null),
       line(1000, 'control', 'configuration changed: gold', 'a'),
-      line(2000, 'control', 'configuration changed: gold', 'b'),
+      ...['b', 'c', 'd', 'e'].map((bot) =>
+        line(2000, 'control', 'configuration changed: gold', bot),
+      ),
       line(3000, 'control', 'configuration changed: name', 'b'),
       line(4000, 'control', 'stop requested', 'a'),
       line(5000, 'control', many, null),
@@ -66,7 +68,7 @@ it('requests, changes and starts of the service are told apart', () => {
     'request: restart, 1,890 bots',
     'request: stop, a',
     'change: configuration changed: name, b',
-    'change: configuration changed: gold, 2 bots',
+    'change: configuration changed: gold, 5 bots',
     'deployment: the service has started: Drover 1.1.0, before it 1.0.0',
   ]);
 });
