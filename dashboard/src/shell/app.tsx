@@ -20,6 +20,7 @@ const VIEWS: { name: string; title: string; icon: IconName }[] = [
   { name: 'overview', title: 'Overview', icon: 'overview' },
   { name: 'bots', title: 'Bots', icon: 'bots' },
   { name: 'log', title: 'Log', icon: 'log' },
+  { name: 'incidents', title: 'Incidents', icon: 'warn' },
   { name: 'nodes', title: 'Nodes', icon: 'nodes' },
   { name: 'tokens', title: 'Tokens', icon: 'tokens' },
   { name: 'settings', title: 'Settings', icon: 'settings' },
@@ -29,6 +30,7 @@ const VIEWS: { name: string; title: string; icon: IconName }[] = [
 const BotsView = lazyView(async () => (await import('../views/bots.js')).BotsView);
 const BotView = lazyView(async () => (await import('../views/bot.js')).BotView);
 const LogView = lazyView(async () => (await import('../views/log.js')).LogView);
+const IncidentsView = lazyView(async () => (await import('../views/incidents.js')).IncidentsView);
 const NodesView = lazyView(async () => (await import('../views/nodes.js')).NodesView);
 const TokensView = lazyView(async () => (await import('../views/tokens.js')).TokensView);
 const SettingsView = lazyView(async () => (await import('../views/settings.js')).SettingsView);
@@ -134,6 +136,8 @@ function View() {
       return part === '' ? <BotsView /> : <BotView key={part} id={part} />;
     case 'log':
       return <LogView />;
+    case 'incidents':
+      return <IncidentsView cause={part} />;
     case 'nodes':
       return <NodesView />;
     case 'tokens':

@@ -41,14 +41,23 @@ export function queryParameterTests(given: () => Service): void {
         sort: ['sort=gold', 400],
       },
       '/api/bots/{id}': { node: ['node=self', /"id":"a"/] },
-      '/api/incidents': { limit: ['limit=1001', 400] },
-      '/api/bots/{id}/incidents': { limit: ['limit=0', 400] },
       '/api/bots/{id}/history': {
         field: ['field=gold', 400],
         after: ['field=status&after=x', 400],
         before: ['field=status&before=x', 400],
         points: ['field=status&points=501', 400],
         node: ['field=status&node=x', 400],
+      },
+      '/api/incidents': {
+        cause: ['cause=0000000000000000', /"incidents":\[\]/],
+        limit: ['limit=1001', 400],
+      },
+      '/api/bots/{id}/incidents': { cause: ['cause=x', 400], limit: ['limit=0', 400] },
+      '/api/incidents/groups': {
+        cause: ['cause=0000000000000000', /"groups":\[\]/],
+        after: ['after=x', 400],
+        before: ['before=x', 400],
+        limit: ['limit=0', 400],
       },
       '/api/events': {
         kind: ['kind=nothing', /"events":\[\]/],
