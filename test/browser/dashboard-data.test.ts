@@ -1,4 +1,5 @@
-// The data of bots, as a person reads it: on the page of a bot with what it was, and as columns of the table.
+// The data of bots, as a person reads it: on the page of a bot with what it was, and as columns of the table; the keys of the table, and
+// what else is small.
 
 import AxeBuilder from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
@@ -224,4 +225,70 @@ it('pinned fields are columns where all bots are of the kind, and part of the ro
   await show(page, '#/bots?q=kind:painter');
   await page.locator('[data-bot=painter-1] .in-line', { hasText: 'gold 7' }).waitFor();
   await expectAccessible();
+});
+
+it('a row is one stop of the Tab key; arrows lead through the row and to the next one', async () => {
+  await show(page, '#/bots?q=kind:painter');
+  await page.locator('[data-bot=painter-10]').waitFor();
+  const stops = await page
+    .locator('.bots-list [role=row]')
+    .evaluateAll((rows) =>
+      rows.map((row) => row.querySelectorAll(':is(a, button, input):not([tabindex="-1"])').length),
+    );
+  expect(stops).toEqual([1, 1, 1, 1]);
+  const focused = (): Promise<string> =>
+    page.evaluate(
+      "(document.activeElement.closest('[data-bot]')?.dataset.bot ?? '') + ' ' + (document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText)",
+    );
+  await page.locator('[data-bot=painter-1] a').focus();
+  await page.keyboard.press('Tab');
+  await expect.poll(focused).toBe('painter-2 painter-2');
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(focused).toBe('painter-2 painter');
+  await page.keyboard.press('ArrowDown');
+  await expect.poll(focused).toBe('painter-10 painter');
+  await page.keyboard.press('Home');
+  await expect.poll(focused).toBe('painter-10 Select painter-10');
+  await page.keyboard.press('Space');
+  await page.locator('[data-bot=painter-10][aria-selected=true]').waitFor();
+  // Titles are one stop too.
+  await header('Bot').focus();
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(focused).toBe(' Kind');
+  await page.keyboard.press('Enter');
+  await page
+    .getByRole('columnheader', { name: 'Kind', exact: true })
+    .and(page.locator('[aria-sort=ascending]'))
+    .waitFor();
+});
+
+it('errors are seen below the chart, whose levels the legend shows and hides', async () => {
+  await show(page, '#/overview');
+  const errors = page.locator('[data-severity=error] [role=img]');
+  await errors.waitFor();
+  await invoke(service, 'painter-1', 'print', { text: 'it burns', level: 'error', times: 2 });
+  await page.getByRole('img', { name: /^Lines with the level error in \d+ of/ }).waitFor();
+  const legend = (level: string) => page.locator('.legend').getByRole('button', { name: level });
+  await legend('info').click();
+  await expect.poll(() => legend('info').getAttribute('aria-pressed')).toBe('false');
+  expect(page.url()).toContain('levels=');
+  await legend('error').click({ modifiers: ['Alt'] });
+  await expect
+    .poll(() => page.locator('.legend [aria-pressed=true]').allInnerTexts())
+    .toEqual(['error']);
+  await expectAccessible();
+});
+
+it('has rows from spacious to dense', async () => {
+  await show(page, '#/settings');
+  const heights: number[] = [];
+  for (const density of ['Spacious', 'Comfortable', 'Compact', 'Dense']) {
+    await page.getByRole('radio', { name: density }).check();
+    await show(page, '#/bots');
+    heights.push((await page.locator('[data-bot=painter-1]').boundingBox())?.height ?? 0);
+    await expectAccessible();
+    await show(page, '#/settings');
+  }
+  expect(heights).toEqual(heights.toSorted((a, b) => b - a));
+  expect(new Set(heights).size).toBe(4);
 });

@@ -38,7 +38,13 @@ export function Dialog({ title, onClose, children, isWide = false }: Props) {
     >
       <header>
         <h2 id={id}>{title}</h2>
-        <button type="button" class="quiet square" aria-label="Close" onClick={onClose}>
+        <button
+          type="button"
+          class="quiet square"
+          aria-label="Close"
+          title="Close"
+          onClick={onClose}
+        >
           <Icon name="close" />
         </button>
       </header>

@@ -5,6 +5,7 @@ import { age, fullTime, second } from '../model/time.js';
 import { timeRange } from '../model/time-range.js';
 import { useWidth } from '../model/width.js';
 import { Labels } from '../parts/labels.js';
+import { megabytesText, sizeText } from '../parts/size.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
 import { botsWith } from '../query/address-query.js';
@@ -97,9 +98,9 @@ function Usage({ bot: { usage, over_quota: over } }: { bot: BotSnapshot }) {
   if (!usage) return null;
   const rows: [title: string, name: keyof BotUsage, value: string][] = [
     ['CPU', 'cpu', `${(usage.cpu * 100).toFixed(1)} %`],
-    ['Memory', 'memory_mb', usage.memory_mb === null ? 'shared' : `${usage.memory_mb} MB`],
+    ['Memory', 'memory_mb', usage.memory_mb === null ? 'shared' : megabytesText(usage.memory_mb)],
     ['Lines per second', 'lines_per_second', String(usage.lines_per_second)],
-    ['Bytes per second', 'bytes_per_second', usage.bytes_per_second.toLocaleString('en')],
+    ['Traffic per second', 'bytes_per_second', sizeText(usage.bytes_per_second)],
     ['Connections', 'connections', String(usage.connections)],
   ];
   return (

@@ -22,6 +22,8 @@ export function Head({ query, columns, areAll, onAll, onMove }: Props) {
   const dragged = useRef<string | undefined>(undefined);
   const refocus = useRefocus();
   const names = columns.map(({ name }) => name);
+  // The column that is sorted by need not be shown.
+  const sorted = names.includes(query.sort) ? query.sort : undefined;
   const onKey = (event: KeyboardEvent, name: string): void => {
     const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
     if (by === 0 || !event.shiftKey) return;
@@ -37,13 +39,14 @@ export function Head({ query, columns, areAll, onAll, onMove }: Props) {
       <span class="cell-check" role="columnheader">
         <input
           type="checkbox"
+          tabIndex={-1}
           aria-label="Select all shown bots"
           checked={areAll}
           onChange={onAll}
         />
       </span>
       {columns.map(({ name, title, field }) => {
-        const isSorted = query.sort === name;
+        const isSorted = sorted === name;
         return (
           <span
             key={name}
@@ -69,6 +72,7 @@ export function Head({ query, columns, areAll, onAll, onMove }: Props) {
             <button
               type="button"
               class="sort"
+              tabIndex={name === (sorted ?? names[0]) ? 0 : -1}
               title={`${name}\n${KEYS}`}
               aria-keyshortcuts="Shift+ArrowLeft Shift+ArrowRight Control+Shift+ArrowLeft Control+Shift+ArrowRight"
               // Not `disabled`: its column can be moved and resized.

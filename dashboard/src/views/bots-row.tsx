@@ -47,10 +47,13 @@ export function Row({
       aria-selected={isSelected}
       data-bot={id}
       onMouseDown={onActive}
+      // One stop of the Tab key: its link. Arrows lead to the rest.
+      onFocusIn={onActive}
     >
       <span class="cell-check" role="gridcell">
         <input
           type="checkbox"
+          tabIndex={-1}
           aria-label={`Select ${id}`}
           checked={isSelected}
           onClick={(event) => {

@@ -1,12 +1,13 @@
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { rowHeightOf } from '../model/density.js';
 import { bots, botsVersion, isLoaded } from '../model/live.js';
 import { may } from '../model/own-token.js';
 import { changeQuery, go, hrefTo, route } from '../model/route.js';
-import { settings } from '../model/settings.js';
 import { scrolledOf, setActive, setSelected, table } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
 import { useWidth } from '../model/width.js';
 import { Icon } from '../parts/icons.js';
+import { moveInRow, moveToRow } from '../parts/row-keys.js';
 import { ViewHead } from '../parts/view-head.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { queryParameters } from '../query/address-query.js';
@@ -86,9 +87,11 @@ export function BotsView() {
     { keys: 'Escape', does: 'Clear selection', run: () => setSelected(new Set()) },
   ]);
 
-  const rowHeight = isNarrow
-    ? 62
-    : (settings.value.density === 'compact' ? 30 : 38) + (width < WALL_PX ? 0 : 8);
+  // The focus goes with the row that the arrows have chosen.
+  useLayoutEffect(() => {
+    if (active !== undefined) moveToRow(`bot-${active}`);
+  }, [active]);
+  const rowHeight = isNarrow ? 62 : rowHeightOf('bots') + (width < WALL_PX ? 0 : 8);
   return (
     <div class="view-full">
       <ViewHead
@@ -132,6 +135,7 @@ export function BotsView() {
             'aria-rowcount': shown.length + 1,
             'aria-activedescendant': at < 0 ? undefined : `bot-${active}`,
             tabIndex: 0,
+            onKeyDown: moveInRow,
             style,
           }}
           header={
