@@ -39,6 +39,16 @@ export interface StatsQuery {
   query?: string | undefined;
 }
 
+/** Query of `GET /api/incidents/groups`. */
+export interface IncidentGroupsQuery {
+  /** Only this group, with all of its bots. */
+  cause?: string | undefined;
+  after?: string | number | undefined;
+  before?: string | number | undefined;
+  /** 1 to 1,000, default 100. */
+  limit?: number | undefined;
+}
+
 export type StatsBucket = StatsAnswer['buckets'][number];
 
 /** Body of `GET /api/stats`. Buckets are in ascending order; empty ones are omitted. */

@@ -22,6 +22,7 @@ export type {
   SessionEvent,
 } from '../shared/contract/events.js';
 export type { HostInfo, HostList } from '../shared/contract/hosts.js';
+export type { IncidentGroup, IncidentGroups } from '../shared/contract/incident-groups.js';
 export type { JournalStatus } from '../shared/contract/journal-messages.js';
 export type { Json, JsonObject } from '../shared/contract/json.js';
 export type { ClusterNode, NodeAction, NodeList } from '../shared/contract/nodes.js';
@@ -47,6 +48,7 @@ export type {
   EventsPage,
   EventsQuery,
   PastStates,
+  IncidentGroupsQuery,
   Stats,
   StatsBucket,
   StatsQuery,

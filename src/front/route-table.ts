@@ -33,6 +33,7 @@ export const ACCESS = {
   'GET /api/bots/{id}/config': 'read',
   'GET /api/bots/{id}/incidents': 'read',
   'GET /api/incidents': 'read',
+  'GET /api/incidents/groups': 'read',
   'GET /api/events': 'read',
   'GET /api/states': 'read',
   'GET /api/stats': 'read',

@@ -20,6 +20,7 @@ const VIEWS: { name: string; title: string; icon: IconName }[] = [
   { name: 'overview', title: 'Overview', icon: 'overview' },
   { name: 'bots', title: 'Bots', icon: 'bots' },
   { name: 'log', title: 'Log', icon: 'log' },
+  { name: 'incidents', title: 'Incidents', icon: 'warn' },
   { name: 'nodes', title: 'Nodes', icon: 'nodes' },
   { name: 'tokens', title: 'Tokens', icon: 'tokens' },
   { name: 'settings', title: 'Settings', icon: 'settings' },
@@ -35,6 +36,7 @@ const TITLES: Readonly<Record<string, string>> = {
 const BotsView = lazyView(async () => (await import('../views/bots.js')).BotsView);
 const BotView = lazyView(async () => (await import('../views/bot.js')).BotView);
 const LogView = lazyView(async () => (await import('../views/log.js')).LogView);
+const IncidentsView = lazyView(async () => (await import('../views/incidents.js')).IncidentsView);
 const NodesView = lazyView(async () => (await import('../views/nodes.js')).NodesView);
 const TokensView = lazyView(async () => (await import('../views/tokens.js')).TokensView);
 const SideView = lazyView(async () => (await import('../side/side-view.js')).SideView);
@@ -146,6 +148,8 @@ function View() {
       return <SideView />;
     case 'diff':
       return <DiffView />;
+    case 'incidents':
+      return <IncidentsView cause={part} />;
     case 'nodes':
       return <NodesView />;
     case 'tokens':

@@ -4,6 +4,7 @@ import { Herd } from '../herd/herd.js';
 import { failedKinds } from '../model/kinds.js';
 import { bots, botsVersion, serviceErrors } from '../model/live.js';
 import { useResource } from '../model/resource.js';
+import { hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
 import { presentBounds, shownMoment, timeRange } from '../model/time-range.js';
@@ -169,7 +170,10 @@ function Incidents() {
   }, [read, range]);
   return (
     <section class="card">
-      <h2>Recent incidents</h2>
+      <header class="card-head">
+        <h2>Recent incidents</h2>
+        <a href={hrefTo('incidents')}>By cause</a>
+      </header>
       {value ? (
         value.length === 0 ? (
           <p class="muted">No incidents{isRange ? ' in this time range' : ''}.</p>

@@ -212,7 +212,7 @@ function seqOf(name: string, value: string, epoch: string): number | undefined {
 }
 
 /** Unix epoch milliseconds, or an ISO 8601 date; a time of day needs a zone. */
-function timeOf(name: string, value: string): number {
+export function timeOf(name: string, value: string): number {
   const isDate = DATE.test(value);
   const ms = MILLISECONDS.test(value) ? Number(value) : isDate ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(ms)) {

@@ -10,6 +10,7 @@ import { logItem, type ServiceEvents } from '../service-events.js';
 import type { HostThread } from '../threads/host-thread.js';
 import type { BotCluster } from './bot-cluster.js';
 import { type BotEffect, type BotEvent, type BotState, nextStep } from './bot-life.js';
+import { changeLine } from './control-lines.js';
 import type { HostPool } from './host-pool.js';
 import { KindHeld } from './kind-quarantine.js';
 import { NoPlace } from './no-place.js';
@@ -194,6 +195,8 @@ export class Bot {
   update(spec: BotSpec, restart: boolean): Promise<void> {
     return this.#operate('update', async () => {
       await this.#dependencies.save(spec);
+      const line = changeLine(this.#spec, spec);
+      if (line) this.#dependencies.events.tell(line);
       this.#spec = spec;
       await this.#showSpec();
       if (!restart || this.#state === 'stopped' || this.#state === 'failed') return;

@@ -1,6 +1,7 @@
 // Schemas of query strings: the parameters of a route and their bounds. Used by the code that reads them and by the API
 // reference.
 
+import { CAUSE } from './incident-groups.js';
 import { oneOf } from './json-schema.js';
 import { FORMATS, LIMIT, MAX_QUERY, MAX_TEXT, ORDERS } from './query-bounds.js';
 import Type, { type TSchema } from './typebox.js';
@@ -13,6 +14,8 @@ const list = (description: string, example: string[]): TSchema =>
   Type.Array(Type.String(), { description, examples: [example] });
 const text = (description: string, example?: string): TSchema =>
   Type.String({ description, ...(example === undefined ? {} : { examples: [example] }) });
+const cause = (description: string): TSchema =>
+  Type.String({ pattern: CAUSE, description, examples: ['5d0c7c1b9a3f2e64'] });
 const limit = Type.Integer({ ...LIMIT, description: 'Maximum number of results.' });
 
 const FILTERS = {
@@ -74,7 +77,20 @@ export const BOT_QUERY = {
 } satisfies QuerySchema;
 
 /** `GET /api/incidents` and `GET /api/bots/{id}/incidents`. */
-export const INCIDENTS_QUERY = { limit } satisfies QuerySchema;
+export const INCIDENTS_QUERY = {
+  cause: cause('Only incidents of this cause.'),
+  limit,
+} satisfies QuerySchema;
+
+/** `GET /api/incidents/groups`. */
+export const INCIDENT_GROUPS_QUERY = {
+  cause: cause('Only this group, with all of its bots.'),
+  after: text(
+    'A time as in `GET /api/events`: groups with incidents since then. Default: a day before `before`.',
+  ),
+  before: text('A time, exclusive. Default: now.'),
+  limit,
+} satisfies QuerySchema;
 
 /** `GET /api/events`. */
 export const EVENTS_QUERY = {

@@ -40,8 +40,17 @@ export function queryParameterTests(given: () => Service): void {
         query: ['query=id:nothing', /"bots":\[\]/],
       },
       '/api/bots/{id}': { node: ['node=self', /"id":"a"/] },
-      '/api/incidents': { limit: ['limit=1001', 400] },
-      '/api/bots/{id}/incidents': { limit: ['limit=0', 400] },
+      '/api/incidents': {
+        cause: ['cause=0000000000000000', /"incidents":\[\]/],
+        limit: ['limit=1001', 400],
+      },
+      '/api/bots/{id}/incidents': { cause: ['cause=x', 400], limit: ['limit=0', 400] },
+      '/api/incidents/groups': {
+        cause: ['cause=0000000000000000', /"groups":\[\]/],
+        after: ['after=x', 400],
+        before: ['before=x', 400],
+        limit: ['limit=0', 400],
+      },
       '/api/events': {
         kind: ['kind=nothing', /"events":\[\]/],
         level: ['level=nothing', /"events":\[\]/],
