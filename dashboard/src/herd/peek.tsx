@@ -3,6 +3,7 @@ import { bots, botsVersion, lastLines, linesVersion } from '../model/live.js';
 import { useThrottled } from '../model/throttle.js';
 import { age, clockTime, second } from '../model/time.js';
 import { Labels } from '../parts/labels.js';
+import { NextTry } from '../parts/next-try.js';
 import { Level, Status } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { HELD } from './cells.js';
@@ -67,6 +68,7 @@ export function Peek({ id, status, cell, width }: Props) {
           : ''}
       </p>
       {Object.keys(bot.labels).length > 0 ? <Labels labels={bot.labels} most={MAX_LABELS} /> : null}
+      <NextTry bot={bot} />
       {bot.last_error === null ? null : (
         <p class="peek-error">
           <LineText text={bot.last_error} />
