@@ -15,6 +15,7 @@ import type {
   DownloadQuery,
   EventsPage,
   EventsQuery,
+  PastStates,
   IncidentGroupsQuery,
   Stats,
   StatsQuery,
@@ -259,11 +260,26 @@ export class DroverClient {
   }
 
   /** `GET /api/stats`: event counts over time. */
-  async stats({ after, before, step, signal }: StatsQuery & CallOptions = {}): Promise<Stats> {
+  async stats({
+    after,
+    before,
+    step,
+    query,
+    signal,
+  }: StatsQuery & CallOptions = {}): Promise<Stats> {
     return this.#http.json('GET', '/api/stats', {
       signal,
-      query: { after, before, step },
+      query: { after, before, step, query },
       shape: { buckets: ['object'], step_s: 'number', journal: 'object' },
+    });
+  }
+
+  /** `GET /api/states`: what each bot was at a moment. @param at Unix epoch milliseconds, or a date. */
+  async states(at: number | string, { signal }: CallOptions = {}): Promise<PastStates> {
+    return this.#http.json('GET', '/api/states', {
+      signal,
+      query: { at },
+      shape: { at_ms: 'number', states: ['object'], unknown: ['string'] },
     });
   }
 

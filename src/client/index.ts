@@ -43,9 +43,11 @@ export { DroverClient, type DroverClientOptions, type LiveOptions } from './clie
 export type { EventFilter } from './event-filter.js';
 export { EventStream, type StreamOptions, type StreamState } from './event-stream.js';
 export type {
+  BotState,
   DownloadQuery,
   EventsPage,
   EventsQuery,
+  PastStates,
   IncidentGroupsQuery,
   Stats,
   StatsBucket,

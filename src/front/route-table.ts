@@ -35,6 +35,7 @@ export const ACCESS = {
   'GET /api/incidents': 'read',
   'GET /api/incidents/groups': 'read',
   'GET /api/events': 'read',
+  'GET /api/states': 'read',
   'GET /api/stats': 'read',
   'GET /api/kinds': 'read',
   'POST /api/kinds/{kind}/release': 'control',

@@ -30,6 +30,7 @@ const PATHS = {
   outgoing: 'M3.5 8h9M9 4.5L12.5 8 9 11.5',
   edit: 'M3 13l.7-3L11 2.7 13.3 5 6 12.3z',
   saved: 'M4.5 2.5h7v11L8 10.5l-3.5 3z',
+  clock: 'M8 13.5a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11zM8 5v3.2l2 1.3',
   more: 'M3.5 8h.1M8 8h.1M12.5 8h.1',
 } as const;
 

@@ -34,7 +34,7 @@ interface Moment {
   ms: number;
   /** The end of what was named: a whole day, minute, second or millisecond. */
   endMs: number;
-  /** `none`: it has no date of its own. */
+  /** `none`: it was written without a date. */
   date: 'none' | WallTime;
   isDay: boolean;
   aroundMs: number;

@@ -29,7 +29,7 @@ export function rangeIn(query: URLSearchParams): TimeRange {
   const toMs = timeIn(query.get('to'));
   const from = startIn(query.get('from'));
   // A length before now makes no range with an end that is fixed.
-  if (toMs === undefined || (from && 'agoMs' in from)) return { ...LIVE, from };
+  if (toMs === undefined || (from && 'agoMs' in from)) return from ? { ...LIVE, from } : LIVE;
   if (from && from.ms >= toMs) return LIVE;
   const at = timeIn(query.get('t'));
   const isWithin = at !== undefined && at <= toMs && at >= (from?.ms ?? at);

@@ -18,13 +18,14 @@ interface WholeProps {
   line: Line;
   onClose: () => void;
   onLink: () => void;
+  onContext: () => void;
   query: string;
   onFilter: (query: string) => void;
   /** The log is of more than one bot. */
   withBot: boolean;
 }
 
-export function Whole({ line, onClose, onLink, query, onFilter, withBot }: WholeProps) {
+export function Whole({ line, onClose, onLink, onContext, query, onFilter, withBot }: WholeProps) {
   const { level, at, scope, bot, dir, transport, text, id } = line;
   const element = useRef<HTMLElement>(null);
   useFocusFor('.log-list', element);
@@ -57,6 +58,14 @@ export function Whole({ line, onClose, onLink, query, onFilter, withBot }: Whole
           </button>
           <button type="button" onClick={() => void copy(JSON.stringify(eventOf(line)), 'JSON')}>
             JSON
+          </button>
+          <button
+            type="button"
+            title="The lines around it, without the filter (x)"
+            onClick={onContext}
+          >
+            <Icon name="log" />
+            Lines around
           </button>
           <button type="button" onClick={onLink}>
             <Icon name="link" />

@@ -14,6 +14,8 @@ interface Props {
   withBot: boolean;
   /** `YYYY-MM-DD`; lines of other days show their date. */
   today: string;
+  /** Begins the ids of the rows, which are there once in a page. */
+  name?: string;
   /** Time zone of the settings; a change redraws the row. */
   zone: string;
 }
@@ -33,12 +35,18 @@ export class LogRow extends Component<Props> {
     );
   }
 
-  override render({ line, mark, isCursor, isSelected, withBot, today }: Props) {
+  override render({ line, mark, isCursor, isSelected, withBot, today, name = 'line' }: Props) {
     const { level, at, scope, bot, dir, transport, text, id } = line;
     const look = `log-row row-${level}${isCursor ? ' is-active' : ''}${isSelected ? ' is-selected' : ''}`;
     if (level === 'gap') {
       return (
-        <div class={look} id={`line-${id}`} data-id={id} role="option" aria-selected={isSelected}>
+        <div
+          class={look}
+          id={`${name}-${id}`}
+          data-id={id}
+          role="option"
+          aria-selected={isSelected}
+        >
           <span class="gap-mark">
             <Level level="gap" /> {text}
           </span>
@@ -47,7 +55,7 @@ export class LogRow extends Component<Props> {
     }
     const on = day(at);
     return (
-      <div class={look} id={`line-${id}`} data-id={id} role="option" aria-selected={isSelected}>
+      <div class={look} id={`${name}-${id}`} data-id={id} role="option" aria-selected={isSelected}>
         <time class="cell-time" title={fullTime(at)}>
           {on === today ? null : <span class="cell-day">{on.slice(5)} </span>}
           {clockTime(at)}

@@ -3,7 +3,7 @@
 
 import { CAUSE } from './incident-groups.js';
 import { oneOf } from './json-schema.js';
-import { FORMATS, LIMIT, MAX_QUERY, MAX_TEXT, ORDERS, STEP_S } from './query-bounds.js';
+import { FORMATS, LIMIT, MAX_QUERY, MAX_TEXT, ORDERS } from './query-bounds.js';
 import Type, { type TSchema } from './typebox.js';
 
 /** The query parameters of a route; all are optional. */
@@ -117,16 +117,24 @@ export const EVENTS_QUERY = {
   }),
 } satisfies QuerySchema;
 
+/** `GET /api/states`. */
+export const STATES_QUERY = {
+  at: text('The moment: a time as in `GET /api/events`. Default: now.', '2026-01-31T03:00:00Z'),
+  node: oneOf(['self'], {
+    description: '`self`: only of the node that answers, not of the cluster.',
+  }),
+} satisfies QuerySchema;
+
 /** `GET /api/stats`. */
 export const STATS_QUERY = {
   after: text('A time as in `GET /api/events`. Default: an hour ago.'),
   before: text('A time, exclusive. Default: now.'),
   step: Type.Integer({
-    minimum: STEP_S,
-    multipleOf: STEP_S,
+    minimum: 1,
     description:
-      'Length of a bucket in s, a multiple of 10. Default: chosen for about 300 buckets; at most 1,000 are returned.',
+      'Length of a bucket in s; without a `query` a multiple of 10. Default: chosen for about 300 buckets; at most 1,000 are returned.',
   }),
+  query: query('Only events', 'level:warn,error label:team=a -"keep alive"'),
   node: oneOf(['self'], {
     description: '`self`: only of the node that answers, not of the cluster.',
   }),

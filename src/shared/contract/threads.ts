@@ -37,6 +37,7 @@ import type {
   PageRequest,
   ReplayPart,
   ReplayRequest,
+  StatesRequest,
   StatsRequest,
 } from './journal-messages.js';
 import type { Json, JsonObject } from './json.js';
@@ -342,6 +343,8 @@ export type JournalFrontMethods = {
   page(input: Asked<PageRequest>): Page;
   /** The answer as clients get it. */
   stats(input: Asked<StatsRequest>): { body: Uint8Array };
+  /** The body of `GET /api/states`. */
+  states(input: Asked<StatesRequest>): { body: Uint8Array };
 };
 
 // ---- main ↔ bot host ----------------------------------------------------------------------------------------------

@@ -70,8 +70,10 @@ export function queryParameterTests(given: () => Service): void {
         after: ['after=x', 400],
         before: ['before=x', 400],
         step: ['step=11', 400],
+        query: ['query=colour:red', 400],
         node: ['node=x', 400],
       },
+      '/api/states': { at: ['at=x', 400], node: ['node=x', 400] },
     };
     const described = (path: string): string[] =>
       (document.paths[path]?.['get']?.parameters ?? [])
@@ -105,7 +107,7 @@ export function queryParameterTests(given: () => Service): void {
       }
     });
 
-    it.each(['/events', '/api/events', '/api/stats'])(
+    it.each(['/events', '/api/events', '/api/states', '/api/stats'])(
       '%s takes no other, and says which there are: those that are described',
       async (path) => {
         const { status, text } = await call(service, 'GET', `${path}?colour=red`);
