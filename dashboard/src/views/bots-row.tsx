@@ -5,6 +5,7 @@ import { lastLines } from '../model/live.js';
 import { hrefTo } from '../model/route.js';
 import { age, fullTime, second } from '../model/time.js';
 import { Labels, labelsText } from '../parts/labels.js';
+import { NextTry } from '../parts/next-try.js';
 import { Status } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { toneOf } from '../parts/tone.js';
@@ -127,6 +128,7 @@ function Cell({
       const line = lastLines.get(id);
       return (
         <span class="cell-line" role="gridcell">
+          <NextTry bot={bot} />
           {inLine.map((column) => (
             <span key={column.name} class="in-line">
               {column.title} <FieldValue bot={bot} column={column} />

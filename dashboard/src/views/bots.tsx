@@ -12,6 +12,7 @@ import { ViewHead } from '../parts/view-head.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { queryParameters } from '../query/address-query.js';
 import { useKeys } from '../shell/keys.js';
+import { CompareLinks } from '../side/compare-links.js';
 import { ColumnsMenu } from './bots-columns-menu.js';
 import { ConfirmAction, type Question } from './bots-confirm.js';
 import { Filters } from './bots-filters.js';
@@ -116,7 +117,9 @@ export function BotsView() {
           list=".bots-list"
           onAction={(action) => setAsking({ action, ids: present })}
           onNone={() => setSelected(new Set())}
-        />
+        >
+          <CompareLinks ids={present} />
+        </SelectionBar>
       ) : null}
       {shown.length === 0 ? (
         <NothingShown isFiltered={bots.size > 0} onCreate={() => setCreating(true)} />
