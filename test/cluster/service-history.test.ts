@@ -147,6 +147,8 @@ it('its statistics are the sum of those of the nodes', async () => {
 
 it('has what a field of a bot was, whichever node is asked', async () => {
   const end = Date.now();
+  // Nothing of before is still on its way.
+  await present();
   const path = `/api/bots/${ids[0]}/history?field=status,node&points=4&before=${end}`;
   const answers = await ofAll(async ({ service }) => (await call(service, 'GET', path)).json);
   const node = { min: null, max: null, last: expect.stringMatching(/^h[123]$/) };

@@ -40,7 +40,7 @@ const MISSING_NODES = 'Drover-Missing-Nodes';
 export interface HistoryRoutesParts {
   auth: Pick<Authenticator, 'recheck'>;
   leases: Pick<StreamLeases, 'acquire'>;
-  views: Pick<Views, 'of'>;
+  views: Pick<Views, 'of' | 'whenCurrent'>;
   /** The most bytes that one write to a stream sends in one piece. */
   maxWriteBytes: number;
 }
@@ -112,7 +112,8 @@ export function historyRoutes(
       const pairs = queryPairs(exchange.query);
       const view = views.of(pairs);
       // A bot that the token does not reach does not exist for it.
-      view.bots.one(id, reach);
+      await views.whenCurrent(view, (bots) => void view.bots.one(id, reach, bots));
+      auth.recheck(caller);
       const leave = shares.enter(token);
       try {
         const request = parseFieldHistoryQuery(pairs, id, view, streamReach(reach, view.mirror));

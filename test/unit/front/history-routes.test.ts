@@ -47,7 +47,7 @@ it.each(['', 'format=ndjson'])('%j is refused', async (query) => {
   const routes = historyRoutes({
     auth,
     leases: new StreamLeases(quota, names, new TokenStreams()),
-    views: { of: () => view },
+    views: { of: () => view, whenCurrent: () => expect.unreachable('nobody asks for a bot') },
     maxWriteBytes: 1000,
   });
   const responses: Response[] = [];
