@@ -17,6 +17,12 @@ export const LogEvent = Type.Object(
     session_id: nullable(Type.String(), 'The bot that it is about.'),
     transport: nullable(oneOf(['tcp', 'http']), 'Of a wire message, how it travelled.'),
     direction: nullable(oneOf(['outgoing', 'incoming']), 'Of a wire message, which way it went.'),
+    correlation_id: Type.Optional(
+      Type.String({
+        description:
+          'Of a wire message whose bot says which others it belongs to: the same for a request and its replies. Unique only within a bot, a scope, and the requests that wait at the same time.',
+      }),
+    ),
     message: Type.String({
       description: 'A display line; cut at 8,192 characters with a mark that says so.',
     }),
