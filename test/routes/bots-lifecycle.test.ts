@@ -252,6 +252,7 @@ describe('secrets', () => {
     const shown = await call(service, 'GET', `/api/bots/${id}/config`);
     expect(shown.json).toEqual({
       config: { lock, note: 'none', start_ms: 0, stop_ms: 0, proxy: { host: 'h' } },
+      secrets: ['password', 'proxy.secret'],
       dedicated: false,
       quota: {},
       isolation: 'thread',

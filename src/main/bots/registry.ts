@@ -355,6 +355,7 @@ export class BotRegistry {
     const filled = this.#schemas.checkConfig(kind, config);
     return {
       config: this.#schemas.withoutSecrets(kind, filled),
+      secrets: this.#schemas.secretPaths(kind, config),
       restart,
       dedicated,
       isolation: this.#dependencies.isolationOf(spec),

@@ -46,6 +46,14 @@ export function secretStrings(config: JsonObject, schema: JsonObject): string[] 
   );
 }
 
+/** Where a configuration has secrets: paths with dots. @param config without defaults, which are no secrets. */
+export function secretPaths(config: JsonObject, schema: JsonObject): string[] {
+  if (!marksSecrets(schema)) return [];
+  return leavesOf(config, [schema], schema)
+    .filter(({ value, isSecret }) => isSecret && value !== null)
+    .map(({ path }) => path.join('.'));
+}
+
 /**
  * Whether a change may send secrets elsewhere: `secrets` stay although `change` does not give them, and `keys` have another
  * value. Paths with dots.
