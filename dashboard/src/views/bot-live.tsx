@@ -1,4 +1,5 @@
 import type { BotSnapshot, BotUsage, Json } from '../../../src/client/index.js';
+import { Console } from '../console/console.js';
 import { useLogAddress } from '../model/log-address.js';
 import { age, fullTime, second } from '../model/time.js';
 import { Labels } from '../parts/labels.js';
@@ -20,6 +21,7 @@ export function BotLive({ bot }: { bot: BotSnapshot }) {
       </div>
       <div class="bot-lines">
         <LogPane {...address} isOfOne />
+        <Console bot={bot} />
       </div>
     </div>
   );

@@ -20,6 +20,8 @@ import { VirtualList } from '../parts/virtual-list.js';
 import { picked } from '../query/edit-query.js';
 import { SavedViewsMenu } from '../query/saved-views-menu.js';
 import { useKeys } from '../shell/keys.js';
+import { LogParts } from '../wire/log-parts.js';
+import { tookIn, WirePairs } from '../wire/wire-pairs.js';
 import { Foot, Head, Nothing } from './log-edges.js';
 import { textOf, Whole } from './log-line.js';
 import { LogRow } from './log-row.js';
@@ -61,6 +63,8 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
   });
   void shown.version.value;
   const { rows, base } = shown;
+  const pairs = useRef(new WirePairs()).current;
+  pairs.take(rows, base);
 
   const cursorAt = cursor === undefined ? -1 : rows.findIndex(({ id }) => id === cursor);
   const anchorAt = anchor === undefined ? -1 : rows.findIndex(({ id }) => id === anchor);
@@ -69,6 +73,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
       ? [cursorAt, cursorAt]
       : [Math.min(anchorAt, cursorAt), Math.max(anchorAt, cursorAt)];
   const chosen = cursorAt < 0 ? undefined : rows[cursorAt];
+  const exchange = chosen && pairs.of(chosen);
 
   const follow = (): void => {
     shown.catchUp();
@@ -145,6 +150,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
       data-following={isFollowing}
     >
       <Toolbar filter={filter} onFilter={setFilter}>
+        {isOfOne ? <LogParts query={filter.query} onFilter={setFilter} /> : null}
         <button
           type="button"
           class={isFollowing ? 'follow is-on' : 'follow'}
@@ -191,6 +197,8 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
                 mark={mark}
                 isCursor={index === cursorAt}
                 isSelected={index >= first && index <= last && first >= 0}
+                isPair={exchange !== undefined && pairs.of(line) === exchange}
+                took={tookIn(line, pairs.of(line))}
                 withBot={withBot}
                 today={today}
                 zone={zone}
@@ -203,6 +211,11 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
       {isOpen && chosen ? (
         <Whole
           line={chosen}
+          exchange={exchange}
+          onGo={(line) => {
+            choose(line, false);
+            open(line.id);
+          }}
           onClose={() => setOpen(false)}
           onLink={copyLink}
           query={filter.query}
