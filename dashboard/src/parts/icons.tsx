@@ -30,6 +30,8 @@ const PATHS = {
   outgoing: 'M3.5 8h9M9 4.5L12.5 8 9 11.5',
   edit: 'M3 13l.7-3L11 2.7 13.3 5 6 12.3z',
   saved: 'M4.5 2.5h7v11L8 10.5l-3.5 3z',
+  command: 'M3 4.5l3.5 3.5L3 11.5M8 12h5',
+  check: 'M3 8.5l3.5 3.5L13 4.5',
   more: 'M3.5 8h.1M8 8h.1M12.5 8h.1',
 } as const;
 

@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { asked } from '../model/asked.js';
 import { cluster } from '../model/cluster.js';
 import { go, route } from '../model/route.js';
 import { handedToken, session, takeHanded } from '../model/session.js';
@@ -13,7 +14,7 @@ import { OverviewView } from '../views/overview.js';
 import { SignIn } from '../views/sign-in.js';
 import { Banner, ConnectionState } from './banner.js';
 import { HelpSheet } from './help.js';
-import { isHelpOpen, useKeys } from './keys.js';
+import { isHelpOpen, isPaletteOpen, useKeys } from './keys.js';
 import { WhoAmI, WhoAmIDialogs } from './who-am-i.js';
 
 const VIEWS: { name: string; title: string; icon: IconName }[] = [
@@ -32,6 +33,9 @@ const LogView = lazyView(async () => (await import('../views/log.js')).LogView);
 const NodesView = lazyView(async () => (await import('../views/nodes.js')).NodesView);
 const TokensView = lazyView(async () => (await import('../views/tokens.js')).TokensView);
 const SettingsView = lazyView(async () => (await import('../views/settings.js')).SettingsView);
+// Dialogs that a person asks for.
+const AskedView = lazyView(async () => (await import('../views/asked.js')).AskedView);
+const PaletteView = lazyView(async () => (await import('../palette/palette.js')).PaletteView);
 
 export function App() {
   const now = session.value;
@@ -81,6 +85,10 @@ function Frame() {
         </div>
         <div class="nav-end">
           <ConnectionState />
+          <button type="button" class="quiet" onClick={() => (isPaletteOpen.value = true)}>
+            <Icon name="search" />
+            <span>Go to… (Ctrl K)</span>
+          </button>
           <button type="button" class="quiet wide-only" onClick={() => (isHelpOpen.value = true)}>
             <Icon name="help" />
             <span>Keyboard</span>
@@ -96,6 +104,8 @@ function Frame() {
       <HandedToken />
       <InvitationQuestion />
       <WhoAmIDialogs />
+      {asked.value ? <AskedView question={asked.value} /> : null}
+      {isPaletteOpen.value ? <PaletteView pages={shown} /> : null}
       {cluster.value === null ? null : <NodesKey />}
     </div>
   );

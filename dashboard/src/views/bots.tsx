@@ -11,7 +11,6 @@ import { Icon } from '../parts/icons.js';
 import { ViewHead } from '../parts/view-head.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { useKeys } from '../shell/keys.js';
-import { ConfirmAction, type Question } from './bots-confirm.js';
 import { Filters } from './bots-filters.js';
 import { idsBetween, queryOf, useShown } from './bots-query.js';
 import { Head, Row } from './bots-row.js';
@@ -29,17 +28,11 @@ export function BotsView() {
   const width = useWidth();
   const isNarrow = width < NARROW_PX;
   const { selected, active } = table.value;
-  const [asking, setAsking] = useState<Question>();
   const [isCreating, setCreating] = useState(false);
   const anchor = useRef<string | undefined>(undefined);
   const shown = useShown(query, version);
-  const present = useMemo(() => [...selected].filter((id) => bots.has(id)), [selected, version]);
   // The filter does not change the selection: actions also apply to selected bots that are filtered out.
-  const hidden = useMemo(() => {
-    if (present.length === 0) return 0;
-    const seen = new Set(shown.map(({ id }) => id));
-    return present.filter((id) => !seen.has(id)).length;
-  }, [present, shown]);
+  const shownIds = useMemo(() => new Set(shown.map(({ id }) => id)), [shown]);
 
   const at = active === undefined ? -1 : shown.findIndex(({ id }) => id === active);
   const step = (by: number): void => {
@@ -100,15 +93,10 @@ export function BotsView() {
         {may('control') ? <NewBot onClick={() => setCreating(true)} /> : null}
       </ViewHead>
       <Filters query={query} />
-      {present.length > 0 ? (
-        <SelectionBar
-          present={present}
-          hidden={hidden}
-          list=".bots-list"
-          onAction={(action) => setAsking({ action, ids: present })}
-          onNone={() => setSelected(new Set())}
-        />
-      ) : null}
+      <SelectionBar
+        hiddenOf={(present) => present.filter((id) => !shownIds.has(id)).length}
+        list=".bots-list"
+      />
       {shown.length === 0 ? (
         <NothingShown isFiltered={bots.size > 0} onCreate={() => setCreating(true)} />
       ) : (
@@ -144,17 +132,6 @@ export function BotsView() {
           }}
         />
       )}
-      {asking ? (
-        <ConfirmAction
-          {...asking}
-          onClose={() => setAsking(undefined)}
-          onDone={(errors) => {
-            setAsking(undefined);
-            // Bots with errors stay selected.
-            setSelected(new Set(errors.keys()));
-          }}
-        />
-      ) : null}
       {isCreating ? <CreateBot onClose={() => setCreating(false)} /> : null}
     </div>
   );

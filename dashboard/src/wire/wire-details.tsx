@@ -74,7 +74,7 @@ function Message({ line, name, isShown = false, onGo }: MessageProps) {
   const text = withoutEscapes(line.text);
   const json = format === 'json' ? jsonOf(text) : undefined;
   return (
-    <section class="wire-message" aria-label={name} aria-current={isShown || undefined}>
+    <article class="wire-message" aria-label={name} aria-current={isShown || undefined}>
       {onGo ? (
         <header>
           <strong class={`dir-${line.dir}`}>
@@ -98,6 +98,6 @@ function Message({ line, name, isShown = false, onGo }: MessageProps) {
       {format === 'json' && json === undefined ? (
         <p class="hint">There is no whole JSON value in this message, so this is its text.</p>
       ) : null}
-    </section>
+    </article>
   );
 }
