@@ -265,6 +265,17 @@ describe('undo', () => {
     expect((await snapshot(service, 'walker-12')).desired).toBe('running');
   });
 
+  it('gives a bot the labels from before', async () => {
+    await show(page, '#/bots/walker-14?tab=config');
+    await page.getByLabel('Labels').fill('team=sit');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('walker-14 saved').waitFor();
+    expect((await snapshot(service, 'walker-14')).labels).toEqual({ team: 'sit' });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Undone: the labels of walker-14').waitFor();
+    expect((await snapshot(service, 'walker-14')).labels).toEqual({ team: 'walk' });
+  });
+
   it('brings a deleted bot back with its configuration, and says when it cannot', async () => {
     const before = (await call(service, 'GET', '/api/bots/walker-13/config')).json;
     await show(page, '#/bots/walker-13');
@@ -320,7 +331,9 @@ describe('the palette', () => {
     await page.keyboard.press('Control+k');
     // Before it is there: nothing of it is lost, and no key does something else.
     await page.keyboard.type('stop walker-20');
-    await palette().getByRole('option', { name: /^Stop walker-20/ }).waitFor();
+    await palette()
+      .getByRole('option', { name: /^Stop walker-20/ })
+      .waitFor();
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Stop walker-20?' });
     await dialog.getByRole('button', { name: 'Stop bot' }).click();

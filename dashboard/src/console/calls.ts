@@ -35,6 +35,8 @@ const calls = signal<ReadonlyMap<string, readonly Call[]>>(new Map());
 const aborts = new Map<number, AbortController>();
 let next = 1;
 let typed: readonly string[] = [];
+/** Lines that are being typed, by bot. */
+const drafts = new Map<string, string>();
 
 /** The calls of a bot, the newest first. */
 export function callsOf(bot: string): readonly Call[] {
@@ -55,6 +57,18 @@ export function typedLines(): readonly string[] {
 
 export function noteLine(line: string): void {
   typed = [...typed.filter((one) => one !== line), line].slice(-MAX_LINES);
+}
+
+export function draftOf(bot: string): string {
+  return drafts.get(bot) ?? '';
+}
+
+/** Keeps a line that is being typed, for when the page comes back to its bot. */
+export function keepDraft(bot: string, line: string): void {
+  drafts.delete(bot);
+  if (line !== '') drafts.set(bot, line);
+  const [oldest] = drafts.keys();
+  if (drafts.size > MAX_BOTS && oldest !== undefined) drafts.delete(oldest);
 }
 
 /** Runs a command. @throws what the service answers; the call has it too. */
@@ -133,4 +147,5 @@ effect(() => {
   for (const abort of aborts.values()) abort.abort();
   calls.value = new Map();
   typed = [];
+  drafts.clear();
 });

@@ -8,7 +8,16 @@ import { NeedsScope } from '../parts/needs-scope.js';
 import { Offers, offerId } from '../parts/offers.js';
 import { useKeys } from '../shell/keys.js';
 import { CallEntry } from './call-entry.js';
-import { callsOf, cancelCall, clearCalls, noteLine, runCall, typedLines } from './calls.js';
+import {
+  callsOf,
+  cancelCall,
+  clearCalls,
+  draftOf,
+  keepDraft,
+  noteLine,
+  runCall,
+  typedLines,
+} from './calls.js';
 import { completeLine, type LineOffer, type LineOffers } from './complete-line.js';
 import { type Commands, parseLine } from './parse-line.js';
 import { useCommands } from './use-commands.js';
@@ -59,7 +68,7 @@ export function Console({ bot }: { bot: BotSnapshot }) {
 function Prompt({ bot, commands }: { bot: string; commands: Commands }) {
   const input = useRef<HTMLInputElement>(null);
   const id = useId();
-  const [line, setLine] = useState('');
+  const [line, setLine] = useState(() => draftOf(bot));
   const [offered, setOffered] = useState(NONE);
   const [active, setActive] = useState(-1);
   const [error, setError] = useState('');
@@ -81,6 +90,7 @@ function Prompt({ bot, commands }: { bot: string; commands: Commands }) {
   };
   const type = (next: string): void => {
     setLine(next);
+    keepDraft(bot, next);
     setError('');
     setBack(0);
   };

@@ -15,10 +15,14 @@ export interface Specifications {
 
 type Bot = Pick<BotSnapshot, 'id' | 'kind' | 'labels' | 'desired'>;
 
-/** @param configOf asks the service for the configuration of a bot. */
+/**
+ * @param configOf asks the service for the configuration of a bot.
+ * @param mayQuota whether the user may set quotas.
+ */
 export async function specificationsOf(
   bots: readonly Bot[],
   configOf: (id: string) => Promise<BotConfig>,
+  mayQuota: boolean,
 ): Promise<Specifications> {
   const known = new Map<string, NewBot>();
   const unknown = new Map<string, string>();
@@ -32,7 +36,7 @@ export async function specificationsOf(
         continue;
       }
       try {
-        const given = specificationOf(bot, await configOf(id));
+        const given = specificationOf(bot, await configOf(id), mayQuota);
         if (typeof given === 'string') unknown.set(id, given);
         else known.set(id, given);
       } catch (thrown) {
@@ -44,11 +48,21 @@ export async function specificationsOf(
   return { known, unknown };
 }
 
-/** @returns why not, when secrets are not known. */
-function specificationOf(bot: Bot, stored: BotConfig): NewBot | string {
-  const { secrets, host_group, ...rest } = stored;
+/** @returns why not, when something of it is not known or may not be set. */
+function specificationOf(bot: Bot, stored: BotConfig, mayQuota: boolean): NewBot | string {
+  const { secrets, host_group, quota, ...rest } = stored;
   if (secrets === undefined) return 'the service does not say whether it has secrets';
   if (secrets.length > 0) return `its secrets cannot be read (${secrets.join(', ')})`;
+  const hasQuota = Object.keys(quota).length > 0;
+  if (hasQuota && !mayQuota) return 'only the scope “admin” may set its quota';
   const { id, kind, labels, desired } = bot;
-  return { id, kind, labels, desired, ...rest, ...(host_group !== null && { host_group }) };
+  return {
+    id,
+    kind,
+    labels,
+    desired,
+    ...rest,
+    ...(hasQuota && { quota }),
+    ...(host_group !== null && { host_group }),
+  };
 }

@@ -85,7 +85,11 @@ function Frame() {
         </div>
         <div class="nav-end">
           <ConnectionState />
-          <button type="button" class="quiet" onClick={() => (isPaletteOpen.value = true)}>
+          <button
+            type="button"
+            class="quiet wide-only"
+            onClick={() => (isPaletteOpen.value = true)}
+          >
             <Icon name="search" />
             <span>Go to… (Ctrl K)</span>
           </button>

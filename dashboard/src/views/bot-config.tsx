@@ -18,7 +18,7 @@ import { labelsText, parseLabels, rebasedLabels } from '../parts/labels.js';
 import { NeedsScope } from '../parts/needs-scope.js';
 import { changesBetween, faultsOf, filled, type Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
-import { say } from '../parts/toasts.js';
+import { say, sayError } from '../parts/toasts.js';
 import { faultFrom } from './faults.js';
 import { RESTART_COMPLETE, RestartFields } from './restart-policy.js';
 
@@ -102,7 +102,19 @@ function ConfigForm({
       // Edits made during the request are not saved yet.
       setBase({ config, restart });
       setLabels((now) => (now === labels ? undefined : now));
-      say(isChanged ? `${bot.id} saved; it restarts if it is running` : `${bot.id} saved`);
+      const { labels: hadLabels } = bot;
+      const undo = (): void => {
+        api()
+          .bots.update(bot.id, { labels: hadLabels })
+          .then(() => say(`Undone: the labels of ${bot.id} are those from before`))
+          .catch((thrown: unknown) => sayError(thrown, 'Undo failed'));
+      };
+      say(
+        isChanged ? `${bot.id} saved; it restarts if it is running` : `${bot.id} saved`,
+        areLabelsChanged && !isChanged && !isRestartChanged
+          ? { title: 'Undo', run: undo }
+          : undefined,
+      );
       onSaved();
     } catch (thrown) {
       setFaults(faultFrom(thrown, { config: schema, restart: RESTART_COMPLETE }));

@@ -114,8 +114,8 @@ function BulkForm({ ids, onStart, onClose }: FormProps) {
   const [args, setArgs] = useState<JsonObject>();
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
   const form = useFirstFault(faults);
-  const command = commands.find((one) => one.key === key) ?? commands[0];
-  if (!command) {
+  const command = commands.find((one) => one.key === key);
+  if (commands.length === 0) {
     return (
       <>
         <p class="dialog-body muted">None of these bots has a command.</p>
@@ -127,10 +127,12 @@ function BulkForm({ ids, onStart, onClose }: FormProps) {
       </>
     );
   }
-  const { name, description, args: schema } = command;
+  const schema = command?.args ?? {};
   const value = args ?? initialOf(schema);
-  const dry = dryRun(present, command);
+  const dry = command && dryRun(present, command);
   const start = (): void => {
+    if (!command || !dry) return;
+    const { name } = command;
     const found = faultsOf(schema, value, 'args');
     setFaults(found);
     if (found.size > 0 || dry.targets.length === 0) return;
@@ -155,41 +157,47 @@ function BulkForm({ ids, onStart, onClose }: FormProps) {
           <label for="bulk-command">Command</label>
           <select
             id="bulk-command"
-            value={command.key}
+            value={command?.key ?? ''}
             onChange={({ currentTarget }) => {
               setKey(currentTarget.value);
               setArgs(undefined);
               setFaults(new Map());
             }}
           >
+            {/* None is chosen yet: a command that nobody chose must not run on many bots. */}
+            {command ? null : <option value="">Choose one…</option>}
             {commands.map((one) => (
               <option key={one.key} value={one.key}>
                 {optionText(one, commands)}
               </option>
             ))}
           </select>
-          {description === '' ? null : <p class="hint">{description}</p>}
+          {command?.description ? <p class="hint">{command.description}</p> : null}
         </div>
-        <fieldset key={command.key}>
-          <legend>Arguments</legend>
-          <SchemaFields
-            schema={schema}
-            value={value}
-            path="args"
-            faults={faults}
-            onChange={setArgs}
-          />
-        </fieldset>
-        <p role="status" data-dry={dry.targets.length}>
-          {dryText(dry, name)}
-        </p>
+        {command && dry ? (
+          <>
+            <fieldset key={command.key}>
+              <legend>Arguments</legend>
+              <SchemaFields
+                schema={schema}
+                value={value}
+                path="args"
+                faults={faults}
+                onChange={setArgs}
+              />
+            </fieldset>
+            <p role="status" data-dry={dry.targets.length}>
+              {dryText(dry, command.name)}
+            </p>
+          </>
+        ) : null}
       </div>
       <footer>
         <button type="button" onClick={onClose}>
           Cancel
         </button>
-        <button type="submit" class="primary" disabled={dry.targets.length === 0}>
-          Run {name} on {botsText(dry.targets.length)}
+        <button type="submit" class="primary" disabled={!dry?.targets.length}>
+          {command && dry ? `Run ${command.name} on ${botsText(dry.targets.length)}` : 'Run'}
         </button>
       </footer>
     </form>

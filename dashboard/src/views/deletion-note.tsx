@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { asBefore } from '../model/actions.js';
+import { may } from '../model/own-token.js';
 import { api } from '../model/session.js';
 import { type Specifications, specificationsOf } from '../model/specifications.js';
 import { ACTION_MS } from '../parts/toasts.js';
@@ -18,9 +19,11 @@ export interface Known {
 export function useSpecifications(ids: readonly string[], isWanted: boolean): Known {
   const [later] = useState(() =>
     isWanted
-      ? specificationsOf([...asBefore(ids).values()], (id) => api().bots.config(id)).catch(
-          () => NOTHING,
-        )
+      ? specificationsOf(
+          [...asBefore(ids).values()],
+          (id) => api().bots.config(id),
+          may('admin'),
+        ).catch(() => NOTHING)
       : Promise.resolve(NOTHING),
   );
   const [now, setNow] = useState<Specifications>();

@@ -168,6 +168,7 @@ describe('undo', () => {
       grouped: stored({ secrets: [], host_group: 'g', node: 'n1' }),
       secret: stored({ secrets: ['password', 'proxy.key'] }),
       old: stored({}),
+      held: stored({ secrets: [], quota: { cpu: 1 } }),
     };
     const some = [...Object.keys(answers), 'gone'].map((id) => ({
       id,
@@ -180,7 +181,7 @@ describe('undo', () => {
       if (!found) throw new Error('no such bot');
       return found;
     };
-    const { known, unknown } = await specificationsOf(some, configOf);
+    const { known, unknown } = await specificationsOf(some, configOf, false);
     expect(known.get('plain')).toEqual({
       id: 'plain',
       kind: 'k',
@@ -190,12 +191,12 @@ describe('undo', () => {
       restart: { policy: 'never' },
       dedicated: false,
       isolation: 'thread',
-      quota: {},
     });
     expect(known.get('grouped')).toMatchObject({ host_group: 'g', node: 'n1' });
     expect(Object.fromEntries(unknown)).toEqual({
       secret: 'its secrets cannot be read (password, proxy.key)',
       old: 'the service does not say whether it has secrets',
+      held: 'only the scope “admin” may set its quota',
       gone: 'no such bot',
     });
     const many = ids(MAX_KNOWN + 1).map((id) => ({
@@ -204,7 +205,7 @@ describe('undo', () => {
       labels: {},
       desired: 'running' as const,
     }));
-    const none = await specificationsOf(many, () => Promise.reject(new Error('not asked')));
+    const none = await specificationsOf(many, () => Promise.reject(new Error('not asked')), true);
     expect(none.known.size).toBe(0);
     expect(none.unknown.get('b-0')).toBe('of more than 100 bots at once');
   });
