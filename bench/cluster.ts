@@ -10,11 +10,13 @@ import {
   failoverMetrics,
   latencyMetrics,
   listingMetrics,
+  outageMetrics,
   throughputMetrics,
   throughputTable,
 } from './cluster/figures.js';
 import { measureLatency } from './cluster/latency.js';
 import { measureListing } from './cluster/listing.js';
+import { measureOutage, OUTAGE_RING_BYTES } from './cluster/outage.js';
 import { measureThroughput, type ThroughputPlan } from './cluster/throughput.js';
 import {
   type Bench,
@@ -31,6 +33,7 @@ interface Plan {
   latencyS: number;
   commands: { rounds: number; seconds: number };
   leaseMs: number;
+  outageS: number;
   bots: number;
   listingS: number;
   alone: { rounds: number; seconds: number };
@@ -45,6 +48,7 @@ const FULL: Plan = {
   latencyS: 20,
   commands: { rounds: 5, seconds: 3 },
   leaseMs: 10_000,
+  outageS: 20,
   bots: 20_000,
   listingS: 10,
   alone: { rounds: 7, seconds: 2 },
@@ -54,6 +58,7 @@ const SHORT: Plan = {
   latencyS: 4,
   commands: { rounds: 3, seconds: 1 },
   leaseMs: 4000,
+  outageS: 10,
   bots: 3000,
   listingS: 3,
   alone: { rounds: 3, seconds: 0.6 },
@@ -74,6 +79,7 @@ const PARTS: Record<string, MeasurePart> = {
   'events-3': (plan, _, progress) => events(3, plan, progress),
   latency,
   failover,
+  outage,
   bots: listing,
   alone,
 };
@@ -158,6 +164,15 @@ async function failover({ leaseMs }: Plan, _: BenchOptions, progress: Progress):
     return measureFailover(started, leaseMs);
   });
   return { metrics: failoverMetrics(measured), tables: [], measurements: measured };
+}
+
+async function outage({ outageS }: Plan, _: BenchOptions, progress: Progress): Promise<Part> {
+  progress.step('cluster: starting three nodes');
+  const settings = { ...LOUD, stream: { ring_bytes: OUTAGE_RING_BYTES } };
+  const measured = await within(BenchCluster.start(1, settings), (started) =>
+    measureOutage(started, outageS, progress),
+  );
+  return { metrics: outageMetrics(measured), tables: [], measurements: measured };
 }
 
 async function listing(

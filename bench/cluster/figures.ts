@@ -9,6 +9,7 @@ import type { Alone } from './alone.js';
 import type { Failover } from './failover.js';
 import type { Latency } from './latency.js';
 import type { Listing } from './listing.js';
+import type { Outage } from './outage.js';
 import type { Throughput } from './throughput.js';
 
 const LEAST_EVENTS_PER_S = 200_000;
@@ -121,6 +122,13 @@ export function commandMetrics(
     metric('command/asked-node/p99', here, p99),
     metric('command/p50', elsewhere, p50),
     { ...metric('command/p99', elsewhere, p99), target: { max: MOST_COMMAND_MS } },
+  ];
+}
+
+export function outageMetrics({ eventsPerS, outageS, catchUpMs }: Outage): Metric[] {
+  return [
+    { id: 'outage/load', value: eventsPerS, unit: '/s' },
+    { id: 'outage/catch-up', value: catchUpMs / 1000 / outageS, unit: 's/s' },
   ];
 }
 

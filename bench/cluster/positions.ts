@@ -1,5 +1,7 @@
 // Counts frames by the ids of events that are made for it: on the own stream of each node, and on the cluster's as each node shows it.
 
+import type { EventSourceMessage } from 'eventsource-parser';
+import type { LogEvent } from '../../src/shared/contract/event-schemas.js';
 import type { Drover } from '../harness/drover.js';
 import { Probe, type Probed } from '../streams/probe.js';
 
@@ -37,13 +39,24 @@ export class Marks {
   /** Makes a mark on each node, and waits until all nodes have all of them. @throws Error when one does not come. */
   async set(withinMs: number): Promise<Positions> {
     const count = this.#nodes.length;
+    const since = Date.now();
     const began = performance.now();
     const own = this.#own.map((probe) => probe.after(1, withinMs));
-    const cluster = this.#cluster.map((probe) => probe.after(count, withinMs));
+    // A node that was cut off shows its own stream until it has caught up, and earlier marks may come late.
+    const ownEpochs = new Set<string>();
+    const cluster = this.#cluster.map((probe) =>
+      probe.after(
+        count,
+        withinMs,
+        ({ message }) => timeOf(message) >= since && !ownEpochs.has(epochOf(message)),
+      ),
+    );
     await Promise.all(this.#nodes.map((node) => node.ping()));
+    const marks = await Promise.all(own);
+    for (const { message } of marks) ownEpochs.add(epochOf(message));
     const last = await Promise.all(cluster);
     return {
-      own: (await Promise.all(own)).map(({ seq }) => seq),
+      own: marks.map(({ seq }) => seq),
       cluster: last,
       lagMs: Math.max(...last.map(({ at }) => at)) - began,
     };
@@ -51,6 +64,24 @@ export class Marks {
 
   close(): void {
     for (const probe of [...this.#own, ...this.#cluster]) probe.close();
+  }
+}
+
+function timeOf({ data }: EventSourceMessage): number {
+  return (JSON.parse(data) as LogEvent).timestamp_ms;
+}
+
+function epochOf({ id = '' }: EventSourceMessage): string {
+  return id.slice(0, id.indexOf('-'));
+}
+
+/** The position of all streams now. No stream stays open: what streams cost is measured by other benches. */
+export async function positionsOf(nodes: readonly Drover[], withinMs: number): Promise<Positions> {
+  const marks = await Marks.open(nodes);
+  try {
+    return await marks.set(withinMs);
+  } finally {
+    marks.close();
   }
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type CpuUse, cpuBetween, sampleCpu } from '../harness/os-accounting.js';
 import type { Progress } from '../harness/progress.js';
 import { type BenchCluster, NODES } from './cluster.js';
-import { expectAll, Marks, type Positions } from './positions.js';
+import { expectAll, type Positions, positionsOf } from './positions.js';
 
 /** On each node. */
 const BOTS = 2;
@@ -82,7 +82,7 @@ async function measureRate(
 ): Promise<Throughput> {
   const [asked] = cluster.nodes;
   if (!asked) throw new Error('there is no node');
-  const quiet = await positions(cluster);
+  const quiet = await positionsOf(cluster.nodes, MARK_WITHIN_MS);
   const bots = NODES.flatMap((node) =>
     Array.from({ length: BOTS }, (_, n) => ({ id: `talk-${node}-${n}`, node })),
   );
@@ -94,19 +94,19 @@ async function measureRate(
     asked.createBot(id, 'bench-talk', config, { node: nodeOf.get(id) }),
   );
   await delay(SETTLE_MS);
-  const from = await positions(cluster);
+  const from = await positionsOf(cluster.nodes, MARK_WITHIN_MS);
   const before = cluster.parts.map(({ pid }) => sampleCpu(pid));
   await delay(seconds * 1000);
   const uses = cluster.parts.map(({ name, pid }, at) => ({
     name,
     use: cpuBetween(before[at] as ReturnType<typeof sampleCpu>, sampleCpu(pid)),
   }));
-  const passing = positions(cluster);
+  const passing = positionsOf(cluster.nodes, MARK_WITHIN_MS);
   // A load that is too much ends here, before frames leave the rings.
   await Promise.race([passing, delay(MOST_LAG_MS)]);
   await asked.forEach(ids, (id) => asked.deleteBot(id));
   const to = await passing;
-  const end = await positions(cluster);
+  const end = await positionsOf(cluster.nodes, MARK_WITHIN_MS);
   const events = expectAll(quiet, end);
   const after = await cluster.stored();
   const frameBytes = await sampleBytes(cluster, end);
@@ -126,16 +126,6 @@ async function measureRate(
     frameBytes,
     busRatio: (after.bytes - stored.bytes) / (events * frameBytes),
   };
-}
-
-/** No stream is open while the load is measured: what streams cost is measured by other benches. */
-async function positions({ nodes }: BenchCluster): Promise<Positions> {
-  const marks = await Marks.open(nodes);
-  try {
-    return await marks.set(MARK_WITHIN_MS);
-  } finally {
-    marks.close();
-  }
 }
 
 /** Events a second that a node had between two positions. */

@@ -34,22 +34,30 @@ export class Probe {
     return this.after(1, withinMs);
   }
 
-  /** The last of the `count` events that come after this call. One call at a time. @throws Error when they do not come. */
-  async after(count: number, withinMs: number): Promise<Probed> {
-    const last = this.events.length + count - 1;
-    await new Promise<void>((resolve, reject) => {
+  /**
+   * The last of the `count` events that come after this call and that `isWanted`. One call at a time.
+   * @throws Error when they do not come.
+   */
+  async after(
+    count: number,
+    withinMs: number,
+    isWanted: (probed: Probed) => boolean = () => true,
+  ): Promise<Probed> {
+    const from = this.events.length;
+    const wanted = (): Probed[] => this.events.slice(from).filter(isWanted);
+    return new Promise<Probed>((resolve, reject) => {
       const timer = setTimeout(() => {
-        const came = this.events.length - last + count - 1;
+        const came = wanted().length;
         reject(new Error(`${came} of ${count} events came within ${withinMs / 1000} s`));
       }, withinMs);
       this.#waiting = () => {
-        if (this.events.length <= last) return;
+        const last = wanted()[count - 1];
+        if (!last) return;
         this.#waiting = undefined;
         clearTimeout(timer);
-        resolve();
+        resolve(last);
       };
     });
-    return this.events[last] as Probed;
   }
 
   close(): void {

@@ -39,7 +39,7 @@ export class BusHistory {
   /** @param journal the channel to the node's own; throws DroverError `unavailable` while there is none. */
   constructor(
     bus: ClusterBus,
-    { config, local, incarnation, dir }: ClusterBusStart,
+    { config, local, incarnation, dir, hasJournal }: ClusterBusStart,
     journal: () => Pick<Rpc<never, JournalFrontMethods>, 'call' | 'cancellableCall'>,
   ) {
     const { node } = config;
@@ -81,6 +81,7 @@ export class BusHistory {
       ownEpoch: local.epoch,
       epoch,
       places,
+      hasJournal,
       journal,
       readUpTo: async (seq, withinMs) =>
         (await bus.readUpTo(seq, withinMs)) && (await this.#places.known(withinMs)),

@@ -10,7 +10,8 @@ import { namesIn, readFrames } from './replayed-frames.js';
 /** Frames and bytes that are read under one protection of the ring, so that the broadcaster does not wait. */
 const STEP_FRAMES = 512;
 const STEP_BYTES = 128 * 1024;
-const PART_BYTES = 256 * 1024;
+/** Of the journal. The data of a part fits into an empty block. */
+const PART_BYTES = 512 * 1024;
 /** Names whose hashes are cached; the cache is cleared when it is full. */
 const MAX_NAMES = 65_536;
 const KIND_LENGTH: Readonly<Record<number, number>> = {
@@ -48,6 +49,8 @@ export class OwnFrames {
   readonly #scopes = new NameCache();
   /** Null while there is none. */
   journal: OwnJournal | null = null;
+  /** The part after the last one, read while that is on its way to the stream. */
+  #ahead: { from: number; part: Promise<ReplayPart> } | null = null;
   #selection: Selection = { before: 0, keep: new Set() };
   /** The frames that the selection leaves out are declared. */
   #isDeclared = false;
@@ -173,12 +176,9 @@ export class OwnFrames {
 
   /** After an outage that was longer than the ring. */
   async #fromJournal(from: number, writer: BlockWriter): Promise<Taken> {
-    const part = await this.journal?.replay({
-      from,
-      filter: null,
-      pieceBytes: PART_BYTES,
-      maxBytes: PART_BYTES,
-    });
+    const ahead = this.#ahead;
+    this.#ahead = null;
+    const part = await (ahead?.from === from ? ahead.part : this.#read(from));
     const first = part?.first ?? null;
     if (!part || first === null || first > from || part.next <= from) {
       return this.lose(from, writer, first ?? undefined);
@@ -195,7 +195,25 @@ export class OwnFrames {
       writer.add(kind, level, session, scope, json);
       taken.next = frame.seq + 1;
     }
+    if (taken.next < this.#ring.tail()) this.#readAhead(taken.next);
     return taken;
+  }
+
+  #readAhead(from: number): void {
+    const part = this.#read(from);
+    if (!part) return;
+    // Whoever takes it sees the error.
+    part.catch(() => undefined);
+    this.#ahead = { from, part };
+  }
+
+  #read(from: number): Promise<ReplayPart> | undefined {
+    return this.journal?.replay({
+      from,
+      filter: null,
+      pieceBytes: PART_BYTES,
+      maxBytes: PART_BYTES,
+    });
   }
 }
 

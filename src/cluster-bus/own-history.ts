@@ -30,6 +30,8 @@ export interface OwnHistoryParts {
   /** Epoch of the cluster's stream as this node has it; undefined while there is none. */
   epoch: () => string | undefined;
   places: Places;
+  /** Off, it has no past; else a journal that is missing comes back. */
+  hasJournal: boolean;
   /** @throws DroverError `unavailable` when there is none. */
   journal: () => Pick<Rpc<never, JournalFrontMethods>, 'call' | 'cancellableCall'>;
   /** Resolves with false when this node has not read so far in time, or does not know yet where all its frames are. */
@@ -136,6 +138,10 @@ export class OwnHistory {
 
   async #frames({ epoch, from, maxBytes }: FramesQuestion): Promise<Uint8Array> {
     this.#expectEpoch(epoch);
+    // Without an answer the one who resumes would wait for this node.
+    if (!this.#parts.hasJournal) {
+      return withHead({ blocks: [], upTo: null } satisfies FramesAnswerHead);
+    }
     const blocks = new Blocks(this.#parts);
     const reader = new JournalFrames(this.#parts.journal());
     let left = maxBytes;

@@ -21,6 +21,8 @@ export class Places {
   readonly #file: PlacesFile;
   /** What is not written yet. */
   #list: RunList & { runs: Run[] } = { epoch: '', seq: 0, runs: [] };
+  /** Runs in memory at which the next write is tried: later after one that failed. */
+  #writeAt = LIST_RUNS;
 
   constructor(file: PlacesFile) {
     this.#file = file;
@@ -46,13 +48,17 @@ export class Places {
       this.flush();
       // A disk that is full takes nothing: what is left is of another numbering.
       this.#list = { epoch, seq, runs: [] };
+      this.#writeAt = LIST_RUNS;
     }
     const { runs } = this.#list;
     this.#list.seq = seq;
     addRun(runs, { own: own + known, number: number + known, count: count - known });
-    if (runs.length < LIST_RUNS) return;
-    this.flush();
-    if (this.#list.runs.length > MAX_WAITING) this.#list.runs.splice(0, LIST_RUNS);
+    if (runs.length < this.#writeAt) return;
+    if (!this.flush()) this.#writeAt = runs.length + LIST_RUNS;
+    if (this.#list.runs.length > MAX_WAITING) {
+      this.#list.runs.splice(0, LIST_RUNS);
+      this.#writeAt -= LIST_RUNS;
+    }
   }
 
   /** Writes what is new. @returns false when the disk takes no writes: it stays in memory. */
@@ -64,6 +70,7 @@ export class Places {
       return false;
     }
     this.#list = { ...this.#list, runs: [] };
+    this.#writeAt = LIST_RUNS;
     return true;
   }
 

@@ -398,6 +398,7 @@ export class Service {
       broadcaster: this.#broadcaster,
       events: this.#events,
       journal: () => this.#journal,
+      hasJournal: this.#config.journal.enabled,
       frontPool: () => this.#fronts,
       registry: () => this.#registry,
       tokens: () => this.#access.tokens,

@@ -65,6 +65,7 @@ export class BusNode extends EventEmitter {
         fronts: 1,
         ringBytes: 4 << 20,
         dir: '/nonexistent',
+        hasJournal: true,
         lag: {} as never,
       },
       {

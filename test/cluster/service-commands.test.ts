@@ -91,6 +91,34 @@ it('a command that hangs ends at its deadline on each node, and is cancelled whe
   );
 });
 
+it('without a key, secrets stay on the node that was given them', async () => {
+  const SECRET = 'a-password-in-no-message';
+  const connection = await cluster.nats[0]?.connect();
+  if (!connection) throw new Error('one server');
+  const seen: string[] = [];
+  const subscription = connection.subscribe('>', {
+    callback: (_, message) => void seen.push(message.string()),
+  });
+  await connection.flush();
+  const config = { host: '127.0.0.1', password: SECRET };
+  const here = await create(service(0), { id: 'given', kind: 'keeper', config });
+  expect(here.status, here.text).toBe(201);
+  expect(here.json).toMatchObject({ node: 'h1', failover: 'bound' });
+  const there = await create(service(0), { id: 'sent', kind: 'keeper', config, node: 'h2' });
+  expectError(there, 409, /no key to encrypt the secrets of bot sent for node h2/);
+  const change = { config };
+  const changed = await call(service(1), 'PATCH', '/api/bots/given', { body: change });
+  expectError(changed, 409, /ask node h1, or set cluster.secret_key_file/);
+  const open = await call(service(1), 'PATCH', '/api/bots/given', {
+    body: { config: { host: '127.0.0.2' } },
+  });
+  expect(open.status, open.text).toBe(200);
+  await connection.flush();
+  subscription.unsubscribe();
+  expect(seen.join()).toContain('"given"');
+  expect(seen.join()).not.toContain(SECRET);
+});
+
 it('bots of a node that is gone are 503 at once, those of the others answer', async () => {
   const bots = await botsOf(service(0));
   const [gone, here] = ['h3', 'h2'].map((name) => bots.find(({ node }) => node === name)?.id ?? '');

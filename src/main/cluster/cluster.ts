@@ -71,6 +71,8 @@ export interface ClusterParts {
   broadcaster: EventSink;
   events: Pick<ServiceEvents, 'snapshot'>;
   journal: () => JournalThread;
+  /** `journal.enabled`. */
+  hasJournal: boolean;
   frontPool: () => FrontPool;
   registry: () => BotRegistry;
   tokens: () => TokenRegistry;
@@ -298,7 +300,8 @@ export class Cluster implements ClusterControl {
   }
 
   #startBus(): void {
-    const { config, stream, reader, first, fronts, ringBytes, dataDir, lag, say } = this.#parts;
+    const { config, stream, reader, first, fronts, ringBytes } = this.#parts;
+    const { dataDir, hasJournal, lag, say } = this.#parts;
     const bus = new ClusterBusThread(
       {
         start: {
@@ -310,6 +313,7 @@ export class Cluster implements ClusterControl {
           fronts,
           ringBytes,
           dir: dataDir,
+          hasJournal,
           lag,
         },
         journal: (number) => this.#parts.journal().attachFront(number),

@@ -20,6 +20,7 @@ import {
   type ServedParts,
   sealedBot,
   sealedChange,
+  secretsStay,
   servedMethods,
 } from './served-methods.js';
 import { sharedAccess } from './shared-access.js';
@@ -75,22 +76,26 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
   const changeBot = <K extends 'updateBot' | 'actOnBot' | 'endBot'>(
     method: K,
     input: Input<K> & { id: string },
-    sent: object = input,
+    sent: object | null = input,
   ): Promise<BotSnapshot | null> =>
     atBot(input, async (node) => {
       if (node === self) return plain(local[method](input as never) as BotSnapshot | null);
+      if (!sent) throw secretsStay(input.id, self, node);
       return others.call<BotSnapshot | null>(node, method, sent, CHANGE_MS);
     });
 
-  /** Where a new bot is created. */
-  const placeOf = async (bot: CreateBotBody, sealed: string | null): Promise<string> => {
+  /** Where a new bot is created. @param sent null: it has secrets that must stay here. */
+  const placeOf = async (
+    bot: CreateBotBody,
+    sent: { sealed: string | null } | null,
+  ): Promise<string> => {
     const present = parts.records.get(bot.id);
     // The node that has a bot with this id knows how to refuse it.
     if (present) return present.node;
     const { id, kind, node, node_labels, host_group } = bot;
     const isAnywhere = node === undefined && node_labels === undefined && host_group === undefined;
     const { leader } = members;
-    if (node === self) return self;
+    if (node === self || (isAnywhere && !sent)) return self;
     if (parts.records.fault !== null || leader === null) {
       if (isAnywhere) return self;
       const why = parts.records.fault ?? 'no node leads the cluster at present';
@@ -102,7 +107,7 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
       ...(node !== undefined && { node }),
       ...(node_labels !== undefined && { node_labels }),
       ...(host_group !== undefined && { host_group }),
-      ...(sealed !== null && { needs_key: true }),
+      ...(sent?.sealed && { needs_key: true }),
     };
     return (await others.call<{ node: string }>(leader, 'place', wish, QUESTION_MS)).node;
   };
@@ -167,8 +172,9 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
     ...sharedAccess(local, parts),
     async createBot({ bot, rights }) {
       const sent = sealedBot(parts, bot);
-      const node = await placeOf(bot, sent.sealed);
+      const node = await placeOf(bot, sent);
       if (node === self) return local.createBot({ bot, rights });
+      if (!sent) throw secretsStay(bot.id, self, node);
       const input = { ...sent, rights };
       return others.call<BotSnapshot | null>(node, 'createBot', input, CHANGE_MS);
     },

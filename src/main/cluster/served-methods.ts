@@ -5,6 +5,7 @@ import type { BotSnapshot } from '../../shared/contract/events.js';
 import type { JsonObject } from '../../shared/contract/json.js';
 import { Handover, type Serves } from '../../shared/contract/rpc.js';
 import type { ControlMethods } from '../../shared/contract/threads.js';
+import { DroverError } from '../../shared/errors.js';
 import { hostsOfNode, ofNode } from './merged-answers.js';
 import type { Secrets } from './secrets.js';
 
@@ -12,7 +13,7 @@ import type { Secrets } from './secrets.js';
 export type Controller = Omit<Serves<ControlMethods>, 'failed'>;
 export type Input<K extends keyof ControlMethods> = Parameters<ControlMethods[K]>[0];
 export type Output<K extends keyof ControlMethods> = ReturnType<ControlMethods[K]>;
-/** The configuration of the bot is in `sealed` where there is a key: it is not in the clear on NATS. */
+/** The configuration of a bot with secrets is in `sealed`: it is not in the clear on NATS. */
 type CreateInput = Input<'createBot'> & { sealed: string | null };
 type UpdateInput = Input<'updateBot'> & { sealed: string | null };
 
@@ -62,29 +63,37 @@ export function servedMethods(
   };
 }
 
-/** What has no secrets goes in the clear: nodes without a key can read it. */
+/**
+ * What has no secrets goes in the clear: nodes without a key can read it.
+ * @returns null when it must stay here: it has secrets, and this node has no key to encrypt them with.
+ */
 export function sealedBot(
   { secrets }: ServedParts,
   bot: CreateBotBody,
-): Pick<CreateInput, 'bot' | 'sealed'> {
+): Pick<CreateInput, 'bot' | 'sealed'> | null {
   if (!secrets.hasSecrets(bot.kind, bot.config as JsonObject)) return { bot, sealed: null };
   const text = secrets.encrypt(bindingOf(bot.id), JSON.stringify(bot.config));
-  return text === null ? { bot, sealed: null } : { bot: { ...bot, config: {} }, sealed: text };
+  return text === null ? null : { bot: { ...bot, config: {} }, sealed: text };
 }
 
-/** @param kind of the bot, when it is known. */
+/** As {@link sealedBot}. @param kind of the bot, when it is known. */
 export function sealedChange(
   { secrets }: ServedParts,
   input: Input<'updateBot'>,
   kind: string | undefined,
-): UpdateInput {
+): UpdateInput | null {
   const { id, change } = input;
   if (change.config === undefined) return { ...input, sealed: null };
   const isOpen = kind !== undefined && !secrets.hasSecrets(kind, change.config as JsonObject);
   if (isOpen) return { ...input, sealed: null };
   const text = secrets.encrypt(bindingOf(id), JSON.stringify(change.config));
-  if (text === null) return { ...input, sealed: null };
-  return { ...input, change: { ...change, config: {} }, sealed: text };
+  return text === null ? null : { ...input, change: { ...change, config: {} }, sealed: text };
+}
+
+/** @param node to which the secrets were to go. */
+export function secretsStay(id: string, self: string, node: string): DroverError {
+  const why = `node ${self} has no key to encrypt the secrets of bot ${id} for node ${node}`;
+  return new DroverError('conflict', `${why}: ask node ${node}, or set cluster.secret_key_file`);
 }
 
 function bindingOf(id: string): string {

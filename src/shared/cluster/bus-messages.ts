@@ -25,6 +25,8 @@ export interface ClusterBusStart {
   ringBytes: number;
   /** Where it may keep files; exists. */
   dir: string;
+  /** `journal.enabled`. */
+  hasJournal: boolean;
   lag: SharedLag;
 }
 

@@ -52,6 +52,7 @@ async function ask(more: Partial<PageQuestion> = {}, order: 'newest' | 'oldest' 
     ownEpoch: 'aa',
     epoch: () => 'c1',
     places,
+    hasJournal: true,
     journal: () => journal as never,
     readUpTo: async () => !isBehind,
     pendingFrom: () => 25,
@@ -108,4 +109,25 @@ it('one that is behind, or has another stream, does not answer with a part', asy
   await expect(ask({ epoch: 'c0' })).rejects.toThrow('it has another stream of the cluster');
   isBehind = true;
   await expect(ask()).rejects.toThrow('it is behind the stream of the cluster');
+});
+
+it('without a journal it answers at once that it has no frames of the past', async () => {
+  const none = (): never => {
+    throw new Error('it has no journal');
+  };
+  const history = new OwnHistory({
+    node: 'h1',
+    incarnation: 'i',
+    ownEpoch: 'aa',
+    epoch: () => 'c1',
+    places,
+    hasJournal: false,
+    journal: none,
+    readUpTo: async () => true,
+    pendingFrom: () => 25,
+    oldest: async () => null,
+  });
+  const question = { kind: 'frames', epoch: 'c1', from: 1, maxBytes: 1 << 20 } as const;
+  const { head } = splitHead(Buffer.from(await history.answer(question)));
+  expect(head).toEqual({ blocks: [], upTo: null });
 });
