@@ -1,6 +1,7 @@
 import { serviceUrl } from '../hub/service-address.js';
 import { clockTime } from '../model/time.js';
 import { copy } from '../parts/copy.js';
+import { Icon } from '../parts/icons.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
 import { sayError } from '../parts/toasts.js';
@@ -75,6 +76,7 @@ export function CopyShell({ call, of }: { call: ShellCall; of: string }) {
         title="Copy as a drover command"
         onClick={() => take(droverText(call, serviceUrl()), 'Command')}
       >
+        <Icon name="copy" />
         drover
       </button>
       <button
@@ -83,6 +85,7 @@ export function CopyShell({ call, of }: { call: ShellCall; of: string }) {
         title="Copy as a curl command"
         onClick={() => take(curlText(call, serviceUrl()), 'Command')}
       >
+        <Icon name="copy" />
         curl
       </button>
     </>

@@ -52,7 +52,7 @@ export function BulkAnswers({ run }: { run: BulkRun }) {
           return (
             <div class={`bulk-row bulk-${state}`} role="row" data-answer={id} data-state={state}>
               <span role="cell">
-                {/* In a tab of its own: the answers are here. */}
+                {/* In another tab: the answers are here. */}
                 <a href={hrefTo('bots', id)} target="_blank" rel="noreferrer">
                   {id}
                 </a>

@@ -100,7 +100,7 @@ function partOf(line: Line): Part | undefined {
     return { key: `id\0${of}\0${correlation}`, role: null, isUnique: true };
   const rpc = rpcPartOf(text);
   if (rpc) {
-    // Both sides may use the same id for requests of their own.
+    // Both sides may use the same id for their requests.
     const asker = (rpc.role === 'request') === (dir === 'out') ? 'out' : 'in';
     return { key: `rpc\0${of}\0${asker}\0${rpc.id}`, role: rpc.role, isUnique: true };
   }

@@ -67,7 +67,7 @@ describe('a line', () => {
     expect(() => parseLine(line, COMMANDS)).toThrow(fault);
   });
 
-  it('is read to its end, whatever is typed', () => {
+  it('is read to its end, for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...' ab="\'\\{}[],:') }), (line) => {
         const words = wordsOf(line);
@@ -122,7 +122,7 @@ describe('as a shell command', () => {
   };
   const url = 'http://h:1';
 
-  it('a shell reads each word as it is, whatever is in it', () => {
+  it('a shell reads each word as it is, for any text', () => {
     const texts = [
       "it's",
       '$HOME `id` "x" \\',

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/shared/contract/json.js';
 import {
   keepSecretsInLists,
-  secretStrings,
   secretPaths,
+  secretStrings,
   withoutSecrets,
 } from '../../../src/shared/contract/secrets.js';
 
