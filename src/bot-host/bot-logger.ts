@@ -6,6 +6,8 @@ import { textOf } from './value-text.js';
 
 /** Longest scope, in UTF-16 units; longer ones are cut. */
 const MAX_SCOPE_UNITS = 64;
+/** Scopes of lines about bots that only the service writes: a bot must not speak in their name. */
+const RESERVED = 'drover.';
 /** Longest correlation id, in UTF-16 units. A longer one is an error: cut, it could be that of another message. */
 const MAX_CORRELATION_UNITS = 128;
 
@@ -55,7 +57,8 @@ export class BotLogger implements Logger {
   scope(name: string): Logger {
     // Masked before it is cut: half a secret would not be recognized.
     const shown = visible(this.#lines.mask.text(String(name)));
-    return new BotLogger(this.#lines, shown.slice(0, MAX_SCOPE_UNITS));
+    const free = shown.startsWith(RESERVED) ? `bot:${shown}` : shown;
+    return new BotLogger(this.#lines, free.slice(0, MAX_SCOPE_UNITS));
   }
 
   #correlation(id: string): string {

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { readChangeMessage } from '../../src/shared/contract/config-changes.js';
 import { call, expectError } from '../harness/api.js';
 import {
   act,
@@ -22,6 +23,7 @@ import {
 import { type InjectedService, inject } from '../harness/inject.js';
 import { expectSnapshot, type Snapshot } from '../harness/shapes.js';
 import type { SseStream } from '../harness/sse.js';
+import { makeToken } from '../harness/tokens.js';
 
 const lock = randomUUID();
 let service: InjectedService;
@@ -237,6 +239,32 @@ describe('PATCH', () => {
     expectError(hostile, 400);
     expect((await invoke(service, id, 'note')).json).toEqual({ result: 'same' });
   });
+});
+
+it('a change is a line that says who made it and what it changed, without secrets', async () => {
+  const password = `hunter2-${serial}-hunter2`;
+  await call(service, 'POST', '/api/bots', { body: guarded({ labels: { team: 'a' } }) });
+  const { token } = await makeToken(service, { name: 'Ada', scopes: ['admin'] });
+  const body = {
+    config: { note: 'new', password },
+    labels: { team: 'b' },
+    restart: { max_restarts: 7 },
+  };
+  await call(service, 'PATCH', `/api/bots/${id}`, { token, body });
+  const frame = await stream.waitFor(
+    ({ event, data }) => event === 'log' && data.includes('drover.config') && data.includes(id),
+  );
+  const told = readChangeMessage((JSON.parse(frame.data) as { message: string }).message);
+  expect(told).toEqual({
+    by: 'Ada',
+    change: {
+      config: { note: { from: 'none', to: 'new' } },
+      labels: { team: { from: 'a', to: 'b' } },
+      restart: { max_restarts: { from: expect.any(Number), to: 7 } },
+      secrets: ['password'],
+    },
+  });
+  expect(stream.raw).not.toContain(password);
 });
 
 describe('secrets', () => {

@@ -190,11 +190,20 @@ export class Bot {
     });
   }
 
-  /** Replaces the spec. @param restart whether a bot that is started, or waits for its restart, is restarted. */
-  update(spec: BotSpec, restart: boolean): Promise<void> {
+  /**
+   * Replaces the spec. @param restart whether a bot that is started, or waits for its restart, is restarted.
+   * @param saved is called when the new one is on disk, with the one before.
+   */
+  update(
+    spec: BotSpec,
+    restart: boolean,
+    saved: (before: Readonly<BotSpec>) => void,
+  ): Promise<void> {
     return this.#operate('update', async () => {
       await this.#dependencies.save(spec);
+      const before = this.#spec;
       this.#spec = spec;
+      saved(before);
       await this.#showSpec();
       if (!restart || this.#state === 'stopped' || this.#state === 'failed') return;
       await this.#halt();

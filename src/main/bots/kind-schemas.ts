@@ -10,7 +10,12 @@ import {
   kindAjv,
 } from '../../shared/contract/command-args.js';
 import type { JsonObject } from '../../shared/contract/json.js';
-import { redirectedSecrets, secretPaths, withoutSecrets } from '../../shared/contract/secrets.js';
+import {
+  changedSecrets,
+  redirectedSecrets,
+  secretPaths,
+  withoutSecrets,
+} from '../../shared/contract/secrets.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { lazy } from '../../shared/lazy.js';
 import { SHIPPED } from './kind-modules.js';
@@ -101,6 +106,12 @@ export class KindSchemas {
   secretPaths(kind: string, config: JsonObject): string[] {
     const schema = this.#kinds.get(kind)?.info.config;
     return schema ? secretPaths(config, schema) : [];
+  }
+
+  /** Where secrets of the configuration have changed. */
+  changedSecrets(kind: string, before: JsonObject, after: JsonObject): string[] {
+    const schema = this.#kinds.get(kind)?.info.config;
+    return schema ? changedSecrets(before, after, schema) : [];
   }
 
   /** The forms in which a configuration may have been shown: as it was given, and with defaults filled in. */

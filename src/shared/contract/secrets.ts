@@ -54,6 +54,26 @@ export function secretPaths(config: JsonObject, schema: JsonObject): string[] {
     .map(({ path }) => path.join('.'));
 }
 
+/** Where secrets were set, replaced or removed: paths with dots. */
+export function changedSecrets(
+  before: JsonObject,
+  after: JsonObject,
+  schema: JsonObject,
+): string[] {
+  if (!marksSecrets(schema)) return [];
+  const [old, now] = [before, after].map(
+    (config) =>
+      new Map(
+        leavesOf(config, [schema], schema)
+          .filter(({ isSecret }) => isSecret)
+          .map(({ path, value }) => [path.join('.'), value]),
+      ),
+  ) as [Map<string, Json>, Map<string, Json>];
+  return [...new Set([...old.keys(), ...now.keys()])].filter(
+    (path) => !isDeepStrictEqual(old.get(path), now.get(path)),
+  );
+}
+
 /**
  * Whether a change may send secrets elsewhere: `secrets` stay although `change` does not give them, and `keys` have another
  * value. Paths with dots.
