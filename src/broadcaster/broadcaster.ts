@@ -6,7 +6,7 @@ import { type BotSnapshot, hasLeft, type Item, type LogItem } from '../shared/co
 import { messageJson } from '../shared/contract/line-text.js';
 import { BROADCASTER_CELLS } from '../shared/contract/metric-layout.js';
 import { type NameHash, NameHasher } from '../shared/contract/name-hash.js';
-import type { StreamIdentity } from '../shared/contract/threads.js';
+import type { LastLine, StreamIdentity } from '../shared/contract/threads.js';
 import { messageOf } from '../shared/errors.js';
 import { Counters } from '../shared/memory/counters.js';
 import type { FrameMeta } from '../shared/memory/layout.js';
@@ -128,7 +128,7 @@ export class Broadcaster {
   }
 
   /** The last lines of these bots, as far back as this broadcaster, or the ring at its start, reaches. */
-  lastLines(bots: readonly string[]): string[] {
+  lastLines(bots: readonly string[]): LastLine[] {
     return this.#lastLines.of(bots);
   }
 

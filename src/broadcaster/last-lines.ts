@@ -3,6 +3,7 @@
 // ring overwrites it is saved, as text.
 
 import type { LogEvent } from '../shared/contract/events.js';
+import type { LastLine } from '../shared/contract/threads.js';
 import { frameData } from '../shared/stream/frame.js';
 
 /** Lines of a bot that are kept. */
@@ -32,7 +33,7 @@ export class LastLines {
   readonly #frames: Frames;
   readonly #bots = new Map<string, Recent>();
   /** Lines that have left the ring, by sequence number, in the order in which they were saved. Bounded by MAX_SAVED_UNITS. */
-  readonly #saved = new Map<number, string>();
+  readonly #saved = new Map<number, LastLine>();
   #savedUnits = 0;
   readonly #maxSavedUnits: number;
   /** A bot's lines come in runs. */
@@ -88,8 +89,8 @@ export class LastLines {
     }
   }
 
-  /** The last lines of these bots together, at most LINES, oldest first, as `<level> <bot> <scope>: <message>`. */
-  of(bots: readonly string[]): string[] {
+  /** The last lines of these bots together, at most LINES, oldest first. */
+  of(bots: readonly string[]): LastLine[] {
     const found = new Set<number>();
     let least = 0;
     for (const id of bots) {
@@ -112,9 +113,9 @@ export class LastLines {
       );
   }
 
-  #keep(seq: number, line: string): void {
+  #keep(seq: number, line: LastLine): void {
     this.#saved.set(seq, line);
-    this.#savedUnits += line.length;
+    this.#savedUnits += line.text.length;
     for (const first of this.#saved.keys()) {
       if (this.#savedUnits <= this.#maxSavedUnits) return;
       this.#forget(first);
@@ -122,15 +123,16 @@ export class LastLines {
   }
 
   #forget(seq: number): void {
-    this.#savedUnits -= this.#saved.get(seq)?.length ?? 0;
+    this.#savedUnits -= this.#saved.get(seq)?.text.length ?? 0;
     this.#saved.delete(seq);
   }
 }
 
-function shownLine(frame: string): string {
+function shownLine(frame: string): LastLine {
   const event = JSON.parse(frameData(frame)) as LogEvent;
   const line = `${event.level} ${event.session_id} ${event.scope}: ${event.message}`;
-  if (line.length <= MAX_LINE_UNITS) return line;
+  const at = event.timestamp_ms;
+  if (line.length <= MAX_LINE_UNITS) return { at, text: line };
   // Through a Buffer: a slice would keep the long string in memory.
-  return Buffer.from(`${line.slice(0, MAX_LINE_UNITS - 1)}…`).toString();
+  return { at, text: Buffer.from(`${line.slice(0, MAX_LINE_UNITS - 1)}…`).toString() };
 }

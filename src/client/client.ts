@@ -1,6 +1,7 @@
 import type { InvokeOutcome } from '../shared/contract/api.js';
 import type { Incident, KindList } from '../shared/contract/bots.js';
 import type { HostList } from '../shared/contract/hosts.js';
+import type { IncidentGroups } from '../shared/contract/incident-groups.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
 import type { ClusterNode, NodeAction, NodeList } from '../shared/contract/nodes.js';
 import type { PressureReport } from '../shared/contract/pressure.js';
@@ -10,9 +11,27 @@ import { BotCalls, botPath } from './bot-calls.js';
 import { eventsIn } from './download.js';
 import { type EventFilter, filterQuery } from './event-filter.js';
 import { EventStream, type StreamOptions } from './event-stream.js';
-import type { DownloadQuery, EventsPage, EventsQuery, Stats, StatsQuery } from './history.js';
+import type {
+  DownloadQuery,
+  EventsPage,
+  EventsQuery,
+  PastStates,
+  IncidentGroupsQuery,
+  Stats,
+  StatsQuery,
+} from './history.js';
 import { type CallOptions, expectType, type Fetch, Http } from './http.js';
-import { EVENT, HOSTS, INCIDENT, KINDS, NODE, NODES, PRESSURE, TOKEN } from './response-shapes.js';
+import {
+  EVENT,
+  HOSTS,
+  INCIDENT,
+  INCIDENT_GROUPS,
+  KINDS,
+  NODE,
+  NODES,
+  PRESSURE,
+  TOKEN,
+} from './response-shapes.js';
 import type { StreamEvent } from './stream-events.js';
 import { type NewToken, TokenCalls } from './token-calls.js';
 
@@ -142,14 +161,33 @@ export class DroverClient {
     return this.#http.field('POST', '/api/nodes/rebalance', 'moving', 'number', options);
   }
 
-  /** `GET /api/incidents`, newest first; with `bot`, those of one bot. */
+  /** `GET /api/incidents`, newest first; with `bot`, those of one bot, with `cause`, those of one cause. */
   async incidents({
     bot,
+    cause,
     limit,
     ...options
-  }: CallOptions & { bot?: string; limit?: number } = {}): Promise<Incident[]> {
+  }: CallOptions & { bot?: string; cause?: string; limit?: number } = {}): Promise<Incident[]> {
     const path = bot === undefined ? '/api/incidents' : `${botPath(bot)}/incidents`;
-    return this.#http.field('GET', path, 'incidents', [INCIDENT], { ...options, query: { limit } });
+    return this.#http.field('GET', path, 'incidents', [INCIDENT], {
+      ...options,
+      query: { cause, limit },
+    });
+  }
+
+  /** `GET /api/incidents/groups`, the latest first. */
+  incidentGroups({
+    cause,
+    after,
+    before,
+    limit,
+    ...options
+  }: CallOptions & IncidentGroupsQuery = {}): Promise<IncidentGroups> {
+    return this.#http.json('GET', '/api/incidents/groups', {
+      ...options,
+      query: { cause, after, before, limit },
+      shape: INCIDENT_GROUPS,
+    });
   }
 
   /** `POST /invoke`: sends a command to one bot, or with null to the service itself. @returns its result. */
@@ -222,11 +260,26 @@ export class DroverClient {
   }
 
   /** `GET /api/stats`: event counts over time. */
-  async stats({ after, before, step, signal }: StatsQuery & CallOptions = {}): Promise<Stats> {
+  async stats({
+    after,
+    before,
+    step,
+    query,
+    signal,
+  }: StatsQuery & CallOptions = {}): Promise<Stats> {
     return this.#http.json('GET', '/api/stats', {
       signal,
-      query: { after, before, step },
+      query: { after, before, step, query },
       shape: { buckets: ['object'], step_s: 'number', journal: 'object' },
+    });
+  }
+
+  /** `GET /api/states`: what each bot was at a moment. @param at Unix epoch milliseconds, or a date. */
+  async states(at: number | string, { signal }: CallOptions = {}): Promise<PastStates> {
+    return this.#http.json('GET', '/api/states', {
+      signal,
+      query: { at },
+      shape: { at_ms: 'number', states: ['object'], unknown: ['string'] },
     });
   }
 

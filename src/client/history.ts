@@ -33,8 +33,20 @@ export interface EventsPage {
 export interface StatsQuery {
   after?: string | number | undefined;
   before?: string | number | undefined;
-  /** Length of a bucket in s, a multiple of 10. */
+  /** Length of a bucket in s; without a query a multiple of 10. */
   step?: number | undefined;
+  /** Counts only the events that match: docs/QUERY.md. */
+  query?: string | undefined;
+}
+
+/** Query of `GET /api/incidents/groups`. */
+export interface IncidentGroupsQuery {
+  /** Only this group, with all of its bots. */
+  cause?: string | undefined;
+  after?: string | number | undefined;
+  before?: string | number | undefined;
+  /** 1 to 1,000, default 100. */
+  limit?: number | undefined;
 }
 
 export type StatsBucket = StatsAnswer['buckets'][number];
@@ -43,3 +55,6 @@ export type StatsBucket = StatsAnswer['buckets'][number];
 export interface Stats extends StatsAnswer {
   journal: JournalStatus;
 }
+
+/** Body of `GET /api/states`: what each bot was at a moment. */
+export type { BotState, PastStates } from '../shared/contract/journal-messages.js';

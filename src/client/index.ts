@@ -22,6 +22,7 @@ export type {
   SessionEvent,
 } from '../shared/contract/events.js';
 export type { HostInfo, HostList } from '../shared/contract/hosts.js';
+export type { IncidentGroup, IncidentGroups } from '../shared/contract/incident-groups.js';
 export type { JournalStatus } from '../shared/contract/journal-messages.js';
 export type { Json, JsonObject } from '../shared/contract/json.js';
 export type { ClusterNode, NodeAction, NodeList } from '../shared/contract/nodes.js';
@@ -42,9 +43,12 @@ export { DroverClient, type DroverClientOptions, type LiveOptions } from './clie
 export type { EventFilter } from './event-filter.js';
 export { EventStream, type StreamOptions, type StreamState } from './event-stream.js';
 export type {
+  BotState,
   DownloadQuery,
   EventsPage,
   EventsQuery,
+  PastStates,
+  IncidentGroupsQuery,
   Stats,
   StatsBucket,
   StatsQuery,

@@ -24,6 +24,12 @@ export const KINDS: Shape = {
   failed: ['object'],
 };
 export const INCIDENT: Shape = { id: 'string', type: 'string', bots: ['string'] };
+export const INCIDENT_GROUPS: Shape = {
+  groups: [
+    { cause: 'string', title: 'string', count: 'number', bots: ['string'], counts: ['number'] },
+  ],
+  missing: ['string'],
+};
 export const PRESSURE: Shape = { short: ['string'], streams: 'object', bots: 'object' };
 export const NODE: Shape = { node: 'string', state: 'string', figures: { bots: 'number' } };
 export const NODES: Shape = { state: 'string', nodes: [NODE] };

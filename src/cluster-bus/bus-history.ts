@@ -13,6 +13,7 @@ import { HistoryNodes } from './history-nodes.js';
 import { replayFromJournals } from './journal-replay.js';
 import { serveLongAnswers } from './long-answers.js';
 import { MergedPages } from './merged-pages.js';
+import { mergedStates } from './merged-states.js';
 import { mergedStats } from './merged-stats.js';
 import { OwnHistory } from './own-history.js';
 import { OwnPlaces } from './own-places.js';
@@ -120,6 +121,11 @@ export class BusHistory {
         const { token } = request;
         const page = (): ReturnType<MergedPages['page']> => this.#pages.page(request, cancelled);
         return Handover.bytes(await this.#merges.run(page, cancelled, token), 'body');
+      },
+      states: async (request, cancelled) => {
+        const states = (): Promise<Uint8Array> => mergedStates(this.#nodes, request, cancelled);
+        const body = await this.#merges.run(states, cancelled, request.token);
+        return Handover.bytes({ body }, 'body');
       },
       stats: async (request, cancelled) => {
         const stats = (): Promise<Uint8Array> =>

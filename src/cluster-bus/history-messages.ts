@@ -1,6 +1,10 @@
 // What the bus threads of nodes ask each other about the past. Carried by long-answers.ts. Later versions may add fields.
 
-import type { PageRequest, StatsRequest } from '../shared/contract/journal-messages.js';
+import type {
+  PageRequest,
+  StatesRequest,
+  StatsRequest,
+} from '../shared/contract/journal-messages.js';
 
 /** Asks for a page of the node's own journal. */
 export interface PageQuestion {
@@ -34,6 +38,18 @@ export interface StatsQuestion {
   token: string;
 }
 
+/** The same with a query. Another question: a node that does not know it must not answer with the counts of everything. */
+export interface CountsQuestion extends Omit<StatsQuestion, 'kind'> {
+  kind: 'counts';
+}
+
+/** Asks what the bots of the node were at a moment: the body of `GET /api/states`. */
+export interface StatesQuestion {
+  kind: 'states';
+  request: StatesRequest;
+  token: string;
+}
+
 /** Asks for the frames that the node has published, from a number of the cluster on. */
 export interface FramesQuestion {
   kind: 'frames';
@@ -51,7 +67,12 @@ export interface FramesAnswerHead {
   upTo: number | null;
 }
 
-export type HistoryQuestion = PageQuestion | StatsQuestion | FramesQuestion;
+export type HistoryQuestion =
+  | PageQuestion
+  | StatsQuestion
+  | CountsQuestion
+  | StatesQuestion
+  | FramesQuestion;
 
 const NEWLINE = 10;
 

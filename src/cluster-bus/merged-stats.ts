@@ -9,8 +9,9 @@ import {
   type StatsRequest,
 } from '../shared/contract/journal-messages.js';
 import { DroverError } from '../shared/errors.js';
+import { nodesOfKey } from '../shared/stream/filter.js';
 import { largestScopes } from '../shared/stream/scope-counts.js';
-import type { StatsQuestion } from './history-messages.js';
+import type { CountsQuestion, StatsQuestion } from './history-messages.js';
 import { type HistoryNodes, readAnswers } from './history-nodes.js';
 
 /** Default range, in ms, as a single journal has it (src/journal/stats.ts). */
@@ -28,8 +29,20 @@ export async function mergedStats(
   // The same range for each of them.
   const before = request.before ?? Date.now();
   const after = request.after ?? before - RANGE_MS;
-  const question: StatsQuestion = { kind: 'stats', request: { ...request, after, before }, token };
-  const asked = nodes.of(null, after).map((node) => [node, question] as const);
+  const { search } = request;
+  const { nodes: wanted, key } =
+    typeof search?.filter === 'string' ? nodesOfKey(search.filter) : { nodes: null, key: null };
+  const question: StatsQuestion | CountsQuestion = {
+    kind: search ? 'counts' : 'stats',
+    request: {
+      ...request,
+      after,
+      before,
+      ...(search ? { search: { ...search, filter: key } } : {}),
+    },
+    token,
+  };
+  const asked = nodes.of(wanted, after).map((node) => [node, question] as const);
   const { answers, missing, faults } = readAnswers(
     await nodes.ask(new Map(asked), cancelled),
     (bytes) => JSON.parse(bytes.toString()) as NodeStats,
@@ -39,9 +52,13 @@ export async function mergedStats(
   }
   const own = answers.find(({ node }) => node === self)?.answer;
   const all = answers.map(({ answer }) => answer);
+  // All nodes have counted from there on.
+  const from = Math.max(...all.map(({ counted_from_ms: ms }) => ms ?? Number.NEGATIVE_INFINITY));
+  const buckets = sum(all.flatMap((answer) => answer.buckets)).filter(({ at_ms }) => at_ms >= from);
   const merged: NodeStats & { missing: MissingNode[] } = {
     step_s: all[0]?.step_s ?? 0,
-    buckets: sum(all.flatMap(({ buckets }) => buckets)),
+    buckets,
+    ...(search ? { counted_from_ms: Number.isFinite(from) ? from : null } : {}),
     journal: own?.journal ?? JOURNAL_OFF,
     missing,
   };

@@ -53,7 +53,11 @@ export class OwnHistory {
   async answer(question: HistoryQuestion, cancelled?: AbortSignal): Promise<Uint8Array> {
     if (question.kind === 'page') return this.#page(question, cancelled);
     if (question.kind === 'frames') return this.#frames(question);
-    if (question.kind !== 'stats') {
+    if (question.kind === 'states') {
+      const { request, token } = question;
+      return (await this.#parts.journal().call('states', { ...request, token })).body;
+    }
+    if (question.kind !== 'stats' && question.kind !== 'counts') {
       throw new DroverError('unavailable', 'it does not know this question: upgrade it');
     }
     const { request, token } = question;

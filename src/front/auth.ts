@@ -1,4 +1,4 @@
-import type { ClientPlace, TokenRecord, TokenUse } from '../shared/contract/tokens.js';
+import type { ClientPlace, Rights, TokenRecord, TokenUse } from '../shared/contract/tokens.js';
 import { DroverError } from '../shared/errors.js';
 import { tokenDigest } from '../shared/token-digest.js';
 import type { Exchange } from './engine/engine.js';
@@ -131,4 +131,9 @@ export function placeOf(exchange: Pick<Exchange, 'address' | 'header'>): ClientP
 /** It has expired; main removes it from all fronts a moment later. */
 function isOver({ expires_at_ms }: TokenRecord): boolean {
   return expires_at_ms !== null && expires_at_ms <= Date.now();
+}
+
+/** What main needs to authorize the call; the digest stays here. */
+export function rightsOf({ record: { scopes, reach } }: Caller): Rights {
+  return { scopes, reach };
 }

@@ -6,12 +6,11 @@ import type {
 } from '../shared/contract/bots.js';
 import type { BotSnapshot } from '../shared/contract/events.js';
 import type { JsonObject } from '../shared/contract/json.js';
-import type { INCIDENTS_QUERY } from '../shared/contract/queries.js';
 import type { InvokeInput } from '../shared/contract/threads.js';
 import type { Rights } from '../shared/contract/tokens.js';
 import type { SchemaValue } from '../shared/schemas.js';
 import type { BodySchema } from '../shared/validators.js';
-import type { Authenticator, Caller } from './auth.js';
+import { type Authenticator, type Caller, rightsOf } from './auth.js';
 import { shownBot } from './bot-list.js';
 import { BotSelections, type Selection } from './bot-selection.js';
 import { ClusterCatchUp } from './cluster-catch-up.js';
@@ -20,7 +19,7 @@ import type { Exchange } from './engine/engine.js';
 import type { CallerHandler, Handlers } from './handlers.js';
 import type { HostCommands } from './host-commands.js';
 import { type BodyLimits, jsonBody } from './json-body.js';
-import { queryPairs, queryValues, readLimit } from './query-string.js';
+import { queryPairs } from './query-string.js';
 import { emptyResponse, jsonResponse } from './responses.js';
 import type { Views } from './views.js';
 
@@ -32,12 +31,15 @@ export interface BotRoutesParts {
   views: Pick<Views, 'self' | 'default' | 'cluster' | 'isCurrent' | 'of' | 'whenCurrent'>;
 }
 
-type BotRoutes = Extract<
-  keyof Handlers,
-  | `${string} /api/bots${string}`
-  | `${string} /api/${'hosts' | 'incidents' | 'kinds' | 'pressure'}`
-  | 'POST /api/kinds/{kind}/release'
-  | 'POST /invoke'
+type BotRoutes = Exclude<
+  Extract<
+    keyof Handlers,
+    | `${string} /api/bots${string}`
+    | `${string} /api/${'hosts' | 'kinds' | 'pressure'}`
+    | 'POST /api/kinds/{kind}/release'
+    | 'POST /invoke'
+  >,
+  'GET /api/bots/{id}/incidents'
 >;
 
 export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
@@ -102,17 +104,6 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
       ? control.call('endBots', { actions: { ...actions, action }, rights })
       : control.call('actOnBots', { actions, rights });
   };
-  const respondWithIncidents = async (
-    exchange: Exchange,
-    caller: Caller,
-    bot: string | null,
-  ): Promise<void> => {
-    const name: keyof typeof INCIDENTS_QUERY = 'limit';
-    const limit = readLimit(queryValues(exchange.query, name)[0]);
-    const output = await control.call('incidents', { bot, limit, rights: rightsOf(caller) });
-    exchange.respond(jsonResponse(JSON.stringify(output)));
-  };
-
   /**
    * Sends a command for one bot to its host.
    * @returns a promise of the result as JSON. Null, at once or then, when only main can decide: labels that limit a token,
@@ -187,11 +178,6 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
       const config = await control.call('botConfig', { id, rights: rightsOf(caller) });
       exchange.respond(jsonResponse(JSON.stringify(config)));
     },
-    async 'GET /api/bots/{id}/incidents'(exchange, caller, [id = '']) {
-      views.default.bots.one(id, caller.record.reach);
-      await respondWithIncidents(exchange, caller, id);
-    },
-    'GET /api/incidents': (exchange, caller) => respondWithIncidents(exchange, caller, null),
     async 'GET /api/kinds'(exchange) {
       exchange.respond(jsonResponse(JSON.stringify(await control.call('kinds', null))));
     },
@@ -233,9 +219,4 @@ function deleted(results: ActionResults['results']): string[] {
 
 function isEnding(action: BotAction): action is EndingAction {
   return action === 'stop' || action === 'delete';
-}
-
-/** What main needs to authorize the call; the digest stays here. */
-function rightsOf({ record: { scopes, reach } }: Caller): Rights {
-  return { scopes, reach };
 }

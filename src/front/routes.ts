@@ -4,6 +4,7 @@ import type { DashboardFiles } from './dashboard-files.js';
 import type { FixedResponse, FixedResponses } from './engine/engine.js';
 import type { CallerHandler, Guard, OpenHandler } from './handlers.js';
 import { type HistoryRoutesParts, historyRoutes } from './history/history-routes.js';
+import { type IncidentRoutesParts, incidentRoutes } from './incident-routes.js';
 import { type MetricsRouteParts, metricsRoute } from './metrics/metrics-route.js';
 import { type NodeRoutesParts, nodeRoutes } from './node-routes.js';
 import { referenceRoutes } from './reference/reference-routes.js';
@@ -16,6 +17,7 @@ import { type StreamRouteParts, streamRoute } from './stream-route.js';
 export type FrontParts = RequestHandlerOptions &
   AuthRoutesParts &
   BotRoutesParts &
+  IncidentRoutesParts &
   NodeRoutesParts &
   HistoryRoutesParts &
   StreamRouteParts &
@@ -61,6 +63,7 @@ export function createFront(parts: FrontParts): RequestHandler {
     ...guardAll(handler, {
       ...guardedAuth,
       ...botRoutes(parts),
+      ...incidentRoutes(parts),
       ...nodeRoutes(parts),
       ...historyRoutes(parts),
       'GET /metrics': metricsRoute(parts),

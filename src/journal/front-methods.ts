@@ -14,6 +14,9 @@ export function frontMethods(answers: Answers): Serves<JournalFrontMethods> {
     async page(request, cancelled) {
       return Handover.bytes(await answers.page(request, cancelled), 'body');
     },
+    async states(request, cancelled) {
+      return Handover.bytes(await answers.states(request, cancelled), 'body');
+    },
     async stats(request, cancelled) {
       return Handover.bytes(await answers.stats(request, cancelled), 'body');
     },

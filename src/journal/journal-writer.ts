@@ -159,13 +159,14 @@ export class JournalWriter {
     }
   }
 
-  /** The ring has lapped the journal: continue from where the broadcaster is, with the labels of that moment. */
+  /** The ring has lapped the journal: continue from where the broadcaster is, with what the bots are at that moment. */
   async #rebase(recorder: Recorder): Promise<void> {
     const baseline = await this.#host.baseline();
     if (!baseline) return;
     recorder.skipTo(baseline.next, true);
     const snapshots = baseline.sessions.map((json) => JSON.parse(json).snapshot);
     this.#memory.labels.rebase(baseline.next, snapshots);
+    this.#memory.states.rebase(baseline.next, snapshots);
     const now = performance.now();
     if (now < this.#nextLapNotice) return;
     this.#nextLapNotice = now + LAP_NOTICE_MS;

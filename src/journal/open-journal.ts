@@ -1,4 +1,4 @@
-// Runs in the journal thread. Owns the state that does not depend on the file: labels, counts, the clock.
+// Runs in the journal thread. Owns the state that does not depend on the file: labels and states of bots, counts, the clock.
 
 import { statSync } from 'node:fs';
 import type { NameHasher } from '../shared/contract/name-hash.js';
@@ -8,6 +8,7 @@ import { JournalReader } from './journal-reader.js';
 import { JournalLabels } from './label-table.js';
 import { Recorder } from './recorder.js';
 import { Retention } from './retention.js';
+import { JournalStates } from './state-table.js';
 import { Stats } from './stats.js';
 import { SteadyClock } from './steady-clock.js';
 import { FORM, SEGMENT, type State, type Tables } from './tables.js';
@@ -27,16 +28,18 @@ export interface OpenJournal {
 
 export class JournalMemory {
   readonly labels: JournalLabels;
+  readonly states: JournalStates;
   readonly #stats = new Stats();
   readonly #start: JournalStart;
   readonly #ring: RingReader;
   #steady: SteadyClock | undefined;
-  #hasLabels = false;
+  #isLoaded = false;
 
   constructor(start: JournalStart, ring: RingReader, names: NameHasher) {
     this.#start = start;
     this.#ring = ring;
     this.labels = new JournalLabels(names);
+    this.states = new JournalStates(names);
   }
 
   /** Brings a file that was opened up to the ring. @param found its state, undefined when the file is new. */
@@ -45,11 +48,16 @@ export class JournalMemory {
     // What was counted but not written is counted again: its frames come again.
     this.#stats.written();
     const state = found ?? newState(stream.epoch, first);
-    this.#resumeLabels(tables, found);
+    this.#resumeBots(tables, found);
     const reader = new JournalReader(tables, () => recorder.changing);
     const newest = reader.newest();
     this.#steady ??= new SteadyClock(newest?.writtenMs || (newest?.clock ?? 0));
-    const known = { labels: this.labels, stats: this.#stats, steady: this.#steady };
+    const known = {
+      labels: this.labels,
+      states: this.states,
+      stats: this.#stats,
+      steady: this.#steady,
+    };
     const recorder = new Recorder({ ring: this.#ring, epoch: stream.epoch, ...known }, state);
     for (let block = reader.from(state.posted); block; block = reader.from(block.next)) {
       recorder.resume(block);
@@ -67,16 +75,22 @@ export class JournalMemory {
     return { tables, state, kept: found?.next, recorder, retention, reader, inode };
   }
 
-  #resumeLabels(tables: Tables, found: State | undefined): void {
+  #resumeBots(tables: Tables, found: State | undefined): void {
     const { first } = this.#start;
+    const { labels, states } = this;
     if (!found) {
-      this.labels.renew(first);
-    } else if (!this.#hasLabels) {
-      this.labels.load(tables);
+      labels.renew(first);
+      states.renew(first);
+    } else if (!this.#isLoaded) {
+      labels.load(tables);
+      states.load(tables, Math.max(found.next, first));
       // A run starts without bots: each bot publishes its snapshot before anything else.
-      if (found.next <= first) this.labels.rebase(first - 1, []);
+      if (found.next <= first) {
+        labels.rebase(first - 1, []);
+        states.rebase(first - 1, []);
+      }
     }
-    this.#hasLabels = true;
+    this.#isLoaded = true;
   }
 }
 

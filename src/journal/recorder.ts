@@ -18,6 +18,7 @@ import { type Block, Head } from './block.js';
 import { BlockBuilder, type NameEntry } from './block-builder.js';
 import { BlockPacker } from './block-packer.js';
 import type { JournalLabels } from './label-table.js';
+import type { JournalStates } from './state-table.js';
 import type { Stats } from './stats.js';
 import type { SteadyClock } from './steady-clock.js';
 import { type NameKey, SEGMENT, type State, type Tables } from './tables.js';
@@ -57,6 +58,7 @@ export interface RecorderParts {
   ring: RingReader;
   epoch: string;
   labels: JournalLabels;
+  states: JournalStates;
   stats: Stats;
   steady: SteadyClock;
 }
@@ -175,6 +177,7 @@ export class Recorder {
     }
     this.#parts.stats.write(tables, state);
     this.#parts.labels.write(tables);
+    this.#parts.states.write(tables);
     state.next = this.next;
     state.clock = this.#clock;
     state.posted = this.#segment;
@@ -193,6 +196,7 @@ export class Recorder {
     this.#dirty = false;
     this.#parts.stats.written();
     this.#parts.labels.written();
+    this.#parts.states.written();
     this.#rewrites = this.#open.count > 0 ? this.#rewrites + 1 : 0;
     if (this.#rewrites >= MAX_REWRITES) {
       this.#renew();
@@ -201,7 +205,7 @@ export class Recorder {
 
   /** Reads frame `seq`; frames below `end` are protected. @returns its cost in bytes. */
   #take(seq: number, end: number): number {
-    const { ring, labels, stats } = this.#parts;
+    const { ring, labels, states, stats } = this.#parts;
     const bytes = ring.length(seq);
     this.#makeRoom(seq, bytes);
     const open = this.#open;
@@ -217,7 +221,9 @@ export class Recorder {
     const time = isLog ? this.#timeAtOffset(open.data, open.end, seq) : Date.now();
     if (time > this.#clock) this.#clock = time;
     if (kind === KIND_CODE.session) {
-      labels.saw(seq, (dataOf(ring.text(seq)) as { snapshot: BotSnapshot }).snapshot);
+      const { snapshot } = dataOf(ring.text(seq)) as { snapshot: BotSnapshot };
+      labels.saw(seq, snapshot);
+      states.saw(seq, snapshot);
     }
     const low = ring.sessionLow(seq);
     const session = low === 0 ? undefined : this.#session(low, ring.sessionHigh(seq));

@@ -1,4 +1,4 @@
-// Runs in the journal thread. Owns the semaphores of requests from fronts (pages, statistics, and parts for streams that
+// Runs in the journal thread. Owns the semaphores of requests from fronts (pages, statistics, past states, and parts for streams that
 // resume), and a cache of their filters.
 
 import type {
@@ -8,14 +8,18 @@ import type {
   PageRequest,
   ReplayPart,
   ReplayRequest,
+  StatesRequest,
   StatsRequest,
 } from '../shared/contract/journal-messages.js';
 import type { NameHasher } from '../shared/contract/name-hash.js';
 import { DroverError } from '../shared/errors.js';
 import { Semaphore } from '../shared/semaphore.js';
 import { Filter } from '../shared/stream/filter.js';
-import { isIndexed, page, type QueryParts } from './event-pages.js';
+import { readCounts } from './event-counts.js';
+import { page } from './event-pages.js';
+import { isIndexed, type QueryParts } from './event-search.js';
 import type { JournalMemory, OpenJournal } from './open-journal.js';
+import { readStates } from './past-states.js';
 import { Slices } from './slices.js';
 import { readStats } from './stats.js';
 
@@ -99,10 +103,29 @@ export class Answers {
   }
 
   stats(request: Asked<StatsRequest>, cancelled?: AbortSignal): Promise<{ body: Uint8Array }> {
+    const { search, token } = request;
+    const { status } = this.#source;
+    const filter = this.#filter(search?.filter ?? null);
     const read = async (parts: QueryParts) => ({
-      body: Buffer.from(await readStats(parts, request, this.#source.status)),
+      body: Buffer.from(
+        search
+          ? await readCounts(parts, request, search.text, filter, status)
+          : await readStats(parts, request, status),
+      ),
     });
-    return this.#indexed.run(() => this.#search(read, cancelled), cancelled, request.token);
+    const searches = search && !isIndexed(search, filter) ? this.#scans : this.#indexed;
+    return searches.run(() => this.#search(read, cancelled), cancelled, token);
+  }
+
+  /** What each bot was at a moment. */
+  states(
+    { token, ...request }: Asked<StatesRequest>,
+    cancelled?: AbortSignal,
+  ): Promise<{ body: Uint8Array }> {
+    const read = async (parts: QueryParts) => ({
+      body: Buffer.from(JSON.stringify(await readStates(parts, request))),
+    });
+    return this.#indexed.run(() => this.#search(read, cancelled), cancelled, token);
   }
 
   /** Runs a search over what there is now, below frame `end`. */

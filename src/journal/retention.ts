@@ -3,6 +3,7 @@
 
 import { Head } from './block.js';
 import type { JournalLabels } from './label-table.js';
+import type { JournalStates } from './state-table.js';
 import type { Stats } from './stats.js';
 import type { SteadyClock } from './steady-clock.js';
 import { SEGMENT, type State, type Tables, usedBytes } from './tables.js';
@@ -18,6 +19,7 @@ export interface RetentionOptions {
   maxBytes: number;
   maxAgeMs: number;
   labels: JournalLabels;
+  states: JournalStates;
   stats: Stats;
   steady: SteadyClock;
 }
@@ -42,7 +44,7 @@ export class Retention {
    * @returns whether there is more to remove.
    */
   apply(tables: Tables, state: State, added: number): boolean {
-    const { maxBytes, labels, stats } = this.#options;
+    const { maxBytes, labels, states, stats } = this.#options;
     const oldestTime = this.#oldestTime;
     let removed = 0;
     let oldest = 0;
@@ -59,7 +61,10 @@ export class Retention {
       removed += 1;
     }
     this.#removePostings(tables, oldest);
-    if (removed > 0) labels.prune(tables, oldest);
+    if (removed > 0) {
+      labels.prune(tables, oldest);
+      states.prune(tables, oldest);
+    }
     stats.prune(tables, state, oldestTime, maxBytes * STATS_SHARE);
     state.bytes = usedBytes(tables);
     return removed === STEP + added || this.#words.length > 0;

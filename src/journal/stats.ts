@@ -84,14 +84,7 @@ export async function readStats(
   request: StatsRequest,
   journal: () => JournalStatus,
 ): Promise<string> {
-  const before = request.before ?? Date.now();
-  const after = request.after ?? before - 3_600_000;
-  const range = Math.max(0, before - after) / 1000;
-  const step = request.stepS ?? Math.ceil(range / POINTS / BUCKET_S) * BUCKET_S;
-  if (range / Math.max(step, 1) > MAX_POINTS) {
-    throw new DroverError('bad_request', `more than ${MAX_POINTS} points; take a larger step`);
-  }
-  const width = Math.max(step, BUCKET_S);
+  const { after, before, width } = pointsOf(request, BUCKET_S);
   // The range may cover a part of the first and the last point only; buckets are counted whole.
   const from = Math.floor(after / 1000 / BUCKET_S) * BUCKET_S;
   const to = Math.min(Math.ceil(before / 1000 / BUCKET_S) * BUCKET_S, Date.now() / 1000);
@@ -121,8 +114,26 @@ export async function readStats(
   return `{"step_s":${width},"buckets":[${buckets.join(',')}],"journal":${JSON.stringify(journal())}}`;
 }
 
+/**
+ * The range of a request in Unix epoch ms, and the length of a point in s. @param least its shortest length.
+ * @throws DroverError `bad_request`.
+ */
+export function pointsOf(
+  request: Pick<StatsRequest, 'after' | 'before' | 'stepS'>,
+  least: number,
+): { after: number; before: number; width: number } {
+  const before = request.before ?? Date.now();
+  const after = request.after ?? before - 3_600_000;
+  const range = Math.max(0, before - after) / 1000;
+  const step = request.stepS ?? Math.ceil(range / POINTS / least) * least;
+  if (range / Math.max(step, 1) > MAX_POINTS) {
+    throw new DroverError('bad_request', `more than ${MAX_POINTS} points; take a larger step`);
+  }
+  return { after, before, width: Math.max(step, least) };
+}
+
 /** Counts of one or more buckets. */
-class Sum {
+export class Sum {
   readonly #levels: number[] = new Array(LEVELS.length + 1).fill(0);
   readonly #scopes = new Map<string, number>();
 
@@ -134,6 +145,11 @@ class Sum {
       const name = this.#scopes.has(scope) || this.#scopes.size < MAX_SCOPES ? scope : OTHER_SCOPES;
       this.#scopes.set(name, (this.#scopes.get(name) ?? 0) + count);
     }
+  }
+
+  /** Counts one event. @param level LEVELS.length for one without a level. */
+  count(level: number): void {
+    this.#levels[level] = (this.#levels[level] ?? 0) + 1;
   }
 
   get counts(): BucketCounts {

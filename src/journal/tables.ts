@@ -1,6 +1,7 @@
 // Runs in the journal thread. Owns the LMDB environment of the journal and its tables.
 
 import type { Config } from '../shared/contract/config.js';
+import type { BotState } from '../shared/contract/journal-messages.js';
 import { type Database, open, type RootDatabase } from '../shared/lmdb/lmdb.js';
 import { reserveLockFile } from '../shared/lmdb/lock-file.js';
 import type { BlockPacker } from './block-packer.js';
@@ -11,6 +12,8 @@ export const FORM = 2;
 export const SEGMENT = 65_536;
 
 export type NameKey = readonly [low: number, high: number];
+/** A bot and the frame with which it got a state. */
+export type StateKey = [low: number, high: number, seq: number];
 
 /** The journal's state, changed in the same transaction as the data. */
 export interface State {
@@ -63,6 +66,8 @@ export interface Tables {
   stats: Database<BucketCounts, number>;
   /** Labels that a bot got with a frame, null when it was deleted; by frame and session. */
   labels: Database<Record<string, string> | null, [number, ...NameKey]>;
+  /** States that bots got, null when they had left: state-table.ts. */
+  states: Database<BotState | null, StateKey>;
 }
 
 /** LMDB's flags of a commit that does not wait for the disk (MDB_NOSYNC), and of one that does. */
@@ -113,6 +118,7 @@ export function openTables(path: string, fsync: Config['journal']['fsync']): Tab
     segments: root.openDB({ name: 'segments', ...binary }),
     stats: root.openDB({ name: 'stats' }),
     labels: root.openDB({ name: 'labels' }),
+    states: root.openDB({ name: 'states' }),
   };
 }
 
@@ -192,9 +198,10 @@ export function usedBytes({
   segments,
   stats,
   labels,
+  states,
 }: Tables): number {
   let used = 0;
-  for (const table of [state, blocks, heads, postings, segments, stats, labels]) {
+  for (const table of [state, blocks, heads, postings, segments, stats, labels, states]) {
     // lmdb's public getStats() also walks the list of free pages, each time.
     const { db } = table as unknown as { db: { stat(): Pages } };
     const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } = db.stat();

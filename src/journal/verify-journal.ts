@@ -27,7 +27,8 @@ examine(path, () => {
     root.openDB({ name: 'segments', encoding: 'binary' }),
     root.openDB({ name: 'stats' }),
   ];
-  const labels = root.openDB({ name: 'labels' });
+  // One of an earlier version has no states.
+  const ofBots = ['labels', 'states'].flatMap((name) => root.openDB({ name }) ?? []);
   const { lastPageNumber, pageSize } = root.getStats() as Record<string, number>;
   if (statSync(path).size < LEAST_SHARE * (lastPageNumber ?? 0) * (pageSize ?? 0)) {
     throw new Error('it was cut short');
@@ -58,7 +59,7 @@ examine(path, () => {
     last = block.next;
   }
   if (heads.getCount() !== blocks.getCount()) throw new Error('a block is missing');
-  for (const table of onlyNewest ? [labels] : [...others, labels]) {
+  for (const table of onlyNewest ? ofBots : [...others, ...ofBots]) {
     for (const { value } of table.getRange()) if (value === undefined) throw new Error('a hole');
   }
 });

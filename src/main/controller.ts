@@ -71,6 +71,7 @@ export function createController({
     endBots: (input) => bots.actOnMany(input),
     botConfig: (input) => bots.config(input),
     incidents: (input) => bots.incidents(input),
+    incidentGroups: (input) => bots.incidentGroups(input),
     invoke: (input, gone) => bots.invoke(input, gone),
     async connectHost({ host }) {
       const port = await hosts.get(host).connectFront();

@@ -13,6 +13,8 @@ const MAX_STARTED = 20;
 const FILE_BYTES = 4096;
 /** Unclean ends within this time count together, in ms. */
 const LOOP_MS = 60_000;
+/** Kinds whose digests are remembered, in UTF-16 units of JSON: the rest of the file is for the bots. */
+const MAX_KIND_UNITS = 2000;
 
 type StartMode = Config['start']['bots'];
 
@@ -25,6 +27,16 @@ interface Run {
   unclean_ms: number[];
   /** The bots that requests started last, oldest first, in this run and in those before. */
   started_last: string[];
+  /** What it ran; absent in a file of an earlier version. */
+  deployed?: Deployed;
+}
+
+/** What a run of the service runs. */
+export interface Deployed {
+  /** Of Drover. */
+  version: string;
+  /** A digest of the file of each kind, by kind, as many as fit the file. */
+  kinds: Record<string, string>;
 }
 
 /**
@@ -36,6 +48,7 @@ export class RunRecord {
   readonly #run: Run;
   /** Null when the last run ended cleanly, or there was none. */
   readonly #previous: Run | null;
+  readonly #deployedBefore: Deployed | null;
   readonly #path: string;
   /** Why it has its mode. */
   readonly #why: string;
@@ -48,6 +61,7 @@ export class RunRecord {
     this.#path = join(dataDir, FILE);
     const last = readRun(this.#path);
     this.#previous = last && !last.is_clean ? last : null;
+    this.#deployedBefore = last?.deployed ?? null;
     const unclean_ms = this.#previous ? [...this.#previous.unclean_ms, now] : [];
     const recent = unclean_ms.filter((at) => at > now - LOOP_MS);
     // A copy: what this run adds is not what the last one has left.
@@ -72,6 +86,25 @@ export class RunRecord {
       this.#fail(thrown);
     }
     this.#write();
+  }
+
+  /** @param kinds the digest of the file of each. @returns what runs now, and what is other than in the last run, in a line. */
+  deployed(version: string, kinds: ReadonlyMap<string, string>): string {
+    const before = this.#deployedBefore;
+    const kept: Record<string, string> = {};
+    let units = 0;
+    for (const [kind, digest] of kinds) {
+      units += kind.length + digest.length + '"":"",'.length;
+      if (units <= MAX_KIND_UNITS) kept[kind] = digest;
+    }
+    this.#run.deployed = { version, kinds: kept };
+    this.#write();
+    const changed = Object.keys(kept).filter(
+      (kind) => before !== null && kept[kind] !== before.kinds[kind],
+    );
+    const from = before && before.version !== version ? `, before it ${before.version}` : '';
+    const news = changed.length > 0 ? `; new code of bot kinds: ${changed.join(', ')}` : '';
+    return `the service has started: Drover ${version}${from}${news}`;
   }
 
   /** A request is about to start this bot. */

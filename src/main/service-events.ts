@@ -2,7 +2,7 @@ import type { Level } from '../shared/contract/event-kinds.js';
 import type { BotSnapshot, Item } from '../shared/contract/events.js';
 import { messageJson } from '../shared/contract/line-text.js';
 import type { Rpc } from '../shared/contract/rpc.js';
-import type { BroadcasterMethods } from '../shared/contract/threads.js';
+import type { BroadcasterMethods, LastLine } from '../shared/contract/threads.js';
 import { Deferred } from '../shared/deferred.js';
 import { DroverError } from '../shared/errors.js';
 
@@ -77,7 +77,7 @@ export class ServiceEvents {
   }
 
   /** The last lines of these bots, oldest first; none when the broadcaster is lost meanwhile. */
-  async lastLines(bots: string[]): Promise<string[]> {
+  async lastLines(bots: string[]): Promise<LastLine[]> {
     this.#send();
     const broadcaster = await this.#sink.ready;
     return broadcaster.call('lastLines', { bots }).then(

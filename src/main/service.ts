@@ -14,6 +14,7 @@ import { createPinBucket } from '../shared/memory/pin-bucket.js';
 import { createQuota, Quota, type SharedQuota } from '../shared/memory/quota.js';
 import { maxOpenFiles } from '../shared/open-files.js';
 import { unlessAborted } from '../shared/unless-aborted.js';
+import { VERSION } from '../shared/version.js';
 import { Access } from './access/access.js';
 import { warnOperator } from './access/access-output.js';
 import { Dispatcher } from './bots/dispatcher.js';
@@ -47,6 +48,7 @@ import { RunRecord } from './run-record.js';
 import { serviceCommands } from './service-commands.js';
 import { type BroadcasterPeer, logItem, SERVICE_SCOPE, ServiceEvents } from './service-events.js';
 import { BotStore } from './store/bot-store.js';
+import { IncidentGroupStore } from './store/incident-group-store.js';
 import { IncidentStore } from './store/incident-store.js';
 import { Store } from './store/store.js';
 import { TokenStore } from './store/token-store.js';
@@ -195,8 +197,11 @@ export class Service {
     const bots = new BotStore(store);
     this.#cluster = ClusterOf && this.#createCluster(ClusterOf, bots, stream, numbering);
     this.#hosts = this.#createHosts(hosts, quota);
-    this.#incidents = new Incidents(new IncidentStore(store), this.#events, (id) =>
-      this.#registry.identityOf(id),
+    this.#incidents = new Incidents(
+      new IncidentStore(store),
+      new IncidentGroupStore(store),
+      this.#events,
+      (id) => this.#registry.identityOf(id),
     );
     this.#registry = new BotRegistry(
       {
@@ -282,6 +287,8 @@ export class Service {
     stopping.throwIfAborted();
     this.#access.start();
     this.#counts.start();
+    const deployed = this.#record.deployed(VERSION, this.#kindFiles.digests());
+    this.#events.tell(logItem('info', 'control', deployed));
     this.#say('info', `listening on ${this.#config.http.host}:${port}`);
     this.#say('info', engine);
     for (const notice of this.#store.notices) this.#say('error', notice);
@@ -361,6 +368,7 @@ export class Service {
     await this.#cluster?.close();
     await this.#journal.close(JOURNAL_CLOSE_MS);
     await this.#broadcaster.stop();
+    await this.#incidents.close();
     await this.#store.close();
     this.#files.close();
     removePin(this.#dataDir);

@@ -244,6 +244,15 @@ const SHOTS: Shot[] = [
     '#/bots/clumsy?tab=incidents',
     async (page) => void (await page.locator('.incidents summary').first().click()),
   ],
+  ['causes', '#/incidents', async (page) => page.locator('.cause').first().waitFor()],
+  [
+    'cause',
+    '#/incidents',
+    async (page) => {
+      await page.locator('.cause').first().click();
+      await page.locator('.incidents summary').first().click();
+    },
+  ],
   ['config', '#/bots/painter-1?tab=config'],
   ['log', '#/log'],
   [

@@ -145,6 +145,34 @@ it('its statistics are the sum of those of the nodes', async () => {
   }, 'the sum of the nodes');
 });
 
+it('its counts of a query are the sum of those of the nodes, and its past states have the bots of all', async () => {
+  await present();
+  const before = Date.now();
+  const query = `?after=${before - 600_000}&before=${before}&step=600&query=level:info`;
+  interface Counts {
+    buckets: { events: number }[];
+    counted_from_ms: number | null;
+  }
+  const read = async ({ service }: ServiceNode, more = ''): Promise<Counts> =>
+    (await call(service, 'GET', `/api/stats${query}${more}`)).json as Counts;
+  const sumOf = (answers: readonly Counts[]): number =>
+    answers.reduce((sum, one) => sum + one.buckets.reduce((all, { events }) => all + events, 0), 0);
+  const merged = await read(cluster.node(0));
+  expect(merged.counted_from_ms).toBeNull();
+  expect(sumOf([merged])).toBeGreaterThan(0);
+  expect(sumOf([merged])).toBe(sumOf(await ofAll((node) => read(node, '&node=self'))));
+
+  const statesOf = async ({ service }: ServiceNode, more = ''): Promise<string[]> => {
+    const { json } = await call(service, 'GET', `/api/states?at=${before}${more}`);
+    return (json as { states: { id: string; node: string }[] }).states
+      .map(({ id, node }) => `${id} on ${node}`)
+      .sort();
+  };
+  const all = await statesOf(cluster.node(0));
+  expect(all.length).toBeGreaterThan(0);
+  expect(all).toEqual((await ofAll((node) => statesOf(node, '&node=self'))).flat().sort());
+});
+
 it('names a node that does not answer, and has its events again, with their ids, when it is back', async () => {
   const end = await present();
   const until = `?order=oldest&limit=1000&before=${epoch}-${end}`;

@@ -59,6 +59,8 @@ export interface Incident {
   heap: { used: number; limit: number } | null;
   bot_count: number;
   last_lines: string[];
+  last_lines_at_ms: number[];
+  cause: string;
   last_commands: string[];
   repeats: number;
   repeated_at_ms: number | null;

@@ -32,6 +32,7 @@ import {
   ServiceEvents,
 } from '../../src/main/service-events.js';
 import { BotStore } from '../../src/main/store/bot-store.js';
+import { IncidentGroupStore } from '../../src/main/store/incident-group-store.js';
 import { IncidentStore } from '../../src/main/store/incident-store.js';
 import { Store } from '../../src/main/store/store.js';
 import { TokenStore } from '../../src/main/store/token-store.js';
@@ -145,8 +146,11 @@ export class InjectedService implements ServiceApi {
       flooded: (flood) => this.#registry.flooded(flood),
       offered: ({ kind, commands }) => this.#schemas.offer(kind, commands),
     });
-    const incidents = new Incidents(new IncidentStore(store), this.#events, (id) =>
-      this.#registry.identityOf(id),
+    const incidents = new Incidents(
+      new IncidentStore(store),
+      new IncidentGroupStore(store),
+      this.#events,
+      (id) => this.#registry.identityOf(id),
     );
     const world = {
       hosts: this.#host.pool,

@@ -247,6 +247,26 @@ describe('reports', () => {
     );
   });
 
+  it('incidents are listed by cause, with the bots of one', async () => {
+    const [incident] = await client.incidents({ bot: 'g' });
+    const cause = incident?.cause ?? '';
+    const listed = await done(['incidents', 'groups', '--since', '2h']);
+    expect(listed.split('\n')[0]).toMatch(/^CAUSE +COUNT +BOTS +FIRST +LAST +TYPE +MESSAGE$/);
+    expect(listed).toMatch(
+      new RegExp(`^${cause} +\\d+ +1 +\\S+Z +\\S+Z +crash +the password is wrong \\(`, 'm'),
+    );
+    expect(await done(['incidents', 'groups', '--cause', cause])).toBe('g\n');
+    expect(await json(['incidents', 'groups', '--cause', cause])).toMatchObject({
+      groups: [{ cause, bots: ['g'] }],
+    });
+    expect(await json(['incidents', '--cause', cause])).toEqual(await client.incidents({ cause }));
+    expectFailure(
+      await drover(['incidents', 'groups', '--cause', '0000000000000000']),
+      EXIT.not_found,
+      /no group "0000000000000000"; list them with drover incidents groups/,
+    );
+  });
+
   it('kinds are listed and shown, with those that do not load', async () => {
     const { code, stdout, stderr } = await drover(['kinds']);
     expect(code).toBe(0);

@@ -214,6 +214,20 @@ describe('GET /api/events and /api/stats', () => {
     expect((await pastPage(service, '?session=b', red.token)).events).toEqual([]);
     expectError(await call(service, 'GET', '/api/events', { token: control.token }), 403);
     expectError(await call(service, 'GET', '/api/stats', { token: a.token }), 403);
+    const counted = await call(service, 'GET', '/api/stats?query=event:log', { token: a.token });
+    const lines = (await allPages(service, '?kind=log&limit=1000', a.token)).filter(
+      ({ event }) => event === 'log',
+    );
+    const { buckets } = counted.json as { buckets: { levels: Record<string, number> }[] };
+    const sum = buckets.flatMap(({ levels }) => Object.values(levels)).reduce((x, y) => x + y, 0);
+    expect(sum).toBe(lines.length);
+    const statesOf = async (token: string | undefined): Promise<string[]> => {
+      const { json } = await call(service, 'GET', '/api/states', { token });
+      return (json as { states: { id: string }[] }).states.map(({ id }) => id).sort();
+    };
+    expect(await statesOf(undefined)).toEqual(expect.arrayContaining(['a', 'b']));
+    expect(await statesOf(a.token)).toEqual(['a']);
+    expect(await statesOf(red.token)).not.toContain('b');
   });
 
   it('counts events by level and scope', async () => {

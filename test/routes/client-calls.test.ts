@@ -118,6 +118,11 @@ describe('the calls of the client', () => {
     expect(await client.incidents({ limit: 5 })).toEqual([]);
     expect(await client.incidents({ bot: 'calm' })).toEqual([]);
     expect((await errorOf(client.incidents({ limit: 0 }))).status).toBe(400);
+    expect(await client.incidentGroups()).toMatchObject({ groups: [], forgotten: 0, missing: [] });
+    for (const query of [{ cause: 'x' }, { after: 'x' }, { after: 2, before: 1 }]) {
+      expect((await errorOf(client.incidentGroups(query))).status).toBe(400);
+    }
+    expect((await errorOf(client.incidents({ cause: 'x' }))).status).toBe(400);
   });
 
   it('tokens and sign-out', async () => {
@@ -217,6 +222,7 @@ describe('responses that are not from the service', () => {
       ['pressure', () => other.pressure()],
       ['hosts', () => other.hosts()],
       ['incidents', () => other.incidents()],
+      ['incidentGroups', () => other.incidentGroups()],
       ['invokeMany', () => other.invokeMany(['a'], 'b')],
       ['events', () => other.events()],
       ['stats', () => other.stats()],

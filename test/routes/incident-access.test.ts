@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { IncidentGroups } from '../../src/shared/contract/incident-groups.js';
 import { call } from '../harness/api.js';
 import { create, FIXTURE_KINDS, type Incident, invoke } from '../harness/bots.js';
 import { type InjectedService, inject } from '../harness/inject.js';
@@ -88,4 +89,33 @@ it('an incident stays with the labels and identity its bot had then, not with la
   // An unlimited token still sees them.
   expect(await of()).toHaveLength(2);
   expect(Object.keys((await of())[0] ?? {})).not.toContain('identities');
+});
+
+it('a limited token gets the groups of the incidents that it may see', async () => {
+  for (const id of ['mine', 'theirs']) {
+    await create(service, fragile(id, { owner: id }));
+    await breakDown(id);
+  }
+  const of = async (limit?: object, query = '') => {
+    const options = limit ? { token: (await makeToken(service, limit)).token } : {};
+    const { json } = await call(service, 'GET', `/api/incidents/groups${query}`, options);
+    return (json as IncidentGroups).groups;
+  };
+  const both = async () => {
+    const found = (await of()).find(({ bots }) => bots.includes('theirs'));
+    return found?.bots.includes('mine') ? found : undefined;
+  };
+  await expect.poll(both).toBeDefined();
+  const all = await both();
+  const [own, ...others] = await of({ labels: { owner: 'mine' } });
+  expect(others).toEqual([]);
+  expect(own).toMatchObject({ cause: all?.cause, count: 1, bots: ['mine'], bot_count: 1 });
+  const query = `?cause=${all?.cause}`;
+  expect(await of({ bots: ['theirs'] }, query)).toMatchObject([{ bots: ['theirs'] }]);
+  expect(await of({ bots: ['nobody'] }, query)).toEqual([]);
+  // The reports of the cause, to each what it may see.
+  const { token } = await makeToken(service, { bots: ['theirs'] });
+  const reports = await call(service, 'GET', `/api/incidents${query}`, { token });
+  expect(reports.json).toMatchObject({ incidents: [{ suspect: 'theirs', cause: all?.cause }] });
+  expect((reports.json as { incidents: unknown[] }).incidents).toHaveLength(1);
 });

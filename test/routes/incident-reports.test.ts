@@ -1,6 +1,8 @@
 // What an incident report contains: on a busy service, in a crash storm, and for bots that could not be started.
 
 import { expect, it, onTestFinished } from 'vitest';
+import type { IncidentGroups } from '../../src/shared/contract/incident-groups.js';
+import { call } from '../harness/api.js';
 import {
   act,
   create,
@@ -54,6 +56,9 @@ it('an incident report contains the last lines of a quiet bot after many laps of
   expect(incident).toMatchObject({ type: 'crash', reason: 'thrown in after' });
   expect(incident?.last_lines).toContain('info quiet bot: third tick');
   expect(incident?.last_lines.every((line) => line.split(' ')[1] === 'quiet')).toBe(true);
+  const times = incident?.last_lines_at_ms ?? [];
+  expect(times).toHaveLength(incident?.last_lines.length ?? -1);
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
 });
 
 it('a crash storm writes five reports and counts the rest', async () => {
@@ -73,6 +78,12 @@ it('a crash storm writes five reports and counts the rest', async () => {
     ...Array(4).fill(['crash', 0]),
   ]);
   expect(found[0]?.repeated_at_ms).toBeGreaterThan(found[0]?.at_ms ?? Number.POSITIVE_INFINITY);
+  // The group counts each, also those without a report.
+  const answer = await call(service, 'GET', '/api/incidents/groups');
+  const [crashes] = (answer.json as IncidentGroups).groups;
+  expect(crashes).toMatchObject({ type: 'crash', count: 31, bots: ['storm'], bot_count: 1 });
+  expect(crashes).toMatchObject({ cause: found[0]?.cause, latest: found[0]?.id });
+  expect(crashes?.counts.reduce((sum, count) => sum + count)).toBe(31);
 });
 
 it('a bot that cannot be started has an incident report with the reason', async () => {

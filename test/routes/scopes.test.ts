@@ -15,7 +15,7 @@ const ROUTES = Object.entries(ACCESS).map(([name, access]) => {
 });
 
 /** There is none here. */
-const NEEDS_JOURNAL = new Set(['GET /api/events', 'GET /api/stats']);
+const NEEDS_JOURNAL = new Set(['GET /api/events', 'GET /api/states', 'GET /api/stats']);
 
 /** A body that each route takes; what it asks for need not be possible. */
 const BODIES: Record<string, unknown> = {

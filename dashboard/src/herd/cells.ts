@@ -4,12 +4,14 @@ import type { BotSnapshot } from '../../../src/client/index.js';
 import { toneOf } from '../parts/tone.js';
 import { type Group, type Grouping, groupKey, hostKey, ordered } from './grouping.js';
 
-/** What a cell shows: the tone of the status, or that the bot's host hangs, in the order of the legend. */
-export const STATES = ['held', 'bad', 'wait', 'busy', 'good', 'off'] as const;
+/** What a cell shows: the tone of the status, that the bot's host hangs, or that nobody knows, in the order of the legend. */
+export const STATES = ['held', 'bad', 'wait', 'busy', 'good', 'off', 'unknown'] as const;
 export type CellState = (typeof STATES)[number];
 
 /** In place of a status, of a bot whose host hangs. No bot can have it: it has a space. */
 export const HELD = 'host hangs';
+/** In the same way, of a bot whose status at a past moment is not known. */
+export const UNKNOWN = 'not known';
 
 /** What an update has done. */
 export type Change = 'nothing' | 'order' | readonly number[];
@@ -69,5 +71,6 @@ export function shownStatus(bot: BotSnapshot, held: ReadonlySet<string>): string
 }
 
 export function stateOf(status: string): CellState {
-  return status === HELD ? 'held' : toneOf(status);
+  if (status === HELD) return 'held';
+  return status === UNKNOWN ? 'unknown' : toneOf(status);
 }

@@ -1,16 +1,25 @@
 import { useMemo, useState } from 'preact/hooks';
 import { cluster } from '../model/cluster.js';
-import { heldHosts, useHosts } from '../model/hosts.js';
-import { bots, botsVersion, isLoaded } from '../model/live.js';
+import { useHosts } from '../model/hosts.js';
+import { isLoaded } from '../model/live.js';
 import { may } from '../model/own-token.js';
+import { hrefTo } from '../model/route.js';
 import { useThrottled } from '../model/throttle.js';
+import { shownMoment } from '../model/time-range.js';
+import { lazyView } from '../parts/lazy-view.js';
 import { SelectionBar } from '../views/selection-bar.js';
 import { HerdCanvas } from './canvas.js';
 import { shownStatus } from './cells.js';
 import { type Grouping, labelNames } from './grouping.js';
 import { Legend } from './legend.js';
+import { herdBots, herdHeld, herdVersion, past, pastError, usePast } from './past.js';
 import { HerdTable } from './table.js';
 import { groupBy, herdView, showAs } from './view.js';
+
+const Moment = lazyView(
+  async () => (await import('./moment.js')).Moment,
+  <div class="moment is-loading" />,
+);
 
 const REDRAW_MS = 500;
 /** Labels change rarely, and to collect them visits each. */
@@ -19,17 +28,21 @@ const LABELS_MS = 3000;
 /** All bots at once: a cell each, or a table. */
 export function Herd() {
   useHosts();
-  useThrottled(botsVersion, REDRAW_MS);
+  usePast();
+  useThrottled(herdVersion, REDRAW_MS);
+  const isPast = shownMoment.value !== undefined;
+  const shown = herdBots();
+  const isKnown = isPast ? past.value !== undefined : isLoaded.value;
   const { isTable } = herdView.value;
   const [isSelecting, setSelecting] = useState(false);
   return (
     <section class="card herd" aria-label="Herd">
       <header class="card-head">
-        <a class="herd-total" href="#/bots">
-          <strong data-count="all">{isLoaded.value ? bots.size.toLocaleString('en') : '–'}</strong>{' '}
-          {bots.size === 1 ? 'bot' : 'bots'}
+        <a class="herd-total" href={hrefTo('bots')}>
+          <strong data-count="all">{isKnown ? shown.size.toLocaleString('en') : '–'}</strong>{' '}
+          {shown.size === 1 ? 'bot' : 'bots'}
         </a>
-        {bots.size === 0 ? null : (
+        {shown.size === 0 ? null : (
           <div class="herd-tools">
             <GroupBy />
             {isTable ? null : (
@@ -59,8 +72,13 @@ export function Herd() {
           </div>
         )}
       </header>
-      {bots.size === 0 ? (
-        <Empty />
+      <Moment />
+      {shown.size === 0 ? (
+        isPast ? (
+          <NoPast />
+        ) : (
+          <Empty />
+        )
       ) : (
         <>
           <Legend />
@@ -73,9 +91,9 @@ export function Herd() {
 }
 
 function GroupBy() {
-  const version = useThrottled(botsVersion, LABELS_MS);
+  const version = useThrottled(herdVersion, LABELS_MS);
   const { by } = herdView.value;
-  const names = useMemo(() => labelNames(bots.values()), [version]);
+  const names = useMemo(() => labelNames(herdBots().values()), [version]);
   const options: [Grouping, string][] = [
     ['kind', 'Kind'],
     ['host', 'Host'],
@@ -102,21 +120,34 @@ function GroupBy() {
 /** The selection is that of the table of bots. */
 function Selected() {
   const { lit } = herdView.value;
-  const held = heldHosts.value;
+  const held = herdHeld.value;
   const hiddenOf = (present: readonly string[]): number => {
     if (lit.size === 0) return 0;
     return present.filter((id) => {
-      const bot = bots.get(id);
+      const bot = herdBots().get(id);
       return bot && !lit.has(shownStatus(bot, held));
     }).length;
   };
   return (
     <SelectionBar hiddenOf={hiddenOf} list=".herd-cells">
-      <a class="herd-to-bots" href="#/bots">
+      <a class="herd-to-bots" href={hrefTo('bots')}>
         Show in Bots
       </a>
     </SelectionBar>
   );
+}
+
+function NoPast() {
+  const { value: shown } = past;
+  const text =
+    pastError.value !== undefined
+      ? `The states of this moment cannot be shown: ${pastError.value.message}`
+      : shown === undefined
+        ? 'Loading…'
+        : (shownMoment.value ?? 0) < (shown.known_from_ms ?? Number.POSITIVE_INFINITY)
+          ? 'Nothing is known of this moment: the journal does not reach back so far.'
+          : 'No bots were there at this moment: none had been created, or the service did not run.';
+  return <p class="herd-none muted">{text}</p>;
 }
 
 function Empty() {
@@ -126,7 +157,7 @@ function Empty() {
       <p>No bots yet.</p>
       {may('control') ? (
         <p class="muted">
-          Create the first in <a href="#/bots">Bots</a>: it gets a cell here.
+          Create the first in <a href={hrefTo('bots')}>Bots</a>: it gets a cell here.
         </p>
       ) : null}
     </div>

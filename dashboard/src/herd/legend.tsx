@@ -1,14 +1,13 @@
 import { useMemo } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
-import { heldHosts } from '../model/hosts.js';
-import { bots, botsVersion } from '../model/live.js';
 import { hrefTo } from '../model/route.js';
 import { setSelected, table } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
 import { Icon } from '../parts/icons.js';
 import { Status } from '../parts/status.js';
-import { type CellState, HELD, STATES, shownStatus, stateOf } from './cells.js';
-import { HELD_SHAPE } from './sprites.js';
+import { type CellState, HELD, STATES, shownStatus, stateOf, UNKNOWN } from './cells.js';
+import { herdBots, herdHeld, herdVersion } from './past.js';
+import { HELD_SHAPE, UNKNOWN_SHAPE } from './sprites.js';
 import { herdView, light, toggleLit } from './view.js';
 
 const REDRAW_MS = 400;
@@ -19,12 +18,12 @@ const RANK: ReadonlyMap<CellState, number> = new Map(STATES.map((state, at) => [
 
 /** The statuses that bots have, what is wrong first. A click lights the bots of one in the herd. */
 export function Legend() {
-  const version = useThrottled(botsVersion, REDRAW_MS);
-  const held = heldHosts.value;
+  const version = useThrottled(herdVersion, REDRAW_MS);
+  const held = herdHeld.value;
   const { lit } = herdView.value;
   const counts = useMemo(() => {
     const found = new Map<string, number>();
-    for (const bot of bots.values()) {
+    for (const bot of herdBots().values()) {
       const status = shownStatus(bot, held);
       found.set(status, (found.get(status) ?? 0) + 1);
     }
@@ -46,7 +45,7 @@ export function Legend() {
               aria-pressed={lit.has(status)}
               onClick={() => toggleLit(status)}
             >
-              {status === HELD ? <HeldStatus /> : <Status status={status} />}
+              <CellStatus status={status} />
               <span class="chip-count" data-count={status}>
                 {count.toLocaleString('en')}
               </span>
@@ -63,9 +62,9 @@ export function Legend() {
 /** What can be done with the bots that the filter lets through. */
 function Lit() {
   const { lit } = herdView.value;
-  useThrottled(botsVersion, REDRAW_MS);
-  const held = heldHosts.value;
-  const ids = [...bots.values()].flatMap((bot) =>
+  useThrottled(herdVersion, REDRAW_MS);
+  const held = herdHeld.value;
+  const ids = [...herdBots().values()].flatMap((bot) =>
     lit.has(shownStatus(bot, held)) ? [bot.id] : [],
   );
   const [only] = lit;
@@ -78,7 +77,7 @@ function Lit() {
       >
         Select {ids.length.toLocaleString('en')}
       </button>
-      {lit.size === 1 && only !== undefined && only !== HELD ? (
+      {lit.size === 1 && only !== undefined && only !== HELD && only !== UNKNOWN ? (
         <a href={hrefTo('bots', '', { status: only })}>
           Bots that are {visible(only)}
           <Icon name="right" />
@@ -92,17 +91,20 @@ function Lit() {
   );
 }
 
-export function HeldStatus() {
+/** A status, or what the herd shows in the place of one. */
+export function CellStatus({ status }: { status: string }) {
+  if (status !== HELD && status !== UNKNOWN) return <Status status={status} />;
   return (
-    <span class="status tone-bad">
+    <span class={`status tone-${status === HELD ? 'bad' : 'off'}`}>
       <svg class="shape hollow" viewBox="0 0 16 16" width="12" height="12" aria-hidden="true">
-        <path d={HELD_SHAPE} />
+        <path d={status === HELD ? HELD_SHAPE : UNKNOWN_SHAPE} />
       </svg>
-      <span class="status-name">{HELD}</span>
+      <span class="status-name">{status}</span>
     </span>
   );
 }
 
 function toneClass(state: CellState): string {
-  return state === 'held' ? 'bad' : state;
+  if (state === 'held') return 'bad';
+  return state === 'unknown' ? 'off' : state;
 }

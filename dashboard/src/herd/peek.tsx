@@ -1,13 +1,15 @@
 import { visible } from '../../../src/shared/contract/escapes.js';
-import { bots, botsVersion, lastLines, linesVersion } from '../model/live.js';
+import { lastLines, linesVersion } from '../model/live.js';
 import { useThrottled } from '../model/throttle.js';
-import { age, clockTime, second } from '../model/time.js';
+import { age, clockTime, second, span } from '../model/time.js';
+import { shownMoment } from '../model/time-range.js';
 import { Labels } from '../parts/labels.js';
-import { Level, Status } from '../parts/status.js';
+import { Level } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
-import { HELD } from './cells.js';
+import { UNKNOWN } from './cells.js';
 import type { Box } from './layout.js';
-import { HeldStatus } from './legend.js';
+import { CellStatus } from './legend.js';
+import { herdBots, herdVersion } from './past.js';
 
 const REDRAW_MS = 300;
 const WIDTH = 320;
@@ -28,12 +30,13 @@ interface Props {
 
 /** What one cell stands for, beside it. The table says the same to screen readers. */
 export function Peek({ id, status, cell, width }: Props) {
-  useThrottled(botsVersion, REDRAW_MS);
+  useThrottled(herdVersion, REDRAW_MS);
   useThrottled(linesVersion, REDRAW_MS);
   void second.value;
-  const bot = bots.get(id);
+  const moment = shownMoment.value;
+  const bot = herdBots().get(id);
   if (!bot) return null;
-  const line = lastLines.get(id);
+  const line = moment === undefined ? lastLines.get(id) : undefined;
   const fields = Object.entries(bot.data);
   const own = Math.min(WIDTH, width);
   const isRight = cell.x + cell.width + GAP + own <= width;
@@ -56,12 +59,15 @@ export function Peek({ id, status, cell, width }: Props) {
     >
       <div class="peek-head">
         <strong>{id}</strong>
-        {status === HELD ? <HeldStatus /> : <Status status={bot.status} />}
+        <CellStatus status={status} />
       </div>
       <p class="muted">
         {bot.kind}
         {bot.host === null ? '' : `, host ${bot.host}`}
-        {bot.node === undefined ? '' : ` of ${bot.node}`}, for {age(bot.since_ms)}
+        {bot.node === undefined ? '' : ` of ${bot.node}`}{' '}
+        {status === UNKNOWN
+          ? ''
+          : `, for ${moment === undefined ? age(bot.since_ms) : span(moment - bot.since_ms)}`}
         {bot.restarts > 0
           ? `, ${bot.restarts.toLocaleString('en')} ${bot.restarts === 1 ? 'restart' : 'restarts'}`
           : ''}

@@ -21,6 +21,8 @@ export interface Palette {
 
 /** A ring with a bar: the way is barred. */
 export const HELD_SHAPE = 'M8 2.5a5.5 5.5 0 1 1 0 11a5.5 5.5 0 0 1 0-11zM4.6 8h6.8';
+/** A question mark. */
+export const UNKNOWN_SHAPE = 'M5 6a3 3 0 1 1 4.2 2.7c-.8.4-1.2.9-1.2 1.8M8 12.9v.2';
 /** How shapes fill their cell: what is wrong is larger. */
 const SCALES: Record<CellState, number> = {
   held: 1.1,
@@ -29,8 +31,9 @@ const SCALES: Record<CellState, number> = {
   busy: 1,
   good: 1,
   off: 0.96,
+  unknown: 1,
 };
-const STROKES: Partial<Record<CellState, number>> = { held: 2.2, busy: 2.5, off: 2 };
+const STROKES: Partial<Record<CellState, number>> = { held: 2.2, busy: 2.5, off: 2, unknown: 2 };
 
 export function readPalette(element: Element): Palette {
   const style = getComputedStyle(element);
@@ -43,6 +46,7 @@ export function readPalette(element: Element): Palette {
       busy: colour('herd-busy'),
       good: colour('herd-good'),
       off: colour('herd-off'),
+      unknown: colour('herd-off'),
     },
     grounds: { held: colour('bad-soft'), bad: colour('bad-soft'), wait: colour('wait-soft') },
     pulses: {
@@ -60,6 +64,11 @@ export function readPalette(element: Element): Palette {
   };
 }
 
+function shapeOf(state: CellState): string {
+  if (state === 'held') return HELD_SHAPE;
+  return state === 'unknown' ? UNKNOWN_SHAPE : SHAPES[state];
+}
+
 /** Draws the shape of a state into a square at x, y. */
 export function drawShape(
   context: CanvasRenderingContext2D,
@@ -70,7 +79,7 @@ export function drawShape(
   palette: Palette,
 ): void {
   const scale = (side / 16) * SCALES[state];
-  const shape = new Path2D(state === 'held' ? HELD_SHAPE : SHAPES[state]);
+  const shape = new Path2D(shapeOf(state));
   context.save();
   context.translate(x + side / 2, y + side / 2);
   context.scale(scale, scale);

@@ -1,14 +1,14 @@
 import { useMemo } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
-import { botsVersion } from '../model/live.js';
 import { useThrottled } from '../model/throttle.js';
+import { herdVersion } from './past.js';
 import type { HerdScene } from './use-scene.js';
 
 const REDRAW_MS = 1000;
 
 /** The table behind the cells: each group with its bots by status. */
 export function HerdSummary({ herd: { cells, layout } }: { herd: HerdScene }) {
-  const version = useThrottled(botsVersion, REDRAW_MS);
+  const version = useThrottled(herdVersion, REDRAW_MS);
   const groups = useMemo(
     () =>
       cells.groups.map(({ key, title, first, count }) => {

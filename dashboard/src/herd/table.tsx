@@ -1,16 +1,16 @@
 import { useMemo, useState } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
-import { heldHosts } from '../model/hosts.js';
-import { bots, botsVersion, lastLines } from '../model/live.js';
+import { lastLines } from '../model/live.js';
 import { hrefTo } from '../model/route.js';
 import { setSelected, table } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
-import { age, second } from '../model/time.js';
-import { Status } from '../parts/status.js';
+import { age, second, span } from '../model/time.js';
+import { shownMoment } from '../model/time-range.js';
 import { LineText } from '../parts/text.js';
-import { HELD, shownStatus } from './cells.js';
+import { shownStatus } from './cells.js';
 import { ordered } from './grouping.js';
-import { HeldStatus } from './legend.js';
+import { CellStatus } from './legend.js';
+import { herdBots, herdHeld, herdVersion } from './past.js';
 import { herdView } from './view.js';
 
 const REDRAW_MS = 1000;
@@ -19,14 +19,15 @@ const ROWS = 100;
 
 /** The herd as a table: the same bots in the same order. */
 export function HerdTable() {
-  const version = useThrottled(botsVersion, REDRAW_MS);
+  const version = useThrottled(herdVersion, REDRAW_MS);
   void second.value;
   const { by, lit } = herdView.value;
-  const held = heldHosts.value;
+  const held = herdHeld.value;
   const { selected } = table.value;
+  const moment = shownMoment.value;
   const [most, setMost] = useState(ROWS);
   const rows = useMemo(() => {
-    const found = ordered(bots.values(), by);
+    const found = ordered(herdBots().values(), by);
     return found.groups.flatMap(({ title, first, count }) =>
       found.bots
         .slice(first, first + count)
@@ -57,7 +58,7 @@ export function HerdTable() {
         </thead>
         <tbody>
           {rows.slice(0, most).map(({ bot: { id, since_ms, last_error }, title, status }) => {
-            const line = last_error ?? lastLines.get(id)?.text;
+            const line = moment === undefined ? (last_error ?? lastLines.get(id)?.text) : undefined;
             return (
               <tr key={id}>
                 <td>
@@ -71,9 +72,11 @@ export function HerdTable() {
                 <th scope="row">
                   <a href={hrefTo('bots', id)}>{id}</a>
                 </th>
-                <td>{status === HELD ? <HeldStatus /> : <Status status={status} />}</td>
+                <td>
+                  <CellStatus status={status} />
+                </td>
                 {by === 'none' ? null : <td>{visible(title)}</td>}
-                <td>{age(since_ms)}</td>
+                <td>{moment === undefined ? age(since_ms) : span(moment - since_ms)}</td>
                 <td class="herd-table-line">
                   {line === undefined ? null : <LineText text={line} />}
                 </td>

@@ -42,7 +42,11 @@ export function downloadRows(rows: readonly Line[]): void {
 /** Saves all matching events of the journal as NDJSON. @throws ApiError if the download is incomplete; no file is saved then. */
 export async function downloadJournal(filter: LogFilter): Promise<void> {
   // Not a download link: its token would appear in the browser's download list.
-  const events = api().download(queryOf(filter));
+  const events = api().download({
+    ...queryOf(filter),
+    after: filter.range?.fromMs,
+    before: filter.range?.toMs,
+  });
   // Blobs, because the browser can keep them on disk.
   const parts: Blob[] = [];
   let lines: string[] = [];

@@ -2,6 +2,7 @@ import { useMemo } from 'preact/hooks';
 import { queryIn, queryParameters } from '../query/address-query.js';
 import type { LogFilter } from './log-filter.js';
 import { changeQuery, route } from './route.js';
+import { presentBounds, timeRange } from './time-range.js';
 
 interface LogAddress {
   filter: LogFilter;
@@ -12,7 +13,13 @@ interface LogAddress {
 export function useLogAddress(bot?: string): LogAddress {
   const { query } = route.value;
   const text = query.toString();
-  const filter = useMemo(() => ({ query: queryIn(query), bot }), [text, bot]);
+  const range = timeRange.value;
+  // Once: the beginning of a range that moves with the time would make it another one each time.
+  const bounds = useMemo(presentBounds, [range]);
+  const filter = useMemo(
+    () => ({ query: queryIn(query), bot, range: bounds }),
+    [text, bot, bounds],
+  );
   // The linked line may not pass the new filter.
   const onFilter = (q: string): void => changeQuery({ ...queryParameters(q), at: '' });
   return { filter, onFilter };

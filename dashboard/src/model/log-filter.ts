@@ -8,6 +8,7 @@ import {
 } from '../../../src/shared/query/line-query.js';
 import type { Line } from '../hub/messages.js';
 import { checkedQuery } from '../query/checked-query.js';
+import type { Bounds } from '../range/range.js';
 import { bots } from './live.js';
 
 export const LEVEL_NAMES = ['info', 'warn', 'error', 'state'] as const;
@@ -17,9 +18,11 @@ export interface LogFilter {
   query: string;
   /** The only bot of the log. */
   bot: string | undefined;
+  /** Undefined: all times. */
+  range?: Bounds | undefined;
 }
 
-/** The filter as a query of the journal. */
+/** The filter as a query of the journal, without its range. */
 export function queryOf({ query, bot }: LogFilter): EventsQuery {
   const { terms } = checkedQuery(query, 'lines');
   return {
@@ -42,13 +45,15 @@ export function markOf({ query }: LogFilter): string {
   return texts.sort((a, b) => b.length - a.length)[0] ?? '';
 }
 
-/** A predicate for lines, the same as the service's. Gaps always pass. */
-export function passesOf({ query, bot: only }: LogFilter): (line: Line) => boolean {
+/** A predicate for lines, the same as the service's. Gaps in the range always pass. */
+export function passesOf({ query, bot: only, range }: LogFilter): (line: Line) => boolean {
   const terms = checkedQuery(query, 'lines').terms.map(({ term }) => term);
   const { line: ofLine, bot: ofBot } = lineQuery(terms);
   const test = lineTest(ofLine);
   const condition = botCondition(ofBot);
+  const { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY } = range ?? {};
   return (line) => {
+    if (line.at < fromMs || line.at >= toMs) return false;
     if (line.level === 'gap') return true;
     if (only !== undefined && line.bot !== only) return false;
     if (condition) {

@@ -6,6 +6,7 @@ import {
 } from '../../../src/client/index.js';
 import { historyLines } from '../hub/line.js';
 import type { Line } from '../hub/messages.js';
+import type { Bounds } from '../range/range.js';
 import { type LogFilter, queryOf } from './log-filter.js';
 
 const PAGE = 500;
@@ -19,9 +20,9 @@ export interface HistoryPage {
   isLast: boolean;
 }
 
-/** The position of a query. A cursor is only valid for the query that returned it. */
+/** The position of a query: an id, a time, or an end of the range. A cursor is only valid for the query that returned it. */
 interface Place {
-  id: string | undefined;
+  id: string | number | undefined;
   cursor: string | undefined;
 }
 
@@ -30,6 +31,7 @@ export class LogHistory {
   readonly #api: () => DroverClient;
   readonly #say: (text: string) => void;
   readonly #query: EventsQuery;
+  readonly #range: Bounds;
   #before: Place | undefined;
   #after: Place | undefined;
   /** Nodes of a cluster that did not answer: each is named once. */
@@ -39,17 +41,16 @@ export class LogHistory {
     this.#api = api;
     this.#say = say;
     this.#query = { ...queryOf(filter), limit: PAGE };
+    this.#range = filter.range ?? { fromMs: undefined, toMs: undefined };
   }
 
-  /** The page before the line `id`; each further call returns the page before that, until {@link resetBefore}. */
+  /** The page before the line `id` (undefined: before the end of the range); each further call returns the page before that, until {@link resetBefore}. */
   async before(id: string | undefined, signal: AbortSignal): Promise<HistoryPage> {
     this.#before ??= { id, cursor: undefined };
     const place = this.#before;
-    const { lines, isLast } = await this.#page(
-      place,
-      { order: 'newest', before: place.id },
-      signal,
-    );
+    const { fromMs, toMs } = this.#range;
+    const where: EventsQuery = { order: 'newest', before: place.id ?? toMs, after: fromMs };
+    const { lines, isLast } = await this.#page(place, where, signal);
     return { lines: lines.reverse(), isLast };
   }
 
@@ -58,11 +59,12 @@ export class LogHistory {
     this.#before = undefined;
   }
 
-  /** The page after the line `id` (undefined: from the beginning), in the same way. */
-  async after(id: string | undefined, signal: AbortSignal): Promise<HistoryPage> {
+  /** The page after the line `id`, or from a time on (undefined: from the beginning), in the same way. */
+  async after(id: string | number | undefined, signal: AbortSignal): Promise<HistoryPage> {
     this.#after ??= { id, cursor: undefined };
     const place = this.#after;
-    return this.#page(place, { order: 'oldest', after: place.id }, signal);
+    const { fromMs, toMs } = this.#range;
+    return this.#page(place, { order: 'oldest', after: place.id ?? fromMs, before: toMs }, signal);
   }
 
   resetAfter(): void {

@@ -5,7 +5,7 @@ import { signal } from '@preact/signals';
 import { ApiError, type DroverClient } from '../../../src/client/index.js';
 import { idBefore, isBehind } from '../hub/line.js';
 import type { Line } from '../hub/messages.js';
-import { connection, lines, linesEpoch } from './live.js';
+import { clockAheadMs, connection, lines, linesEpoch } from './live.js';
 import { type LogFilter, passesOf } from './log-filter.js';
 import { LogHistory } from './log-history.js';
 import { type Bounds, LogRows } from './log-rows.js';
@@ -35,6 +35,9 @@ export class LogWindow {
   readonly topError = signal('');
   /** False while the rows are a place in the history that does not reach the live lines yet. */
   readonly isJoined = signal(true);
+  /** The rows reach the end of a range that is over. Then they never reach the live lines. */
+  readonly isAtEnd = signal(false);
+  readonly #isOver: boolean;
   /** Number of new lines that pass the filter but are not among the rows. */
   readonly held = signal(0);
   /** New lines are only counted: some between them and the last row were skipped. */
@@ -60,6 +63,8 @@ export class LogWindow {
   ) {
     this.#heldBound = held;
     this.#passes = passesOf(filter);
+    this.#isOver =
+      filter.range?.toMs !== undefined && filter.range.toMs <= Date.now() - clockAheadMs.peek();
     this.#history = new LogHistory(filter, api, say);
   }
 
@@ -76,39 +81,52 @@ export class LogWindow {
     this.#abort.abort();
   }
 
-  /** Starts with the live lines. */
+  /** Starts with the live lines, or at the end of a range that is over: {@link fill} loads those. */
   begin(): void {
     this.#reset();
+    if (this.#isOver) {
+      this.isJoined.value = false;
+      this.isAtEnd.value = true;
+      this.#changed();
+      return;
+    }
     this.#rows.append(lines.filter(this.#passes));
     this.#next = nextOf(lines);
     this.isJoined.value = true;
     this.#changed();
   }
 
-  /** Starts around any stored line. @returns its row index, undefined if it is no longer stored. */
-  async beginAt(id: string): Promise<number | undefined> {
+  /**
+   * Starts around any stored line, or around a time in ms. @returns the row index of the line, or of the first from that time on;
+   * undefined if there is none.
+   */
+  async beginAt(place: string | number): Promise<number | undefined> {
     this.#reset();
     const { signal } = this.#abort;
-    if (lines.some((line) => line.id === id)) {
+    if (!this.#isOver && lines.some((line) => line.id === place)) {
       this.begin();
       this.fill();
-      return this.indexOf(id);
+      return this.indexOf(place);
     }
     this.isJoined.value = false;
     this.#changed();
     try {
-      const from = await this.#history.after(idBefore(id), signal);
+      const after = typeof place === 'number' ? place : idBefore(place);
+      const from = await this.#history.after(after, signal);
       this.#append(from.lines);
       if (from.isLast) this.#join();
       await this.older();
     } catch (thrown) {
       if (!signal.aborted) this.#failTop(thrown);
     }
-    return this.indexOf(id);
+    return this.indexOf(place);
   }
 
-  indexOf(id: string): number | undefined {
-    const at = this.rows.findIndex((line) => line.id === id);
+  /** @param place the id of a line, or a time. */
+  indexOf(place: string | number): number | undefined {
+    const at = this.rows.findIndex((line) =>
+      typeof place === 'number' ? line.at >= place : line.id === place,
+    );
     return at < 0 ? undefined : at;
   }
 
@@ -157,7 +175,7 @@ export class LogWindow {
 
   /** Returns to the live lines. */
   catchUp(): void {
-    if (!this.#isHeld && this.isJoined.peek()) return;
+    if (!this.#isHeld && (this.isJoined.peek() || this.isAtEnd.peek())) return;
     this.begin();
     this.fill();
   }
@@ -189,7 +207,7 @@ export class LogWindow {
   async #search(signal: AbortSignal): Promise<Edge> {
     for (let pages = 0; pages < MAX_PAGES; pages++) {
       const first = this.rows[0];
-      const page = await this.#history.before(first?.id ?? lines[0]?.id, signal);
+      const page = await this.#history.before(first?.id ?? this.#firstLive(), signal);
       const now = this.rows[0];
       // The first row was cut during the request: the page does not precede the new one.
       if (first && now !== first) return 'more';
@@ -202,11 +220,17 @@ export class LogWindow {
     return 'stopped';
   }
 
+  /** Where the history of a window without rows ends; undefined: at the end of its range. */
+  #firstLive(): string | undefined {
+    return this.#isOver ? undefined : lines[0]?.id;
+  }
+
   #prepend(found: readonly Line[]): void {
     this.#rows.prepend(found);
     if (this.#rows.cutNewest(this.#heldBound)) {
       this.#history.resetAfter();
       this.isJoined.value = false;
+      this.isAtEnd.value = false;
       this.#isHeld = false;
       this.held.value = 0;
     }
@@ -227,18 +251,19 @@ export class LogWindow {
 
   /** Loads newer lines, until they reach the live lines. */
   async newer(): Promise<void> {
-    if (this.#isBusy || this.isJoined.peek()) return;
+    if (this.#isBusy || this.isJoined.peek() || this.isAtEnd.peek()) return;
     if (this.rows.length === 0) return this.#join();
     this.#isBusy = true;
     const { signal } = this.#abort;
     try {
-      for (let pages = 0; pages < MAX_PAGES && !this.isJoined.peek(); pages++) {
+      for (let pages = 0; pages < MAX_PAGES; pages++) {
         const page = await this.#history.after(this.rows.at(-1)?.id, signal);
         this.#append(page.lines);
         const reached = this.rows.at(-1);
-        const isAtRing = lines[0] && reached && isBehind(reached.id, lines[0].id) === true;
+        const [live] = this.#isOver ? [] : lines;
+        const isAtRing = live && reached && isBehind(reached.id, live.id) === true;
         if (page.isLast || isAtRing) this.#join();
-        if (page.lines.length > 0) break;
+        if (page.isLast || isAtRing || page.lines.length > 0) break;
       }
     } catch (thrown) {
       if (!signal.aborted) this.#failTop(thrown);
@@ -248,8 +273,12 @@ export class LogWindow {
     }
   }
 
-  /** The rows reach the live lines: append the rest of those. */
+  /** The rows reach the live lines: append the rest of those. Or the end of the range. */
   #join(): void {
+    if (this.#isOver) {
+      this.isAtEnd.value = true;
+      return;
+    }
     this.isJoined.value = true;
     this.#epoch = linesEpoch.peek();
     this.#next = nextOf(lines);
@@ -274,6 +303,7 @@ export class LogWindow {
     this.#rows.clear();
     this.#isHeld = false;
     this.held.value = 0;
+    this.isAtEnd.value = false;
     this.top.value = 'more';
   }
 

@@ -21,11 +21,25 @@ export function parse(hash: string): Route {
   };
 }
 
-/** @returns the address, starting with `#`. */
+/** The parameters of the time range, which every view has: model/time-range.ts. */
+export const RANGE_PARAMETERS = ['from', 'to', 't'] as const;
+
+/**
+ * @param query an empty value leaves the parameter out. The time range of the present address is kept where it has none.
+ * @returns the address, starting with `#`.
+ */
 export function hrefTo(view: string, part = '', query: Record<string, string> = {}): string {
-  const pairs = Object.entries(query).filter(([, value]) => value !== '');
+  const pairs = Object.entries({ ...keptRange(query), ...query }).filter(
+    ([, value]) => value !== '',
+  );
   const text = new URLSearchParams(pairs).toString();
   return `#/${view}${part === '' ? '' : `/${encodeURIComponent(part)}`}${text === '' ? '' : `?${text}`}`;
+}
+
+function keptRange(query: Record<string, string>): Record<string, string> {
+  if (RANGE_PARAMETERS.some((name) => Object.hasOwn(query, name))) return {};
+  const { query: now } = route.value;
+  return Object.fromEntries(RANGE_PARAMETERS.map((name) => [name, now.get(name) ?? '']));
 }
 
 export function go(href: string): void {

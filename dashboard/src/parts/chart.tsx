@@ -24,13 +24,21 @@ interface Props {
   label: string;
   /** Called with the index under the pointer; undefined when the pointer leaves the chart. */
   onPoint?: (index: number | undefined) => void;
+  /** Called with times in Unix epoch s: of a click twice the same, of a drag both ends. */
+  onPick?: (from: number, to: number) => void;
+  /** A time to mark, in Unix epoch s. */
+  mark?: number | undefined;
 }
 
-export function StackedChart({ times, series, height, label, onPoint }: Props) {
+export function StackedChart({ times, series, height, label, onPoint, onPick, mark }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | undefined>(undefined);
   const point = useRef(onPoint);
   point.current = onPoint;
+  const pick = useRef(onPick);
+  pick.current = onPick;
+  const marked = useRef(mark);
+  marked.current = mark;
   const { zone } = settings.value;
   const look = theme.value;
   const names = series.map(({ name }) => name).join();
@@ -39,7 +47,11 @@ export function StackedChart({ times, series, height, label, onPoint }: Props) {
     const element = box.current;
     if (!element) return;
     chart.current = new uPlot(
-      optionsFor(element, series, height, zone, (index) => point.current?.(index)),
+      optionsFor(element, series, height, zone, {
+        point: (index) => point.current?.(index),
+        pick: onPick && ((from, to) => pick.current?.(from, to)),
+        mark: () => marked.current,
+      }),
       stacked(times, series),
       element,
     );
@@ -75,12 +87,18 @@ function stacked(times: readonly number[], series: readonly ChartSeries[]): uPlo
   return [times as number[], ...sums.reverse()] as uPlot.AlignedData;
 }
 
+interface Hooks {
+  point: (index: number | undefined) => void;
+  pick: ((from: number, to: number) => void) | undefined;
+  mark: () => number | undefined;
+}
+
 function optionsFor(
   element: HTMLElement,
   series: readonly ChartSeries[],
   height: number,
   zone: string,
-  onPoint: (index: number | undefined) => void,
+  { point, pick, mark }: Hooks,
 ): uPlot.Options {
   const style = getComputedStyle(element);
   const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
@@ -98,7 +116,7 @@ function optionsFor(
     height,
     legend: { show: false },
     padding: [8, em * 1.9, 0, 0],
-    cursor: { points: { show: false }, drag: { x: false, y: false } },
+    cursor: { points: { show: false }, drag: { x: pick !== undefined, y: false, setScale: false } },
     tzDate: (seconds) =>
       zone === '' ? new Date(seconds * 1000) : uPlot.tzDate(new Date(seconds * 1000), zone),
     scales: { y: { range: (_, __, most) => [0, Math.max(5, most * 1.1)] } },
@@ -132,6 +150,40 @@ function optionsFor(
         ...(stepped ? { paths: stepped } : {}),
       })),
     ],
-    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },
+    hooks: {
+      setCursor: [({ cursor }) => point(cursor.idx ?? undefined)],
+      ready: [(chart) => pick && takePicks(chart, pick)],
+      draw: [(chart) => drawMark(chart, mark(), colour('accent'))],
+    },
   };
+}
+
+/** A shorter way of the pointer is a click, in px. */
+const CLICK_PX = 4;
+
+function takePicks(chart: uPlot, pick: (from: number, to: number) => void): void {
+  const { over } = chart;
+  let begun: number | undefined;
+  over.addEventListener('pointerdown', ({ button, offsetX }) => {
+    begun = button === 0 ? offsetX : undefined;
+  });
+  over.addEventListener('pointerup', ({ offsetX }) => {
+    if (begun === undefined) return;
+    const isClick = Math.abs(offsetX - begun) < CLICK_PX;
+    const [one, other] = [chart.posToVal(begun, 'x'), chart.posToVal(offsetX, 'x')];
+    begun = undefined;
+    chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    pick(isClick ? other : Math.min(one, other), isClick ? other : Math.max(one, other));
+  });
+}
+
+function drawMark(chart: uPlot, time: number | undefined, colour: string): void {
+  const { min, max } = chart.scales['x'] ?? {};
+  if (time === undefined || min == null || max == null || time < min || time > max) return;
+  const { ctx, bbox } = chart;
+  const x = chart.valToPos(time, 'x', true);
+  ctx.save();
+  ctx.fillStyle = colour;
+  ctx.fillRect(x - 1, bbox.top, 2, bbox.height);
+  ctx.restore();
 }

@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { asked } from '../model/asked.js';
 import { cluster } from '../model/cluster.js';
-import { go, route } from '../model/route.js';
+import { go, hrefTo, route } from '../model/route.js';
 import { handedToken, session, takeHanded } from '../model/session.js';
 import { Confirm } from '../parts/dialog.js';
 import { focusContent } from '../parts/focus.js';
@@ -21,6 +21,7 @@ const VIEWS: { name: string; title: string; icon: IconName }[] = [
   { name: 'overview', title: 'Overview', icon: 'overview' },
   { name: 'bots', title: 'Bots', icon: 'bots' },
   { name: 'log', title: 'Log', icon: 'log' },
+  { name: 'incidents', title: 'Incidents', icon: 'warn' },
   { name: 'nodes', title: 'Nodes', icon: 'nodes' },
   { name: 'tokens', title: 'Tokens', icon: 'tokens' },
   { name: 'settings', title: 'Settings', icon: 'settings' },
@@ -30,6 +31,7 @@ const VIEWS: { name: string; title: string; icon: IconName }[] = [
 const BotsView = lazyView(async () => (await import('../views/bots.js')).BotsView);
 const BotView = lazyView(async () => (await import('../views/bot.js')).BotView);
 const LogView = lazyView(async () => (await import('../views/log.js')).LogView);
+const IncidentsView = lazyView(async () => (await import('../views/incidents.js')).IncidentsView);
 const NodesView = lazyView(async () => (await import('../views/nodes.js')).NodesView);
 const TokensView = lazyView(async () => (await import('../views/tokens.js')).TokensView);
 const SettingsView = lazyView(async () => (await import('../views/settings.js')).SettingsView);
@@ -71,13 +73,13 @@ function Frame() {
         Skip to content
       </button>
       <nav class="nav" aria-label="Views">
-        <a class="brand" href="#/overview" aria-label="Drover, overview">
+        <a class="brand" href={hrefTo('overview')} aria-label="Drover, overview">
           <Mark />
           <span>Drover</span>
         </a>
         <div class="nav-links">
           {shown.map(({ name, title, icon }) => (
-            <a key={name} href={`#/${name}`} aria-current={name === view ? 'page' : undefined}>
+            <a key={name} href={hrefTo(name)} aria-current={name === view ? 'page' : undefined}>
               <Icon name={icon} />
               <span>{title}</span>
             </a>
@@ -116,7 +118,7 @@ function Frame() {
 }
 
 function NodesKey() {
-  useKeys('Cluster', [{ keys: 'g n', does: 'Nodes', run: () => go('#/nodes') }]);
+  useKeys('Cluster', [{ keys: 'g n', does: 'Nodes', run: () => go(hrefTo('nodes')) }]);
   return null;
 }
 
@@ -148,6 +150,8 @@ function View() {
       return part === '' ? <BotsView /> : <BotView key={part} id={part} />;
     case 'log':
       return <LogView />;
+    case 'incidents':
+      return <IncidentsView cause={part} />;
     case 'nodes':
       return <NodesView />;
     case 'tokens':

@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { go } from '../model/route.js';
+import { go, hrefTo } from '../model/route.js';
 import { settings } from '../model/settings.js';
 import { takeLastAction } from '../parts/toasts.js';
 
@@ -37,11 +37,12 @@ export function takeTypedAhead(): string {
 const EVERYWHERE: Group = {
   title: 'Everywhere',
   bindings: [
-    { keys: 'g o', does: 'Overview', run: () => go('#/overview') },
-    { keys: 'g b', does: 'Bots', run: () => go('#/bots') },
-    { keys: 'g l', does: 'Log', run: () => go('#/log') },
-    { keys: 'g t', does: 'Tokens', run: () => go('#/tokens') },
-    { keys: 'g s', does: 'Settings', run: () => go('#/settings') },
+    { keys: 'g o', does: 'Overview', run: () => go(hrefTo('overview')) },
+    { keys: 'g b', does: 'Bots', run: () => go(hrefTo('bots')) },
+    { keys: 'g l', does: 'Log', run: () => go(hrefTo('log')) },
+    { keys: 'g i', does: 'Incidents', run: () => go(hrefTo('incidents')) },
+    { keys: 'g t', does: 'Tokens', run: () => go(hrefTo('tokens')) },
+    { keys: 'g s', does: 'Settings', run: () => go(hrefTo('settings')) },
     {
       keys: 'Ctrl k',
       does: 'Go to a page, a bot or an action',

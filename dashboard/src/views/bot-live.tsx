@@ -2,6 +2,7 @@ import type { BotSnapshot, BotUsage, Json } from '../../../src/client/index.js';
 import { Console } from '../console/console.js';
 import { useLogAddress } from '../model/log-address.js';
 import { age, fullTime, second } from '../model/time.js';
+import { timeRange } from '../model/time-range.js';
 import { Labels } from '../parts/labels.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
@@ -20,7 +21,7 @@ export function BotLive({ bot }: { bot: BotSnapshot }) {
         <Data bot={bot} />
       </div>
       <div class="bot-lines">
-        <LogPane {...address} isOfOne />
+        <LogPane {...address} isOfOne at={timeRange.value.momentMs} />
         <Console bot={bot} />
       </div>
     </div>

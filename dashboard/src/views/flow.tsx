@@ -3,9 +3,12 @@ import { clockAheadMs, countedSince, seconds, secondsVersion } from '../model/li
 import { useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
-import { clockTime, day, second, serverNow } from '../model/time.js';
+import { clockTime, day, second, serverNow, span } from '../model/time.js';
+import { showMoment, shownMoment, showRange, timeRange } from '../model/time-range.js';
 import { StackedChart } from '../parts/chart.js';
 import { short } from '../parts/short.js';
+import { boundsOf, LIVE, type TimeRange } from '../range/range.js';
+import { rangeText } from '../range/range-text.js';
 import { historySeries, liveSeries, NO_SERIES, rateOf } from './flow-series.js';
 
 const STATS_MS = 10_000;
@@ -13,15 +16,39 @@ const STATS_MS = 10_000;
 const HEIGHT = { least: 180, most: 520, share: 0.3 };
 
 const RANGES = [
-  { name: '5 min', seconds: 300, isLive: true },
-  { name: '15 min', seconds: 900, isLive: true },
-  { name: '1 h', seconds: 3600, isLive: false },
-  { name: '24 h', seconds: 86_400, isLive: false },
+  { name: '5 min', seconds: 300 },
+  { name: '15 min', seconds: 900 },
+  { name: '1 h', seconds: 3600 },
+  { name: '24 h', seconds: 86_400 },
 ] as const;
-type Range = (typeof RANGES)[number];
+/** Up to this length a live chart shows each second, which the page counts itself. */
+const MAX_LIVE_S = 900;
+
+/** What the chart shows of the time range of the page. */
+interface Shown {
+  /** Its length in s, and what follows the word "last". */
+  seconds: number;
+  name: string;
+  isLive: boolean;
+  /** Unix epoch ms; undefined: now. */
+  toMs: number | undefined;
+}
+
+function shownOf(range: TimeRange): Shown {
+  const { toMs } = range;
+  const { fromMs } = boundsOf(range, serverNow());
+  const end = toMs ?? serverNow();
+  // A range without a beginning.
+  const least = RANGES[0].seconds * (toMs === undefined ? 1 : 3);
+  const seconds = fromMs === undefined ? least : Math.max(1, Math.round((end - fromMs) / 1000));
+  const name = RANGES.find((one) => one.seconds === seconds)?.name ?? span(seconds * 1000);
+  const isMoving = range.from === undefined || 'agoMs' in range.from;
+  return { seconds, name, isLive: toMs === undefined && isMoving && seconds <= MAX_LIVE_S, toMs };
+}
 
 export function Flow() {
-  const [range, setRange] = useState<Range>(RANGES[0]);
+  const chosen = timeRange.value;
+  const range = shownOf(chosen);
   const [point, setPoint] = useState<number>();
   // Redraws every second, which also picks up a new window height.
   void second.value;
@@ -33,16 +60,17 @@ export function Flow() {
   const rate = rateOf(counts, Date.now());
   const history = useResource(
     async (signal) => {
-      const requestedMs = serverNow();
+      const requestedMs = range.toMs ?? serverNow();
       const after = Math.floor(requestedMs - range.seconds * 1000);
-      return { range, requestedMs, stats: await api().stats({ after, signal }) };
+      const stats = await api().stats({ after, before: range.toMs, signal });
+      return { chosen, requestedMs, stats };
     },
     // Again once the hub counts: the first request may have been made before, and knows nothing of the time between.
-    [range, range.isLive && rate !== undefined],
-    range.isLive ? undefined : STATS_MS,
+    [chosen, range.isLive && rate !== undefined],
+    range.isLive || range.toMs !== undefined ? undefined : STATS_MS,
   );
   // Ignore the response for another range.
-  const value = history.value?.range === range ? history.value : undefined;
+  const value = history.value?.chosen === chosen ? history.value : undefined;
   const shown = range.isLive
     ? liveSeries(range.seconds, counts, Date.now(), clockAheadMs.value, value)
     : value
@@ -51,6 +79,7 @@ export function Flow() {
   const at = point !== undefined && point < shown.times.length ? point : undefined;
   const rateText = rate === undefined ? '–' : short(rate);
   const when = at === undefined ? undefined : (shown.times[at] as number) * 1000;
+  const marked = shownMoment.value;
   return (
     <section class="card flow" aria-label="Events">
       <header class="card-head">
@@ -70,7 +99,7 @@ export function Flow() {
           ))}
           {when === undefined ? null : (
             <li class="muted">
-              {range.seconds > 86_000 ? `${day(when)} ` : ''}
+              {range.seconds > 86_000 || day(when) !== day(serverNow()) ? `${day(when)} ` : ''}
               {clockTime(when).slice(0, 8)}
             </li>
           )}
@@ -81,8 +110,8 @@ export function Flow() {
               <input
                 type="radio"
                 name="range"
-                checked={one === range}
-                onChange={() => setRange(one)}
+                checked={range.toMs === undefined && one.seconds === range.seconds}
+                onChange={() => showRange({ ...LIVE, from: { agoMs: one.seconds * 1000 } })}
               />
               <span>{one.name}</span>
             </label>
@@ -100,10 +129,23 @@ export function Flow() {
           times={shown.times}
           series={shown.series}
           height={height}
-          label={`Events per second by level, last ${range.name}; now ${rateText} per second`}
+          label={`Events per second by level, ${
+            range.toMs === undefined ? `last ${range.name}` : rangeText(chosen)
+          }; now ${rateText} per second`}
           onPoint={setPoint}
+          onPick={pick}
+          mark={marked === undefined ? undefined : marked / 1000}
         />
       )}
     </section>
   );
+}
+
+/** A click on the chart is a moment, a drag a range. Times in Unix epoch s. */
+function pick(from: number, to: number): void {
+  if (from === to) showMoment(Math.floor(from) * 1000);
+  else {
+    const ends = { from: { ms: Math.floor(from) * 1000 }, toMs: Math.ceil(to) * 1000 };
+    showRange({ ...ends, momentMs: undefined });
+  }
 }

@@ -3,6 +3,7 @@ import { hostKey } from '../herd/grouping.js';
 import { groupBy, herdView } from '../herd/view.js';
 import { hosts, useHosts } from '../model/hosts.js';
 import { bots } from '../model/live.js';
+import { shownMoment } from '../model/time-range.js';
 import { short } from '../parts/short.js';
 import { SHAPES, type Tone } from '../parts/tone.js';
 
@@ -45,7 +46,7 @@ export function Hosts() {
   return (
     <section class={hanging.length > 0 ? 'card hosts-card is-bad' : 'card hosts-card'}>
       <header class="card-head">
-        <h2>Hosts</h2>
+        <h2>{shownMoment.value === undefined ? 'Hosts' : 'Hosts now'}</h2>
         {herdView.value.by === 'host' || bots.size === 0 ? null : (
           <button type="button" class="quiet as-link" onClick={() => groupBy('host')}>
             Group the herd by host

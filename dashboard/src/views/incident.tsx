@@ -1,24 +1,14 @@
 import { useState } from 'preact/hooks';
 import type { Incident, StackFrame } from '../../../src/client/index.js';
+import { TYPES } from '../incidents/incident-types.js';
+import { LastLines } from '../incidents/last-lines.js';
 import { withOpen } from '../model/open-incidents.js';
-import { hrefTo } from '../model/route.js';
+import { hrefTo, route } from '../model/route.js';
 import { age, fullTime, second } from '../model/time.js';
+import { hrefAt } from '../model/time-range.js';
 import { Icon } from '../parts/icons.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
-
-const TYPES: Record<Incident['type'], string> = {
-  crash: 'Crash',
-  hang: 'Hang',
-  out_of_memory: 'Out of memory',
-  host_lost: 'Host lost',
-  overdue: 'Overdue',
-  failed: 'Failed',
-  kind_quarantined: 'Kind quarantined',
-  unclean_end: 'Unclean end',
-  flood: 'Flood',
-  over_quota: 'Over its quota',
-};
 
 export function IncidentList({
   incidents,
@@ -59,10 +49,18 @@ interface OneProps {
 function OneIncident({ incident, withBot, onToggle }: OneProps) {
   const { type, at_ms, suspect, reason, host, bots, stack, heap, last_lines, last_commands } =
     incident;
-  const { exit, stderr = [] } = incident;
+  const { exit, stderr = [], cause, last_lines_at_ms: times } = incident;
+  const [isOpen, setOpen] = useState(false);
   void second.value;
+  // Nothing in an id needs quotes.
+  const q = suspect === null ? '' : `bot:${suspect}`;
   return (
-    <details onToggle={({ currentTarget }) => onToggle(currentTarget.open)}>
+    <details
+      onToggle={({ currentTarget }) => {
+        setOpen(currentTarget.open);
+        onToggle(currentTarget.open);
+      }}
+    >
       <summary>
         <Icon name="right" />
         <span class="tag tone-bad">{TYPES[type] ?? type}</span>
@@ -74,37 +72,45 @@ function OneIncident({ incident, withBot, onToggle }: OneProps) {
         </span>
         <time title={fullTime(at_ms)}>{age(at_ms)} ago</time>
       </summary>
-      <div class="incident-body">
-        <dl class="facts">
-          <Fact name="When">{fullTime(at_ms)}</Fact>
-          {suspect === null ? null : (
-            <Fact name="Bot">
-              <a href={hrefTo('bots', suspect)}>{suspect}</a>
-            </Fact>
-          )}
-          {host === null ? null : <Fact name="Host">{host}</Fact>}
-          {exit === undefined ? null : (
-            <Fact name="Process">
-              {exit.signal === null ? `exit code ${exit.code}` : `ended by ${exit.signal}`}
-            </Fact>
-          )}
-          {heap === null ? null : (
-            <Fact name="Heap">
-              {megabytes(heap.used)} of {megabytes(heap.limit)}
-            </Fact>
-          )}
-          {bots.length > 1 ? (
-            <Fact name="Bots on this host">
-              {bots.slice(0, 20).join(', ')}
-              {bots.length > 20 ? ` and ${bots.length - 20} more` : ''}
-            </Fact>
-          ) : null}
-        </dl>
-        <Block title="Stack" lines={stackLines(stack)} />
-        <Block title="Standard error" lines={stderr} />
-        <Block title="Last lines" lines={last_lines} />
-        <Block title="Last commands" lines={last_commands} />
-      </div>
+      {isOpen ? (
+        <div class="incident-body">
+          <p class="incident-links">
+            <a href={hrefAt('log', at_ms, '', { q })}>Open the log at this moment</a>
+            {route.value.view === 'incidents' && route.value.part !== '' ? null : (
+              <a href={hrefTo('incidents', cause)}>All incidents of this cause</a>
+            )}
+          </p>
+          <dl class="facts">
+            <Fact name="When">{fullTime(at_ms)}</Fact>
+            {suspect === null ? null : (
+              <Fact name="Bot">
+                <a href={hrefTo('bots', suspect)}>{suspect}</a>
+              </Fact>
+            )}
+            {host === null ? null : <Fact name="Host">{host}</Fact>}
+            {exit === undefined ? null : (
+              <Fact name="Process">
+                {exit.signal === null ? `exit code ${exit.code}` : `ended by ${exit.signal}`}
+              </Fact>
+            )}
+            {heap === null ? null : (
+              <Fact name="Heap">
+                {megabytes(heap.used)} of {megabytes(heap.limit)}
+              </Fact>
+            )}
+            {bots.length > 1 ? (
+              <Fact name="Bots on this host">
+                {bots.slice(0, 20).join(', ')}
+                {bots.length > 20 ? ` and ${bots.length - 20} more` : ''}
+              </Fact>
+            ) : null}
+          </dl>
+          <Block title="Stack" lines={stackLines(stack)} />
+          <Block title="Standard error" lines={stderr} />
+          <LastLines name="Last lines" lines={last_lines} times={times} />
+          <Block title="Last commands" lines={last_commands} />
+        </div>
+      ) : null}
     </details>
   );
 }
@@ -122,7 +128,7 @@ function Block({ title, lines }: { title: string; lines: readonly string[] }) {
   if (lines.length === 0) return null;
   return (
     <section>
-      <h4>{title}</h4>
+      <div class="block-title">{title}</div>
       <TextBox name={title}>
         <LineText text={lines.join('\n')} isWhole />
       </TextBox>

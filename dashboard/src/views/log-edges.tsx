@@ -12,14 +12,25 @@ const EDGES: Record<Edge, string> = {
   failed: 'older lines could not be loaded',
 };
 
-export function Nothing({ shown, isFiltered }: { shown: LogWindow; isFiltered: boolean }) {
+export function Nothing({
+  shown,
+  isFiltered,
+  isRange,
+}: {
+  shown: LogWindow;
+  isFiltered: boolean;
+  /** It is of a part of the time only. */
+  isRange: boolean;
+}) {
   const top = shown.top.value;
   const isSearching = top === 'loading' || !isLoaded.value;
   const found = !isFiltered
-    ? 'No lines yet.'
+    ? isRange
+      ? 'No lines in this time range.'
+      : 'No lines yet.'
     : top === 'stopped'
       ? 'No matching lines so far.'
-      : 'No lines match the filter.';
+      : `No lines match the filter${isRange ? ' in this time range' : ''}.`;
   return <p class="empty muted log-list">{isSearching ? 'Loading…' : found}</p>;
 }
 
@@ -49,16 +60,19 @@ export function Head({ shown, onMore }: { shown: LogWindow; onMore: () => void }
 export function Foot({
   shown,
   isFollowing,
+  isRange,
   onFollow,
 }: {
   shown: LogWindow;
+  isRange: boolean;
   isFollowing: boolean;
   onFollow: () => void;
 }) {
   const { rows } = shown;
   const top = shown.top.value;
   const held = shown.held.value;
-  const edge = EDGES[top] + (top === 'off' ? `: ${shown.topError.value}` : '');
+  const of = top === 'end' && isRange ? ' of the range' : '';
+  const edge = EDGES[top] + of + (top === 'off' ? `: ${shown.topError.value}` : '');
   return (
     <footer class="log-foot">
       <span data-top={top}>
@@ -69,7 +83,7 @@ export function Foot({
           <Icon name="follow" />
           {held > 0
             ? linesOf(held, 'new ')
-            : shown.isJoined.value
+            : shown.isJoined.value || shown.isAtEnd.value
               ? 'Jump to end'
               : 'Jump to latest'}
         </button>

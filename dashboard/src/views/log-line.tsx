@@ -24,6 +24,7 @@ interface WholeProps {
   onGo: (line: Line) => void;
   onClose: () => void;
   onLink: () => void;
+  onContext: () => void;
   query: string;
   onFilter: (query: string) => void;
   /** The log is of more than one bot. */
@@ -31,7 +32,7 @@ interface WholeProps {
 }
 
 export function Whole(props: WholeProps) {
-  const { line, exchange, onGo, onClose, onLink, query, onFilter, withBot } = props;
+  const { line, exchange, onGo, onClose, onLink, onContext, query, onFilter, withBot } = props;
   const { level, at, scope, bot, dir, transport, text, id } = line;
   const element = useRef<HTMLElement>(null);
   useFocusFor('.log-list', element);
@@ -65,6 +66,14 @@ export function Whole(props: WholeProps) {
           </button>
           <button type="button" onClick={() => void copy(JSON.stringify(eventOf(line)), 'JSON')}>
             JSON
+          </button>
+          <button
+            type="button"
+            title="The lines around it, without the filter (x)"
+            onClick={onContext}
+          >
+            <Icon name="log" />
+            Lines around
           </button>
           <button type="button" onClick={onLink}>
             <Icon name="link" />

@@ -1,15 +1,11 @@
 // A log with its toolbar, for all bots or for one.
 
-import { effect } from '@preact/signals';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { FieldName } from '../../../src/shared/query/fields.js';
 import type { Line } from '../hub/messages.js';
 import { serviceUrl } from '../hub/service-address.js';
-import { connection, linesEpoch, linesVersion } from '../model/live.js';
 import { isFiltered, type LogFilter, markOf } from '../model/log-filter.js';
-import { LogWindow } from '../model/log-window.js';
 import { hrefTo } from '../model/route.js';
-import { api } from '../model/session.js';
 import { settings } from '../model/settings.js';
 import { day, serverNow } from '../model/time.js';
 import { useWidth } from '../model/width.js';
@@ -22,12 +18,21 @@ import { SavedViewsMenu } from '../query/saved-views-menu.js';
 import { useKeys } from '../shell/keys.js';
 import { LogParts } from '../wire/log-parts.js';
 import { tookIn, WirePairs } from '../wire/wire-pairs.js';
+import {
+  type ContextKeys,
+  hideAround,
+  LineContext,
+  showAround,
+  useAround,
+} from './line-context.js';
 import { Foot, Head, Nothing } from './log-edges.js';
+import { NARROW_PX, rowHeightFor } from './log-layout.js';
 import { textOf, Whole } from './log-line.js';
 import { LogRow } from './log-row.js';
+import { LogTimes } from './log-times.js';
 import { Menu, Toolbar } from './log-toolbar.js';
+import { useLogWindow } from './use-log-window.js';
 
-const NARROW_PX = 720;
 const SELECT_FIRST = 'Select a line first, with j and k or with the mouse.';
 
 interface Props {
@@ -35,31 +40,38 @@ interface Props {
   onFilter: (query: string) => void;
   /** Shows only the one bot of the filter; others cannot be selected. */
   isOfOne?: boolean;
-  /** Id of a line to show. */
-  at?: string | undefined;
+  /** Id of a line to show, or a moment in ms. */
+  at?: string | number | undefined;
 }
 
 export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
   const [isFollowing, setFollowing] = useState(at === undefined);
+  const { fromMs, toMs } = filter.range ?? {};
+  const isRange = fromMs !== undefined || toMs !== undefined;
+  useEffect(() => setFollowing(at === undefined), [at, fromMs, toMs]);
   const setFilter = (next: string): void => {
-    // A new filter starts at the end.
-    setFollowing(true);
+    // A new filter starts at the end, or again at the moment.
+    setFollowing(typeof at !== 'number');
     onFilter(next);
   };
   const following = useRef(isFollowing);
   following.current = isFollowing;
-  const [cursor, setCursor] = useState<string | undefined>(at);
+  const [cursor, setCursor] = useState(typeof at === 'string' ? at : undefined);
   const [anchor, setAnchor] = useState<string>();
   const [isOpen, setOpen] = useState(false);
   const [reveal, setReveal] = useState<{ id: string; round: number }>();
   const isNarrow = useWidth() < NARROW_PX;
 
-  const { shown, load } = useLogWindow(filter, at, following, (index) => {
-    if (at === undefined) return;
-    if (index === undefined) return say('This line is no longer stored.');
+  const { shown, load } = useLogWindow(filter, at, following, (id) => {
+    if (id === undefined)
+      return say(
+        typeof at === 'string'
+          ? 'This line is no longer stored.'
+          : 'There are no lines at this time.',
+      );
     setFollowing(false);
-    setCursor(at);
-    setReveal({ id: at, round: 0 });
+    setCursor(id);
+    setReveal({ id, round: 0 });
   });
   void shown.version.value;
   const { rows, base } = shown;
@@ -75,11 +87,17 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
   const chosen = cursorAt < 0 ? undefined : rows[cursorAt];
   const exchange = chosen && pairs.of(chosen);
 
+  const around = useAround();
+  const contextKeys = useRef<ContextKeys | undefined>(undefined);
   const follow = (): void => {
     shown.catchUp();
     setFollowing(true);
   };
   const step = (by: number, isRange = false): void => {
+    if (around) {
+      contextKeys.current?.step(by);
+      return;
+    }
     const from = cursorAt < 0 ? rows.length : cursorAt;
     const next = rows[Math.max(0, Math.min(rows.length - 1, from + by))];
     if (!next) return;
@@ -108,7 +126,17 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
   };
   const copyLink = (): void => {
     if (!chosen) say(SELECT_FIRST);
-    else void copy(`${serviceUrl()}/${hrefTo('log', '', { at: chosen.id })}`, 'Link');
+    else void copy(`${serviceUrl()}/${hrefTo('log', '', { at: chosen.id, to: '' })}`, 'Link');
+  };
+
+  const openContext = (): void => {
+    if (around) hideAround();
+    else if (!chosen) say(SELECT_FIRST);
+    else {
+      // The line stays where it is while the lines around it are read.
+      setFollowing(false);
+      showAround(chosen);
+    }
   };
 
   useKeys('Log', [
@@ -131,83 +159,96 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
     { keys: 'G', does: 'Jump to end and follow', run: follow },
     { keys: 'c', does: 'Copy selected lines', run: copyChosen },
     { keys: 'y', does: 'Copy link to line', run: copyLink },
+    { keys: 'x', does: 'Show or hide the lines around the line', run: openContext },
     {
       keys: 'Escape',
-      does: 'Close line details',
-      run: () => (isOpen ? setOpen(false) : setCursor(undefined)),
+      does: 'Close what is open: the lines around a line, its details',
+      run: () => {
+        if (around) hideAround();
+        else if (isOpen) setOpen(false);
+        else setCursor(undefined);
+      },
     },
   ]);
 
   const revealAt = reveal ? rows.findIndex(({ id }) => id === reveal.id) : -1;
   const today = day(serverNow());
-  const { zone, density } = settings.value;
-  const rowHeight = isNarrow ? 44 : density === 'compact' ? 20 : 24;
+  const { zone } = settings.value;
+  const rowHeight = rowHeightFor(isNarrow);
   const withBot = !isOfOne;
   const mark = markOf(filter);
   return (
     <div
-      class={`log-pane${isNarrow ? ' is-narrow' : ''}${withBot ? '' : ' of-one'}`}
+      class={`log-pane${isNarrow ? ' is-narrow' : ''}${withBot ? '' : ' of-one'}${around ? ' has-context' : ''}`}
       data-following={isFollowing}
     >
       <Toolbar filter={filter} onFilter={setFilter}>
         {isOfOne ? <LogParts query={filter.query} onFilter={setFilter} /> : null}
-        <button
-          type="button"
-          class={isFollowing ? 'follow is-on' : 'follow'}
-          onClick={() => (isFollowing ? setFollowing(false) : follow())}
-        >
-          <Icon name={isFollowing ? 'pause' : 'follow'} />
-          <span>{isFollowing ? 'Pause' : 'Follow'}</span>
-        </button>
+        {toMs === undefined ? (
+          <button
+            type="button"
+            class={isFollowing ? 'follow is-on' : 'follow'}
+            onClick={() => (isFollowing ? setFollowing(false) : follow())}
+          >
+            <Icon name={isFollowing ? 'pause' : 'follow'} />
+            <span>{isFollowing ? 'Pause' : 'Follow'}</span>
+          </button>
+        ) : null}
         {withBot ? <SavedViewsMenu /> : null}
         <Menu shown={shown} filter={filter} />
       </Toolbar>
+      <LogTimes filter={filter} />
       <Head shown={shown} onMore={load} />
-      {rows.length === 0 ? (
-        <Nothing shown={shown} isFiltered={isFiltered(filter)} />
-      ) : (
-        <VirtualList
-          class="log-list"
-          count={rows.length}
-          base={base}
-          rowHeight={rowHeight}
-          isFollowing={isFollowing}
-          onEnd={(isAtEnd) => {
-            if (!isAtEnd) setFollowing(false);
-            else if (shown.isJoined.peek()) follow();
-          }}
-          onNearTop={() => void shown.older()}
-          onNearEnd={() => void shown.newer()}
-          reveal={revealAt < 0 ? undefined : revealAt}
-          revealKey={reveal}
-          attributes={{
-            role: 'listbox',
-            'aria-label': 'Lines',
-            'aria-multiselectable': true,
-            'aria-activedescendant': cursorAt < 0 ? undefined : `line-${cursor}`,
-            tabIndex: 0,
-            onClick: pick,
-          }}
-          row={(index) => {
-            const line = rows[index];
-            if (!line) return null;
-            return (
-              <LogRow
-                line={line}
-                mark={mark}
-                isCursor={index === cursorAt}
-                isSelected={index >= first && index <= last && first >= 0}
-                isPair={exchange !== undefined && pairs.of(line) === exchange}
-                took={tookIn(line, pairs.of(line))}
-                withBot={withBot}
-                today={today}
-                zone={zone}
-              />
-            );
-          }}
-        />
-      )}
-      <Foot shown={shown} isFollowing={isFollowing} onFollow={follow} />
+      <div class="log-body">
+        {rows.length === 0 ? (
+          <Nothing shown={shown} isFiltered={isFiltered(filter)} isRange={isRange} />
+        ) : (
+          <VirtualList
+            class="log-list"
+            count={rows.length}
+            base={base}
+            rowHeight={rowHeight}
+            isFollowing={isFollowing}
+            onEnd={(isAtEnd) => {
+              if (!isAtEnd) setFollowing(false);
+              else if (shown.isJoined.peek()) follow();
+            }}
+            onNearTop={() => void shown.older()}
+            onNearEnd={() => void shown.newer()}
+            reveal={revealAt < 0 ? undefined : revealAt}
+            revealKey={reveal}
+            attributes={{
+              role: 'listbox',
+              'aria-label': 'Lines',
+              'aria-multiselectable': true,
+              'aria-activedescendant': cursorAt < 0 ? undefined : `line-${cursor}`,
+              tabIndex: 0,
+              onClick: pick,
+            }}
+            row={(index) => {
+              const line = rows[index];
+              if (!line) return null;
+              return (
+                <LogRow
+                  line={line}
+                  mark={mark}
+                  isCursor={index === cursorAt}
+                  isSelected={index >= first && index <= last && first >= 0}
+                  isPair={exchange !== undefined && pairs.of(line) === exchange}
+                  took={tookIn(line, pairs.of(line))}
+                  withBot={withBot}
+                  today={today}
+                  zone={zone}
+                />
+              );
+            }}
+          />
+        )}
+        {around ? (
+          <LineContext key={`${around.bot}:${around.id}`} around={around} keys={contextKeys} />
+        ) : null}
+      </div>
+      <Foot shown={shown} isFollowing={isFollowing} isRange={isRange} onFollow={follow} />
       {isOpen && chosen ? (
         <Whole
           line={chosen}
@@ -218,6 +259,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
           }}
           onClose={() => setOpen(false)}
           onLink={copyLink}
+          onContext={openContext}
           query={filter.query}
           onFilter={setFilter}
           withBot={withBot}
@@ -242,46 +284,4 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
     choose(line, event.shiftKey);
     if (!event.shiftKey) open(line.id);
   }
-}
-
-interface Shown {
-  shown: LogWindow;
-  /** Loads older lines. */
-  load: () => void;
-}
-
-/** A LogWindow for the filter, kept up to date. */
-function useLogWindow(
-  filter: LogFilter,
-  at: string | undefined,
-  following: { current: boolean },
-  onPlace: (index: number | undefined) => void,
-): Shown {
-  const key = JSON.stringify(filter);
-  const shown = useMemo(() => {
-    const window = new LogWindow(filter, api, undefined, say);
-    if (at === undefined) window.begin();
-    return window;
-  }, [key, at]);
-  const load = (): void => {
-    if (at !== undefined && shown.rows.length === 0) void shown.beginAt(at).then(onPlace);
-    else void shown.older();
-  };
-  const isOpen = connection.value.state === 'open';
-  useEffect(() => () => shown.close(), [shown]);
-  useEffect(() => {
-    if (!isOpen) return;
-    if (at !== undefined && shown.rows.length === 0) load();
-    else shown.fill();
-  }, [shown, isOpen]);
-  useEffect(
-    () =>
-      effect(() => {
-        void linesVersion.value;
-        void linesEpoch.value;
-        shown.takeNew(following.current);
-      }),
-    [shown],
-  );
-  return { shown, load };
 }

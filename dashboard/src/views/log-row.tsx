@@ -12,12 +12,14 @@ interface Props {
   isCursor: boolean;
   isSelected: boolean;
   /** It belongs to the wire message at the cursor. */
-  isPair: boolean;
+  isPair?: boolean;
   /** Of a wire message: how long its reply took, or that there is none. */
-  took: string;
+  took?: string;
   withBot: boolean;
   /** `YYYY-MM-DD`; lines of other days show their date. */
   today: string;
+  /** Begins the ids of the rows, which are there once in a page. */
+  name?: string;
   /** Time zone of the settings; a change redraws the row. */
   zone: string;
 }
@@ -39,12 +41,19 @@ export class LogRow extends Component<Props> {
     );
   }
 
-  override render({ line, mark, isCursor, isSelected, isPair, took, withBot, today }: Props) {
+  override render(props: Props) {
+    const { line, mark, isCursor, isSelected, isPair = false, took = '', withBot, today, name = 'line' } = props;
     const { level, at, scope, bot, dir, transport, text, id } = line;
     const look = `log-row row-${level}${isCursor ? ' is-active' : ''}${isSelected ? ' is-selected' : ''}${isPair ? ' is-pair' : ''}`;
     if (level === 'gap') {
       return (
-        <div class={look} id={`line-${id}`} data-id={id} role="option" aria-selected={isSelected}>
+        <div
+          class={look}
+          id={`${name}-${id}`}
+          data-id={id}
+          role="option"
+          aria-selected={isSelected}
+        >
           <span class="gap-mark">
             <Level level="gap" /> {text}
           </span>
@@ -53,7 +62,7 @@ export class LogRow extends Component<Props> {
     }
     const on = day(at);
     return (
-      <div class={look} id={`line-${id}`} data-id={id} role="option" aria-selected={isSelected}>
+      <div class={look} id={`${name}-${id}`} data-id={id} role="option" aria-selected={isSelected}>
         <time class="cell-time" title={fullTime(at)}>
           {on === today ? null : <span class="cell-day">{on.slice(5)} </span>}
           {clockTime(at)}

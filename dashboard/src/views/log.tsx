@@ -1,5 +1,6 @@
 import { useLogAddress } from '../model/log-address.js';
 import { route } from '../model/route.js';
+import { timeRange } from '../model/time-range.js';
 import { LogPane } from './log-pane.js';
 
 export function LogView() {
@@ -7,7 +8,7 @@ export function LogView() {
   return (
     <div class="view-full log-view">
       <h1 class="unseen">Log</h1>
-      <LogPane {...address} at={route.value.query.get('at') ?? undefined} />
+      <LogPane {...address} at={route.value.query.get('at') ?? timeRange.value.momentMs} />
     </div>
   );
 }

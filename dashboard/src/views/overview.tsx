@@ -4,10 +4,13 @@ import { Herd } from '../herd/herd.js';
 import { failedKinds } from '../model/kinds.js';
 import { bots, botsVersion, serviceErrors } from '../model/live.js';
 import { useResource } from '../model/resource.js';
+import { hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
+import { presentBounds, shownMoment, timeRange } from '../model/time-range.js';
 import { lazyView } from '../parts/lazy-view.js';
 import { ViewHead } from '../parts/view-head.js';
+import { LIVE } from '../range/range.js';
 import { Hosts } from './hosts.js';
 import { IncidentList } from './incident.js';
 
@@ -17,14 +20,20 @@ const Flow = lazyView(
   <section class="card flow is-loading" aria-label="Events" />,
 );
 
+const Picker = lazyView(async () => (await import('../range/range-picker.js')).RangePicker);
+
 const REDRAW_MS = 500;
 const PRESSURE_MS = 5000;
 const INCIDENTS_SHOWN = 10;
+/** Read for a time range, in which the newest may not be. */
+const INCIDENTS_READ = 1000;
 
 export function OverviewView() {
   return (
     <>
-      <ViewHead title="Overview" />
+      <ViewHead title="Overview">
+        <Picker />
+      </ViewHead>
       <div class="page overview">
         <Herd />
         <FailedKinds />
@@ -59,7 +68,7 @@ function Pressure() {
   const { value, error } = useResource((signal) => api().pressure({ signal }), [], PRESSURE_MS);
   return (
     <section class="card">
-      <h2>Resources</h2>
+      <h2>{shownMoment.value === undefined ? 'Resources' : 'Resources now'}</h2>
       {value ? (
         <Meters report={value} />
       ) : (
@@ -149,16 +158,25 @@ function Incidents() {
     }
     return sum;
   }, [version]);
-  const { value, error } = useResource(
-    (signal) => api().incidents({ limit: INCIDENTS_SHOWN, signal }),
-    [broken, errors],
+  const range = timeRange.value;
+  const isRange = range !== LIVE;
+  const { value: read, error } = useResource(
+    (signal) => api().incidents({ limit: isRange ? INCIDENTS_READ : INCIDENTS_SHOWN, signal }),
+    [broken, errors, isRange],
   );
+  const value = useMemo(() => {
+    const { fromMs = 0, toMs = Number.POSITIVE_INFINITY } = presentBounds();
+    return read?.filter(({ at_ms }) => at_ms >= fromMs && at_ms < toMs).slice(0, INCIDENTS_SHOWN);
+  }, [read, range]);
   return (
     <section class="card">
-      <h2>Recent incidents</h2>
+      <header class="card-head">
+        <h2>Recent incidents</h2>
+        <a href={hrefTo('incidents')}>By cause</a>
+      </header>
       {value ? (
         value.length === 0 ? (
-          <p class="muted">No incidents.</p>
+          <p class="muted">No incidents{isRange ? ' in this time range' : ''}.</p>
         ) : (
           <IncidentList incidents={value} withBot />
         )

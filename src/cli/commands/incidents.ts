@@ -1,7 +1,7 @@
 // `drover incidents`: what was found when bots or hosts broke.
 
 import type { Command } from 'commander';
-import type { Incident, StackFrame } from '../../client/index.js';
+import type { Incident, IncidentGroup, StackFrame } from '../../client/index.js';
 import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
@@ -11,18 +11,27 @@ import {
   selectedIds,
   withBotSelectors,
 } from '../flags/bot-selectors.js';
-import { count } from '../flags/flag-values.js';
-import { action } from '../terminal/action.js';
+import { count, timeSpan } from '../flags/flag-values.js';
+import { action, complain } from '../terminal/action.js';
 import { print, printJson, printLine, table, timeText } from '../terminal/output.js';
 import { addGroup, addHelp } from './help.js';
 
 const DEFAULT_COUNT = 100;
 /** What the service keeps, and lists at most. */
 const MAX_COUNT = 1000;
+const GROUP_HEAD = ['CAUSE', 'COUNT', 'BOTS', 'FIRST', 'LAST', 'TYPE', 'MESSAGE'];
 const HEAD = ['ID', 'AT', 'TYPE', 'SUSPECT', 'HOST', 'REPEATS', 'REASON'];
 
 interface ListOptions extends ConnectionOptions, BotSelectors {
   bot?: string;
+  cause?: string;
+  limit: number;
+  json?: true;
+}
+
+interface GroupOptions extends ConnectionOptions {
+  cause?: string;
+  since?: number;
   limit: number;
   json?: true;
 }
@@ -34,7 +43,9 @@ export function addIncidents(program: Command): void {
       incidents
         .command('list', { isDefault: true })
         .description('list incidents, newest first; the default'),
-    ).option('--bot <id>', 'only incidents of this bot'),
+    )
+      .option('--bot <id>', 'only incidents of this bot')
+      .option('--cause <cause>', 'only incidents of this cause, as incidents groups shows it'),
   )
     .option('-n, --limit <n>', 'number of the newest incidents to look at', count, DEFAULT_COUNT)
     .option('--json', 'print the incidents as a JSON list')
@@ -47,18 +58,68 @@ export function addIncidents(program: Command): void {
   )
     .option('--json', 'print the incident as JSON')
     .action(action(showIncident));
+  withConnection(
+    incidents
+      .command('groups')
+      .description('list incidents by cause, the latest first; with --cause, the ids of the bots'),
+  )
+    .option('--cause <cause>', 'print the bots of this cause, one id a line')
+    .option(
+      '--since <duration>',
+      'only what happened in the last 10m, 3h …; a day by default',
+      timeSpan,
+    )
+    .option('-n, --limit <n>', 'number of groups', count, DEFAULT_COUNT)
+    .option('--json', 'print the answer of the service as JSON')
+    .action(action(listGroups));
   addHelp(incidents);
 }
 
 async function listIncidents(options: ListOptions): Promise<undefined> {
   const connection = connect(options);
   const { client, call } = connection;
-  const { bot, limit, json } = options;
+  const { bot, cause, limit, json } = options;
   const wanted = isSelecting(options) && new Set(await selectedIds(connection, [], options));
-  const all = await client.incidents({ ...call(), limit, ...(bot !== undefined && { bot }) });
+  const all = await client.incidents({
+    ...call(),
+    limit,
+    ...(bot !== undefined && { bot }),
+    ...(cause !== undefined && { cause }),
+  });
   const shown = all.filter((incident) => !wanted || isAbout(incident, wanted));
   if (json) await printJson(shown);
   else await print(table(HEAD, shown.map(row)));
+}
+
+async function listGroups(options: GroupOptions): Promise<undefined> {
+  const { client, call } = connect(options);
+  const { cause, since, limit, json } = options;
+  const after = since === undefined ? undefined : Math.max(0, Date.now() - since);
+  const answer = await client.incidentGroups({ ...call(), cause, after, limit });
+  const { groups, missing } = answer;
+  if (missing.length > 0)
+    complain(`nodes that do not answer are not counted: ${missing.join(', ')}`);
+  if (json) await printJson(answer);
+  else if (cause === undefined) await print(table(GROUP_HEAD, groups.map(groupRow)));
+  else if (groups[0]) for (const bot of groups[0].bots) await printLine(bot);
+  else
+    throw new CliError(
+      EXIT.not_found,
+      `no group ${JSON.stringify(cause)}; list them with drover incidents groups`,
+    );
+}
+
+function groupRow(group: IncidentGroup): string[] {
+  const { cause, count: times, bot_count, first_at_ms, last_at_ms, type, where, title } = group;
+  return [
+    cause,
+    String(times),
+    String(bot_count),
+    timeText(first_at_ms),
+    timeText(last_at_ms),
+    type,
+    where === null ? title : `${title} (${where})`,
+  ];
 }
 
 /** The suspect decides; without one, the bots that ran there. */

@@ -1,6 +1,6 @@
 import { SELF } from '../../shared/cluster/names.js';
 import type { PageRequest, StatsRequest } from '../../shared/contract/journal-messages.js';
-import type { EVENTS_QUERY, STATS_QUERY } from '../../shared/contract/queries.js';
+import type { EVENTS_QUERY, STATES_QUERY, STATS_QUERY } from '../../shared/contract/queries.js';
 import { FORMATS, LIMIT, MAX_TEXT, ORDERS, STEP_S } from '../../shared/contract/query-bounds.js';
 import { DroverError } from '../../shared/errors.js';
 import { FILTER_NAMES, parseFilter, type StreamReach } from '../../shared/stream/filter.js';
@@ -26,10 +26,12 @@ const EVENTS_NAMES: Names<typeof EVENTS_QUERY> = {
   cursor: true,
   format: true,
 };
+const STATES_NAMES: Names<typeof STATES_QUERY> = { at: true, node: true };
 const STATS_NAMES: Names<typeof STATS_QUERY> = {
   after: true,
   before: true,
   step: true,
+  query: true,
   node: true,
 };
 const SECRETS = new Set(['token', 'ticket']);
@@ -91,28 +93,51 @@ export function parseEventQuery(
   return { request, whole };
 }
 
-/** @throws DroverError `bad_request`. */
-export function parseStatsQuery(pairs: Pairs): StatsRequest {
+/** @throws DroverError `bad_request`, or `forbidden` for statistics of all bots with a token that is limited to some. */
+export function parseStatsQuery(
+  pairs: Pairs,
+  { names, nodes, makeJudge }: Pick<View, 'names' | 'nodes' | 'makeJudge'>,
+  reach: StreamReach,
+): StatsRequest {
   const values = singles(pairs, STATS_NAMES, []);
   const time = (name: 'before' | 'after'): number | null => {
     const value = values.get(name);
     return value === undefined ? null : timeOf(name, value);
   };
-  const node = values.get('node');
-  if (node !== undefined && node !== SELF) {
-    throw new DroverError(
-      'bad_request',
-      `node must be ${SELF}: statistics are of it or of all nodes`,
-    );
+  expectSelf(values.get('node'), 'statistics');
+  const asked = values.get('query');
+  if (reach !== null && asked === undefined) {
+    throw new DroverError('forbidden', 'this token is limited to some bots: it needs a query');
   }
   const step = values.get('step');
-  if (step !== undefined && (!/^[1-9][0-9]{0,7}$/.test(step) || Number(step) % STEP_S !== 0)) {
+  const isWhole = step === undefined || /^[1-9][0-9]{0,7}$/.test(step);
+  if (!isWhole || (asked === undefined && Number(step ?? 0) % STEP_S !== 0)) {
     throw new DroverError(
       'bad_request',
-      `step must be a whole number of seconds, a multiple of ${STEP_S}`,
+      `step must be a whole number of seconds, without a query a multiple of ${STEP_S}`,
     );
   }
-  return { after: time('after'), before: time('before'), stepS: step ? Number(step) : null };
+  const request = {
+    after: time('after'),
+    before: time('before'),
+    stepS: step ? Number(step) : null,
+  };
+  if (asked === undefined) return request;
+  const filter = parseFilter([['query', asked]], names, reach, nodes, makeJudge);
+  return { ...request, search: { filter: filter?.pastKey ?? null, text: filter?.text ?? null } };
+}
+
+/** @returns the moment, in Unix epoch ms. @throws DroverError `bad_request`. */
+export function parseStatesQuery(pairs: Pairs): number {
+  const values = singles(pairs, STATES_NAMES, []);
+  expectSelf(values.get('node'), 'states');
+  const at = values.get('at');
+  return at === undefined ? Date.now() : timeOf('at', at);
+}
+
+function expectSelf(node: string | undefined, what: string): void {
+  if (node === undefined || node === SELF) return;
+  throw new DroverError('bad_request', `node must be ${SELF}: ${what} are of it or of all nodes`);
 }
 
 /** The parameters that may be given once, without those of `lists`. */
@@ -187,7 +212,7 @@ function seqOf(name: string, value: string, epoch: string): number | undefined {
 }
 
 /** Unix epoch milliseconds, or an ISO 8601 date; a time of day needs a zone. */
-function timeOf(name: string, value: string): number {
+export function timeOf(name: string, value: string): number {
   const isDate = DATE.test(value);
   const ms = MILLISECONDS.test(value) ? Number(value) : isDate ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(ms)) {

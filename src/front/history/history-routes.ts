@@ -9,7 +9,12 @@ import type { StreamLease, StreamLeases } from '../stream-lease.js';
 import { streamReach } from '../stream-route.js';
 import type { View } from '../view.js';
 import type { Views } from '../views.js';
-import { type EventQuery, parseEventQuery, parseStatsQuery } from './event-query.js';
+import {
+  type EventQuery,
+  parseEventQuery,
+  parseStatesQuery,
+  parseStatsQuery,
+} from './event-query.js';
 import { SearchShares } from './search-shares.js';
 
 /** Events and bytes of one page of a download. */
@@ -40,12 +45,12 @@ export interface HistoryRoutesParts {
 }
 
 /**
- * `GET /api/events` and `GET /api/stats`. The journal searches in its own thread. In a cluster the bus thread asks the journals of all
+ * `GET /api/events`, `GET /api/states` and `GET /api/stats`. The journal searches in its own thread. In a cluster the bus thread asks the journals of all
  * nodes.
  */
 export function historyRoutes(
   parts: HistoryRoutesParts,
-): Pick<Handlers, 'GET /api/events' | 'GET /api/stats'> {
+): Pick<Handlers, 'GET /api/events' | 'GET /api/states' | 'GET /api/stats'> {
   const { auth, views } = parts;
   const shares = new SearchShares();
   return {
@@ -69,15 +74,28 @@ export function historyRoutes(
       if (exchange.method === 'GET') return download(parts, view, exchange, caller, query);
       exchange.respond({ status: 200, headers: DOWNLOAD_HEADERS, body: '' });
     },
-    'GET /api/stats': async (exchange, caller) => {
+    'GET /api/states': async (exchange, caller) => {
       const { id: token, reach } = caller.record;
-      if (reach !== null) throw new DroverError('forbidden', 'this token is limited to some bots');
       const leave = shares.enter(token);
       try {
         const pairs = queryPairs(exchange.query);
-        const request = parseStatsQuery(pairs);
+        const at = parseStatesQuery(pairs);
         const { journal } = views.of(pairs);
-        const { body } = await journal.stats({ ...request, token }, exchange.gone());
+        const { body } = await journal.states({ at, reach, token }, exchange.gone());
+        auth.recheck(caller);
+        exchange.respond(jsonResponse(body));
+      } finally {
+        leave();
+      }
+    },
+    'GET /api/stats': async (exchange, caller) => {
+      const { id: token, reach } = caller.record;
+      const leave = shares.enter(token);
+      try {
+        const pairs = queryPairs(exchange.query);
+        const view = views.of(pairs);
+        const request = parseStatsQuery(pairs, view, streamReach(reach, view.mirror));
+        const { body } = await view.journal.stats({ ...request, token }, exchange.gone());
         auth.recheck(caller);
         exchange.respond(jsonResponse(body));
       } finally {

@@ -5,6 +5,7 @@ import type {
   PageRequest,
   ReplayPart,
   ReplayRequest,
+  StatesRequest,
   StatsRequest,
 } from '../../shared/contract/journal-messages.js';
 import { Rpc } from '../../shared/contract/rpc.js';
@@ -65,6 +66,10 @@ export class JournalClient implements ReplaySource {
   /** @param gone aborts when the client has left: the search ends and the call rejects. */
   page(request: Asked<PageRequest>, gone?: AbortSignal): Promise<Page> {
     return this.#call('page', request, gone);
+  }
+
+  states(request: Asked<StatesRequest>, gone?: AbortSignal): Promise<Output<'states'>> {
+    return this.#call('states', request, gone);
   }
 
   stats(request: Asked<StatsRequest>, gone?: AbortSignal): Promise<Output<'stats'>> {

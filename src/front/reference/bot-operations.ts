@@ -10,10 +10,16 @@ import {
   UpdateBotBody,
 } from '../../shared/contract/bots.js';
 import { BotSnapshot } from '../../shared/contract/event-schemas.js';
+import { IncidentGroups, MAX_GROUPS } from '../../shared/contract/incident-groups.js';
 import { nullable } from '../../shared/contract/json-schema.js';
-import { BOT_QUERY, BOTS_QUERY, INCIDENTS_QUERY } from '../../shared/contract/queries.js';
+import {
+  BOT_QUERY,
+  BOTS_QUERY,
+  INCIDENT_GROUPS_QUERY,
+  INCIDENTS_QUERY,
+} from '../../shared/contract/queries.js';
 import Type from '../../shared/contract/typebox.js';
-import { BOT } from './examples.js';
+import { BOT, exampleOf } from './examples.js';
 import type { Operation, Operations } from './operation.js';
 
 const NO_BOT = '`no bot "x"`: it does not exist, or the token is not allowed to see it.';
@@ -31,13 +37,15 @@ const INCIDENTS = {
           at_ms: 1795257600123,
           type: 'crash',
           reason: 'the world has gone',
+          cause: '5d0c7c1b9a3f2e64',
           suspect: 'demo-1',
           host: 0,
           bots: ['demo-1', 'demo-2'],
           bot_count: 2,
           stack: [{ function: 'run', url: 'file:///kinds/demo.js', line: 41, column: 11 }],
           heap: { used: 18874368, limit: 536870912 },
-          last_lines: ['Move{x="41", y="11"}'],
+          last_lines: ['info demo-1 tcp: Move{x="41", y="11"}'],
+          last_lines_at_ms: [1795257600098],
           last_commands: [],
           repeats: 0,
           repeated_at_ms: null,
@@ -195,6 +203,21 @@ export const BOT_OPERATIONS = {
     summary: 'List incidents',
     query: INCIDENTS_QUERY,
     responses: INCIDENTS,
+  },
+  'GET /api/incidents/groups': {
+    id: 'listIncidentGroups',
+    tag: 'Bots',
+    summary: 'List incidents by cause',
+    description:
+      'Incidents with the same type, message and stack are one group: numbers, ids, addresses, times, quoted parts, directories and line numbers do not count. Groups outlive the reports of their incidents. A token that is limited to some bots gets the groups of the reports that it may see.',
+    query: INCIDENT_GROUPS_QUERY,
+    responses: {
+      200: {
+        description: `The latest first, at most ${MAX_GROUPS} of a node.`,
+        schema: IncidentGroups,
+        example: exampleOf(IncidentGroups),
+      },
+    },
   },
   'GET /api/kinds': {
     id: 'listKinds',

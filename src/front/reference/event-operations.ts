@@ -1,7 +1,12 @@
 import { GapEvent, LogEvent, SessionEvent } from '../../shared/contract/event-schemas.js';
-import { EventPage, Stats } from '../../shared/contract/journal-schemas.js';
+import { EventPage, PastStates, Stats } from '../../shared/contract/journal-schemas.js';
 import { ClusterStreamState } from '../../shared/contract/nodes.js';
-import { EVENTS_QUERY, STATS_QUERY, STREAM_QUERY } from '../../shared/contract/queries.js';
+import {
+  EVENTS_QUERY,
+  STATES_QUERY,
+  STATS_QUERY,
+  STREAM_QUERY,
+} from '../../shared/contract/queries.js';
 import Type from '../../shared/contract/typebox.js';
 import { exampleOf } from './examples.js';
 import type { Operations } from './operation.js';
@@ -70,11 +75,49 @@ export const EVENT_OPERATIONS = {
     },
     errors: { 503: 'The journal is off, is being checked, or cannot be opened.' },
   },
+  'GET /api/states': {
+    id: 'pastStates',
+    tag: 'Events',
+    summary: 'The states of all bots at a moment',
+    description: [
+      'What each bot was at a moment of the past, from the journal: as far back as that reaches, and with its limits. A bot that has had its status since before that is known too; `unknown` names those that are not. A bot that was not there is in neither list.',
+      'A token that is limited to labels gets the bots that had them then. In a cluster the journals of all nodes are asked; `missing` names the nodes that did not answer.',
+    ].join('\n\n'),
+    query: STATES_QUERY,
+    responses: {
+      200: {
+        description: 'The states.',
+        schema: PastStates,
+        example: {
+          at_ms: 1795271840000,
+          known_from_ms: 1795185440000,
+          is_in_gap: false,
+          states: [
+            {
+              id: 'demo-1',
+              kind: 'demo',
+              status: 'in_world',
+              desired: 'running',
+              since_ms: 1795271800000,
+              restarts: 0,
+              host: 0,
+              labels: { team: 'a' },
+            },
+          ],
+          unknown: [],
+        },
+      },
+    },
+    errors: { 503: 'The journal is off, is being checked, or cannot be opened.' },
+  },
   'GET /api/stats': {
     id: 'stats',
     tag: 'Events',
     summary: 'Event statistics',
-    description: 'Not available to tokens that are limited to bots (403).',
+    description: [
+      'Counts of all events are kept and answered at once. With a `query` the events that match are counted one by one, the newest first: a long count ends after a while, with `counted_from_ms`.',
+      'Tokens that are limited to bots need a `query` (403 without), and count only what they reach. In a cluster the counts of all nodes are added; `missing` names the nodes that did not answer.',
+    ].join('\n\n'),
     query: STATS_QUERY,
     responses: {
       200: {

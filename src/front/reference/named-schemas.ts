@@ -15,6 +15,7 @@ import {
   SessionEvent,
 } from '../../shared/contract/event-schemas.js';
 import { HostInfo } from '../../shared/contract/hosts.js';
+import { IncidentGroup, IncidentGroups } from '../../shared/contract/incident-groups.js';
 import { JournalStatus, PastEvent } from '../../shared/contract/journal-schemas.js';
 import { ClusterNode, NodeList } from '../../shared/contract/nodes.js';
 import { PressureReport } from '../../shared/contract/pressure.js';
@@ -41,6 +42,8 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   BotConfig,
   RestartPolicy,
   Incident,
+  IncidentGroup,
+  IncidentGroups,
   ActionOutcome,
   InvokeOutcome,
   Kind: ListedKind,

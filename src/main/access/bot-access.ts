@@ -5,14 +5,18 @@ import type {
   Incident,
   IncidentBot,
 } from '../../shared/contract/bots.js';
+import { LIMIT } from '../../shared/contract/query-bounds.js';
 import type { Quota } from '../../shared/contract/quota.js';
 import { allows, reaches } from '../../shared/contract/rights.js';
 import type { ControlMethods } from '../../shared/contract/threads.js';
 import type { Reach, Rights } from '../../shared/contract/tokens.js';
 import { DroverError } from '../../shared/errors.js';
+import { causeOf } from '../../shared/incidents/cause.js';
 import type { Dispatcher } from '../bots/dispatcher.js';
+import { countedOf, IncidentGroups } from '../bots/incident-groups.js';
 import { botOfCommand } from '../bots/incidents.js';
 import type { BotRegistry } from '../bots/registry.js';
+import type { ShowIncident } from '../store/incident-store.js';
 import type { PressureGauge } from './pressure-gauge.js';
 
 /** Commands of the service that cause a fault on purpose. */
@@ -73,7 +77,7 @@ export class BotAccess {
   async act({ id, action, rights }: Input<'actOnBot'>): Promise<void> {
     this.#check(id, rights);
     this.#admit(id, action);
-    await this.#registry.act(id, action);
+    await this.#registry.actByRequest(id, action);
   }
 
   async actOnMany({ actions, rights }: Input<'actOnBots'>): Promise<Output<'actOnBots'>> {
@@ -98,15 +102,29 @@ export class BotAccess {
     return this.#registry.config(id);
   }
 
-  incidents({ bot, limit, rights }: Input<'incidents'>): Output<'incidents'> {
+  incidents({ bot, cause, limit, rights }: Input<'incidents'>): Output<'incidents'> {
     const asked = bot === null ? null : [bot];
-    if (rights.reach === null) return { incidents: this.#registry.incidents(asked, limit) };
+    if (rights.reach === null) {
+      return { incidents: this.#registry.incidents(asked, limit, undefined, cause) };
+    }
     const reached = (asked ?? this.#registry.ids()).filter((id) => this.#reached(id, rights));
-    return {
-      incidents: this.#registry.incidents(reached, limit, (incident, identities) =>
-        this.#shown(incident, identities, rights),
-      ),
+    const show: ShowIncident = (incident, identities) => {
+      const shown = this.#shown(incident, identities, rights);
+      // Of an incident whose suspect it may not see it has another cause.
+      return cause === undefined || shown?.cause === cause ? shown : undefined;
     };
+    return { incidents: this.#registry.incidents(reached, limit, show) };
+  }
+
+  /** To a limited caller only the reports count that it may see: the groups of all know no bots' labels of then. */
+  incidentGroups({ rights, ...query }: Input<'incidentGroups'>): Output<'incidentGroups'> {
+    if (rights.reach === null) return this.#registry.incidentGroups(query);
+    const groups = new IncidentGroups();
+    const { incidents } = this.incidents({ bot: null, limit: LIMIT.maximum, rights });
+    for (const incident of incidents.reverse()) {
+      for (const counted of countedOf(incident)) groups.add(counted);
+    }
+    return groups.list(query);
   }
 
   /** How many bots of each host the caller reaches, by the host's number. Null when it reaches all. */
@@ -208,18 +226,24 @@ export class BotAccess {
     const suspect = incident.suspect !== null && known.has(incident.suspect);
     if (bots.length === 0 && !suspect) return undefined;
     // A host remembers commands of all bots that it ran, also of those that have left it.
-    const own = (entries: string[], botOf: (entry: string) => string): string[] =>
-      entries.filter((entry) => known.has(botOf(entry)));
-    const last_commands = own(incident.last_commands, botOfCommand);
-    const last_lines = own(incident.last_lines, botOfLine);
-    const shown = { ...incident, bots, bot_count: bots.length, last_lines, last_commands };
+    const last_commands = incident.last_commands.filter((entry) => known.has(botOfCommand(entry)));
+    const isOwnLine = incident.last_lines.map((line) => known.has(botOfLine(line)));
+    const shown = {
+      ...incident,
+      bots,
+      bot_count: bots.length,
+      last_lines: incident.last_lines.filter((_, at) => isOwnLine[at]),
+      last_lines_at_ms: incident.last_lines_at_ms.filter((_, at) => isOwnLine[at]),
+      last_commands,
+    };
     // It may be of any bot of the process.
     if (bots.length < incident.bot_count) delete shown.stderr;
     if (suspect) return shown;
     // The reason may contain text from another bot's code.
     const where = incident.host === null ? '' : ` of bot host ${incident.host}`;
     const reason = `${incident.type}${where}`;
-    return { ...shown, suspect: null, reason, stack: null };
+    const hidden = { ...shown, suspect: null, reason, stack: null };
+    return { ...hidden, cause: causeOf(hidden).cause };
   }
 }
 

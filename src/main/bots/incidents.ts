@@ -1,12 +1,20 @@
-// Runs in main. Owns the counts of incidents, and those that wait to be added to a report.
+// Runs in main. Owns the counts of incidents, those that wait to be added to a report, and the groups that are not stored yet.
 
 import { randomBytes } from 'node:crypto';
 import { INCIDENT_TYPES, type Incident, type IncidentBot } from '../../shared/contract/bots.js';
+import type {
+  IncidentGroups as GroupList,
+  GroupQuery,
+} from '../../shared/contract/incident-groups.js';
+import type { LastLine } from '../../shared/contract/threads.js';
 import { messageOf } from '../../shared/errors.js';
+import { causeOf } from '../../shared/incidents/cause.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { logItem, SERVICE_SCOPE, type ServiceEvents } from '../service-events.js';
+import type { IncidentGroupStore } from '../store/incident-group-store.js';
 import type { IncidentStore, ShowIncident } from '../store/incident-store.js';
 import type { HostThread } from '../threads/host-thread.js';
+import { IncidentGroups } from './incident-groups.js';
 import { IncidentWindow } from './incident-window.js';
 
 /** What an incident is about. */
@@ -20,6 +28,8 @@ const MAX_IDENTITY_UNITS = 65_536;
 const MAX_OTHERS_UNITS = 65_536;
 /** Repeated incidents are counted for this long, in ms, before the count is written. */
 const COUNT_MS = 1000;
+/** Changes of groups are stored this much later, in ms: a run that is killed meanwhile loses those counts. */
+const STORE_GROUPS_MS = 5000;
 /** An incident report that was accepted. */
 export interface Reported {
   /** Of the report, or of the earlier one that it is counted on; null when it has none. */
@@ -40,22 +50,44 @@ export class Incidents {
   readonly #repeats = new Map<string | null, { count: number; at: number }>();
   /** Incidents since the start by type, also those without a report. */
   readonly counts = new Map<Incident['type'], number>(INCIDENT_TYPES.map((type) => [type, 0]));
+  readonly #groupStore: IncidentGroupStore;
+  readonly #groups: IncidentGroups;
   #timer: NodeJS.Timeout | undefined;
+  #groupTimer: NodeJS.Timeout | undefined;
 
   /** @param identityOf the bot that has an id now. */
   constructor(
     store: IncidentStore,
+    groupStore: IncidentGroupStore,
     events: ServiceEvents,
     identityOf: (id: string) => IncidentBot | undefined,
   ) {
     this.#store = store;
     this.#events = events;
     this.#identityOf = identityOf;
+    this.#groupStore = groupStore;
+    this.#groups = new IncidentGroups(groupStore.all());
+    this.#groups.catchUp(store.all());
   }
 
-  /** Newest first: those that name one of `bots`, or all, each as `show` returns it. */
-  list(bots: readonly string[] | null, limit: number, show?: ShowIncident): Incident[] {
-    return this.#store.list(bots, limit, show);
+  /** Newest first: those that name one of `bots`, or all, of one cause or all, each as `show` returns it. */
+  list(
+    bots: readonly string[] | null,
+    limit: number,
+    show?: ShowIncident,
+    cause?: string,
+  ): Incident[] {
+    return this.#store.list(bots, limit, show, cause);
+  }
+
+  groups(query: GroupQuery): GroupList {
+    return this.#groups.list(query);
+  }
+
+  /** Stores what is not stored yet. Never rejects. */
+  async close(): Promise<void> {
+    clearTimeout(this.#groupTimer);
+    await this.#storeGroups();
   }
 
   /**
@@ -70,15 +102,29 @@ export class Incidents {
     const whose =
       found.suspect === null ? `of host ${host?.number ?? 'none'}` : `of bot ${found.suspect}`;
     const kept = this.#window.take(found.type, whose, id, now);
+    const cause = causeOf(found);
+    this.#groups.add({
+      found,
+      cause,
+      id: kept === id ? id : null,
+      at: now,
+      times: 1,
+      bots,
+      botCount: bots.length,
+    });
+    this.#storeGroupsSoon();
     if (kept !== id) {
       this.#count(kept, now);
       return { id: kept, stored: Promise.resolve() };
     }
-    return { id, stored: this.#add({ id, at_ms: now, ...found }, whose, host, bots) };
+    return {
+      id,
+      stored: this.#add({ id, at_ms: now, cause: cause.cause, ...found }, whose, host, bots),
+    };
   }
 
   async #add(
-    found: Found & Pick<Incident, 'id' | 'at_ms'>,
+    found: Found & Pick<Incident, 'id' | 'at_ms' | 'cause'>,
     whose: string,
     host: HostThread | undefined,
     bots: string[],
@@ -91,14 +137,15 @@ export class Incidents {
     try {
       const speakers = found.suspect === null ? bots : [found.suspect];
       // The broadcaster answers after everything that the host has posted, so its last lines are there.
-      const last_lines = await this.#lastLines(speakers);
+      const lines = await this.#lastLines(speakers);
       const incident: Incident = {
         ...found,
         host: host?.number ?? null,
         heap: host?.heap ?? null,
         bots: bots.slice(0, MAX_BOTS),
         bot_count: bots.length,
-        last_lines,
+        last_lines: lines.map(({ text }) => text),
+        last_lines_at_ms: lines.map(({ at }) => at),
         last_commands: commands,
         repeats: 0,
         repeated_at_ms: null,
@@ -126,7 +173,7 @@ export class Incidents {
     return identities;
   }
 
-  #lastLines(bots: string[]): Promise<string[]> {
+  #lastLines(bots: string[]): Promise<LastLine[]> {
     return withTimeout(this.#events.lastLines(bots), LINES_WITHIN_MS, () => []);
   }
 
@@ -136,6 +183,24 @@ export class Incidents {
     if (this.#timer) return;
     this.#timer = setTimeout(() => void this.#write(), COUNT_MS);
     this.#timer.unref();
+  }
+
+  #storeGroupsSoon(): void {
+    if (this.#groupTimer) return;
+    this.#groupTimer = setTimeout(() => void this.#storeGroups(), STORE_GROUPS_MS);
+    this.#groupTimer.unref();
+  }
+
+  async #storeGroups(): Promise<void> {
+    this.#groupTimer = undefined;
+    const changes = this.#groups.takeChanges();
+    if (changes.size === 0) return;
+    try {
+      await this.#groupStore.write(changes);
+    } catch {
+      // The store says that it is not written. The counts are here, and what changes next stores them.
+      this.#groups.giveBack(changes.keys());
+    }
   }
 
   async #write(): Promise<void> {

@@ -45,17 +45,31 @@ export class KindFiles {
     this.#helpers = helpers;
   }
 
+  /** Of the code of each kind as of the start, short, by kind: its module and the files of its directory that are no kinds. */
+  digests(): Map<string, string> {
+    const digests = new Map<string, string>();
+    for (const kind of this.#kinds.keys()) {
+      const files = this.#filesOf(kind).map((file) => this.#files.get(file)?.digest ?? '');
+      if (files.length === 0) continue;
+      digests.set(kind, createHash('sha256').update(files.join()).digest('hex').slice(0, 8));
+    }
+    return digests;
+  }
+
   /**
    * Whether a kind's module, or a file of its directory that is no kind, holds something else now than at the start. A file
    * that is gone has changed.
    */
   hasChanged(kind: string): boolean {
+    return this.#filesOf(kind).some((one) => this.#isOther(one));
+  }
+
+  #filesOf(kind: string): string[] {
     const module = this.#kinds.get(kind);
     // A program of the configuration has no file.
-    if (module === undefined || !URL.canParse(module)) return false;
+    if (module === undefined || !URL.canParse(module)) return [];
     const folder = new URL('.', module).href;
-    const helpers = this.#helpers.filter((helper) => new URL('.', helper).href === folder);
-    return [module, ...helpers].some((one) => this.#isOther(one));
+    return [module, ...this.#helpers.filter((helper) => new URL('.', helper).href === folder)];
   }
 
   #isOther(module: string): boolean {

@@ -15,6 +15,7 @@ import type {
 } from '../../shared/contract/bots.js';
 import { type BotParts, CHANGE_SCOPE } from '../../shared/contract/config-changes.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
+import type { GroupQuery, IncidentGroups } from '../../shared/contract/incident-groups.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { hasLabels } from '../../shared/contract/labels.js';
 import { answerable } from '../../shared/contract/rpc.js';
@@ -30,6 +31,7 @@ import type { HostThread } from '../threads/host-thread.js';
 import { Bot, type BotDependencies } from './bot.js';
 import { changeMessage } from './config-change.js';
 import { changedSpec, newSpec } from './bot-spec.js';
+import { actionLine, actionsLine } from './control-lines.js';
 import type { Incidents } from './incidents.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import type { KindSchemas } from './kind-schemas.js';
@@ -315,6 +317,12 @@ export class BotRegistry {
     }
   }
 
+  /** As {@link act}, with a line that it was asked for. */
+  actByRequest(id: string, action: BotAction): Promise<void> {
+    if (this.#bots.has(id)) this.#dependencies.events.tell(actionLine(id, action));
+    return this.act(id, action);
+  }
+
   /** The bots of a node as its cluster changes them (src/main/cluster/owner.ts). */
   specs(): Readonly<BotSpec>[] {
     return [...this.#bots.values()].map(({ spec }) => spec);
@@ -365,17 +373,24 @@ export class BotRegistry {
     admit: (id: string) => void,
   ): Promise<Record<string, ActionOutcome>> {
     const targets = new Set(ids ?? this.#bots.keys());
-    const outcomes = [...targets]
-      .filter((id) => labels === undefined || this.#hasLabels(id, labels))
-      .map(async (id): Promise<[string, ActionOutcome]> => {
-        try {
-          admit(id);
-          await this.act(id, action, targets.size === 1 ? 'one' : 'many');
-          return [id, { status: this.#bots.get(id)?.snapshot.status ?? 'deleted' }];
-        } catch (thrown) {
-          return [id, { error: answerable(`${action} of bot ${id}`, thrown).message }];
-        }
-      });
+    const selected = [...targets].filter(
+      (id) => labels === undefined || this.#hasLabels(id, labels),
+    );
+    const known = selected.filter((id) => this.#bots.has(id));
+    const [only] = known;
+    if (only !== undefined) {
+      const line = known.length === 1 ? actionLine(only, action) : actionsLine(known, action);
+      this.#dependencies.events.tell(line);
+    }
+    const outcomes = selected.map(async (id): Promise<[string, ActionOutcome]> => {
+      try {
+        admit(id);
+        await this.act(id, action, targets.size === 1 ? 'one' : 'many');
+        return [id, { status: this.#bots.get(id)?.snapshot.status ?? 'deleted' }];
+      } catch (thrown) {
+        return [id, { error: answerable(`${action} of bot ${id}`, thrown).message }];
+      }
+    });
     return Object.fromEntries(await Promise.all(outcomes));
   }
 
@@ -555,9 +570,18 @@ export class BotRegistry {
     return this.#on(host).map(({ id }) => id);
   }
 
-  /** Newest first: those that name one of `bots`, or all, each as `show` returns it. */
-  incidents(bots: readonly string[] | null, limit: number, show?: ShowIncident): Incident[] {
-    return this.#incidents.list(bots, limit, show);
+  /** Newest first: those that name one of `bots`, or all, of one cause or all, each as `show` returns it. */
+  incidents(
+    bots: readonly string[] | null,
+    limit: number,
+    show?: ShowIncident,
+    cause?: string,
+  ): Incident[] {
+    return this.#incidents.list(bots, limit, show, cause);
+  }
+
+  incidentGroups(query: GroupQuery): IncidentGroups {
+    return this.#incidents.groups(query);
   }
 
   /** The snapshot of every bot, with the hosts' state of those that run. */

@@ -2,6 +2,13 @@
 
 import type { Incident, KindList, KindReleased } from '../../shared/contract/bots.js';
 import type { HostList } from '../../shared/contract/hosts.js';
+import {
+  type GroupQuery,
+  type IncidentGroup,
+  type IncidentGroups,
+  LISTED_BOTS,
+} from '../../shared/contract/incident-groups.js';
+import { causeOf } from '../../shared/incidents/cause.js';
 
 type Answers<T> = readonly PromiseSettledResult<T>[];
 export interface Incidents {
@@ -11,6 +18,10 @@ export interface Incidents {
 /** The numbers of bot hosts count on each node. */
 export function ofNode(node: string, { incidents }: Incidents): Incidents {
   return { incidents: incidents.map((incident) => ({ ...incident, node })) };
+}
+
+export function groupsOfNode(node: string, answer: IncidentGroups): IncidentGroups {
+  return { ...answer, groups: answer.groups.map((group) => ({ ...group, nodes: [node] })) };
 }
 
 export function hostsOfNode(node: string, { hosts, missing }: HostList): HostList {
@@ -26,9 +37,60 @@ export function mergeHosts(answers: Answers<HostList>, nodes: readonly string[])
   };
 }
 
+/** Apart from the counts, a group is that of the node where it happened last. */
+export function mergeIncidentGroups(
+  answers: Answers<IncidentGroups>,
+  nodes: readonly string[],
+  { cause, limit }: Pick<GroupQuery, 'cause' | 'limit'>,
+): IncidentGroups {
+  const lists = fulfilled(answers);
+  const groups = new Map<string, IncidentGroup>();
+  for (const group of lists.flatMap((list) => list.groups)) {
+    const known = groups.get(group.cause);
+    groups.set(group.cause, known ? mergeGroup(known, group, cause !== null) : group);
+  }
+  return {
+    groups: [...groups.values()].sort((a, b) => b.last_at_ms - a.last_at_ms).slice(0, limit),
+    // Of this node, which always answers; others have cut the same range into the same steps.
+    from_ms: lists[0]?.from_ms ?? 0,
+    step_ms: lists[0]?.step_ms ?? 0,
+    forgotten: lists.reduce((sum, { forgotten }) => sum + forgotten, 0),
+    missing: nodes.filter((_, at) => answers[at]?.status === 'rejected'),
+  };
+}
+
+/** @param isWhole whether all bots are named: then one that was on both nodes counts once. */
+function mergeGroup(one: IncidentGroup, other: IncidentGroup, isWhole: boolean): IncidentGroup {
+  const [older, newer] = one.last_at_ms <= other.last_at_ms ? [one, other] : [other, one];
+  const bots = [...new Set([...newer.bots, ...older.bots])];
+  const nameless = one.bot_count - one.bots.length + other.bot_count - other.bots.length;
+  return {
+    ...newer,
+    count: one.count + other.count,
+    bots: isWhole ? bots : bots.slice(0, LISTED_BOTS),
+    bot_count: isWhole ? bots.length + nameless : one.bot_count + other.bot_count,
+    fallen: one.fallen + other.fallen,
+    first_at_ms: Math.min(one.first_at_ms, other.first_at_ms),
+    latest: newer.latest ?? older.latest,
+    counts: one.counts.map((count, at) => count + (other.counts[at] ?? 0)),
+    nodes: [...new Set([...(one.nodes ?? []), ...(other.nodes ?? [])])].sort(),
+  };
+}
+
 /** Newest first. Those of a node that does not answer are missing. */
-export function mergeIncidents(answers: Answers<Incidents>, limit: number): Incidents {
-  const all = fulfilled(answers).flatMap(({ incidents }) => incidents);
+export function mergeIncidents(
+  answers: Answers<Incidents>,
+  { cause, limit }: { cause?: string | undefined; limit: number },
+): Incidents {
+  const all = fulfilled(answers)
+    .flatMap(({ incidents }) => incidents)
+    // Of a node of an earlier version, which returns all.
+    .map((incident): Incident => {
+      const { cause = causeOf(incident).cause, last_lines_at_ms = [] } =
+        incident as Partial<Incident> & typeof incident;
+      return { ...incident, cause, last_lines_at_ms };
+    })
+    .filter((incident) => cause === undefined || incident.cause === cause);
   return { incidents: all.toSorted((a, b) => b.at_ms - a.at_ms).slice(0, limit) };
 }
 

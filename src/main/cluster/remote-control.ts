@@ -9,7 +9,13 @@ import { reaches } from '../../shared/contract/rights.js';
 import type { Rights } from '../../shared/contract/tokens.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import type { BotRecords } from './bot-records.js';
-import { mergeHosts, mergeIncidents, mergeKinds, sumReleased } from './merged-answers.js';
+import {
+  mergeHosts,
+  mergeIncidentGroups,
+  mergeIncidents,
+  mergeKinds,
+  sumReleased,
+} from './merged-answers.js';
 import type { CallsToMembers } from './node-calls.js';
 import type { CallMethods, Calls, Members, PlaceInput } from './parts.js';
 import {
@@ -156,7 +162,9 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
   };
 
   /** Asks this node and all others. @returns their answers, and why others have none. */
-  const ofAll = async <K extends 'incidents' | 'kinds' | 'releaseKind' | 'hosts'>(
+  const ofAll = async <
+    K extends 'incidents' | 'incidentGroups' | 'kinds' | 'releaseKind' | 'hosts',
+  >(
     method: K,
     input: Input<K>,
     nodes = others.others(),
@@ -213,7 +221,12 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
       return { results };
     },
     async incidents(input) {
-      return mergeIncidents(await ofAll('incidents', input), input.limit);
+      return mergeIncidents(await ofAll('incidents', input), input);
+    },
+    async incidentGroups(input) {
+      const nodes = others.others();
+      const answers = await ofAll('incidentGroups', input, nodes);
+      return mergeIncidentGroups(answers, [self, ...nodes], input);
     },
     async hosts(input) {
       const nodes = others.others();

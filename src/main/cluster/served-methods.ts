@@ -6,7 +6,7 @@ import type { JsonObject } from '../../shared/contract/json.js';
 import { Handover, type Serves } from '../../shared/contract/rpc.js';
 import type { ControlMethods } from '../../shared/contract/threads.js';
 import { DroverError } from '../../shared/errors.js';
-import { hostsOfNode, ofNode } from './merged-answers.js';
+import { groupsOfNode, hostsOfNode, ofNode } from './merged-answers.js';
 import type { Secrets } from './secrets.js';
 
 /** What createController makes. */
@@ -58,6 +58,8 @@ export function servedMethods(
     invoke: (input: Input<'invoke'>, gone: AbortSignal) => local.invoke(input, gone),
     incidents: async (input: Input<'incidents'>) =>
       ofNode(self, await plain(local.incidents(input))),
+    incidentGroups: async (input: Input<'incidentGroups'>) =>
+      groupsOfNode(self, await plain(local.incidentGroups(input))),
     hosts: async (input: Input<'hosts'>) => hostsOfNode(self, await plain(local.hosts(input))),
     kinds: (input: null) => local.kinds(input),
     releaseKind: (input: Input<'releaseKind'>) => local.releaseKind(input),

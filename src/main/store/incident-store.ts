@@ -1,6 +1,7 @@
 // Runs in main. Owns the incident reports on disk, and an index of them in memory.
 
 import type { Incident, IncidentBot } from '../../shared/contract/bots.js';
+import { causeOf } from '../../shared/incidents/cause.js';
 import type { Store } from './store.js';
 import type { Table } from './store-file.js';
 
@@ -15,12 +16,16 @@ const MAX_OF_SUSPECT = 50;
 interface IndexEntry {
   id: string;
   suspect: string | null;
+  cause: string;
   /** {@link hashOf} each bot that it names, and each other bot of the host, sorted. */
   bots: Uint32Array;
 }
 
-/** An incident as any version stored it: the first ones did not count repeats or omitted bots. */
-type StoredIncident = Omit<Incident, 'bot_count' | 'repeats' | 'repeated_at_ms'> &
+/** An incident as any version stored it: the first ones did not count repeats or omitted bots, and had no cause. */
+type StoredIncident = Omit<
+  Incident,
+  'bot_count' | 'repeats' | 'repeated_at_ms' | 'cause' | 'last_lines_at_ms'
+> &
   Partial<Incident> & {
     /** Bots of the host that it does not name, separated by spaces. Missing in older ones. */
     others?: string;
@@ -47,28 +52,28 @@ export class IncidentStore {
   /**
    * Newest first, as many as fit MAX_LIST_UNITS, at least one. Reads only the incidents that it returns: one can name
    * many bots.
-   * @param bots those of one of these bots; null for all.
+   * @param bots those of one of these bots; null for all. @param cause only those of this one.
    */
   list(
     bots: readonly string[] | null,
     limit: number,
     show: ShowIncident = (incident) => incident,
+    cause?: string,
   ): Incident[] {
     const wanted = bots && sortedHashes(bots);
     const named = new Set(bots);
     const found: Incident[] = [];
     let units = 0;
     for (let at = this.#index.length - 1; at >= 0 && found.length < limit; at--) {
-      const { id, bots: hashes } = this.#index[at] as IndexEntry;
+      const { id, cause: ofThis, bots: hashes } = this.#index[at] as IndexEntry;
+      if (cause !== undefined && cause !== ofThis) continue;
       if (wanted && !overlap(wanted, hashes)) continue;
       const incident = this.#incidents.get(id);
       // Two names can have the same hash.
       if (!incident || (wanted && !botsOf(incident).some((bot) => named.has(bot)))) continue;
-      const { identities = [], others: _, ...known } = incident;
-      const filled = { bot_count: known.bots.length, repeats: 0, repeated_at_ms: null, ...known };
       const shown = show(
-        filled,
-        identities.map(({ made = '', ...bot }) => ({ incarnation: made, ...bot })),
+        filled(incident),
+        (incident.identities ?? []).map(({ made = '', ...bot }) => ({ incarnation: made, ...bot })),
       );
       if (!shown) continue;
       units += JSON.stringify(shown).length;
@@ -76,6 +81,11 @@ export class IncidentStore {
       found.push(shown);
     }
     return found;
+  }
+
+  /** Oldest first, one at a time. */
+  *all(): Generator<Incident> {
+    for (const { value } of this.#incidents.getRange()) yield filled(value);
   }
 
   /**
@@ -136,11 +146,23 @@ export class IncidentStore {
   }
 }
 
+/** As this version stores it, and as others see it. */
+function filled({ identities: _, others: __, ...known }: StoredIncident): Incident {
+  return {
+    bot_count: known.bots.length,
+    repeats: 0,
+    repeated_at_ms: null,
+    last_lines_at_ms: [],
+    cause: known.cause ?? causeOf(known).cause,
+    ...known,
+  };
+}
+
 type OfBots = Pick<StoredIncident, 'suspect' | 'bots' | 'others'>;
 
-function entryOf(incident: OfBots & Pick<Incident, 'id'>): IndexEntry {
-  const { id, suspect } = incident;
-  return { id, suspect, bots: sortedHashes(botsOf(incident)) };
+function entryOf(incident: StoredIncident): IndexEntry {
+  const { id, suspect, cause = causeOf(incident).cause } = incident;
+  return { id, suspect, cause, bots: sortedHashes(botsOf(incident)) };
 }
 
 function botsOf({ bots, suspect, others = '' }: OfBots): string[] {

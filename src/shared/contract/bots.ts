@@ -279,6 +279,10 @@ export const Incident = Type.Object(
         "`crash`: a bot threw. `hang`: a host's loop was stuck. `out_of_memory`, `host_lost`: the host's thread ended. `overdue`: a run did not end when it was to, and its host was replaced. `failed`: a bot is not started again, and what it ended with last is no crash: its run returned, or it could not be started. `kind_quarantined`: the code of a bot kind broke hosts outside of any bot; new hosts do not load it, and its bots fail. `unclean_end`: the run of the service before this one was killed or crashed; `bots` are those that were meant to run. `flood`: for ten seconds a bot was above its limits of lines or statuses. `over_quota`: a bot was stopped because it used more than its hard quota on its own host, too.",
     }),
     reason: Type.String(),
+    cause: Type.String({
+      description:
+        'The same for incidents with the same type, message and stack, without what varies: `GET /api/incidents/groups`.',
+    }),
     suspect: nullable(
       Type.String(),
       'The bot that did it, as far as can be told; `reason` says how it is known.',
@@ -315,6 +319,10 @@ export const Incident = Type.Object(
     last_lines: Type.Array(Type.String(), {
       description:
         "The suspect's last lines, oldest first; without a suspect those of the whole host's bots.",
+    }),
+    last_lines_at_ms: Type.Array(Type.Integer(), {
+      description:
+        'When each of `last_lines` was written. Unix epoch milliseconds. Empty in reports of earlier versions.',
     }),
     last_commands: Type.Array(Type.String(), {
       description: 'Commands to these bots that were running or ran last, oldest first.',

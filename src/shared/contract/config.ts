@@ -442,7 +442,7 @@ export const Config = Type.Object(
       {
         enabled: Type.Boolean({
           description:
-            'Store all events for GET /api/events, GET /api/stats, and streams that resume from before the ring or after a restart.',
+            'Store all events for GET /api/events, GET /api/states, GET /api/stats, and streams that resume from before the ring or after a restart.',
         }),
         max_bytes: Type.Integer({
           minimum: 1_048_576,

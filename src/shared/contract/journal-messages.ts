@@ -1,8 +1,15 @@
 // Requests to the journal thread and its answers. Threads that validate nothing import the types from here and load no TypeBox.
 
-import type { JournalStatus, MissingNode, StatsAnswer } from './journal-schemas.js';
+import type {
+  BotState,
+  JournalStatus,
+  MissingNode,
+  PastStates,
+  StatsAnswer,
+} from './journal-schemas.js';
+import type { Reach } from './tokens.js';
 
-export type { JournalStatus, MissingNode, StatsAnswer };
+export type { BotState, JournalStatus, MissingNode, PastStates, StatsAnswer };
 
 export const JOURNAL_OFF: JournalStatus = {
   state: 'off',
@@ -95,4 +102,14 @@ export interface StatsRequest {
   after: number | null;
   before: number | null;
   stepS: number | null;
+  /** Counts only the events that match. */
+  search?: Pick<PageRequest, 'filter' | 'text'>;
+}
+
+/** Query of `GET /api/states`. */
+export interface StatesRequest {
+  /** The moment, in Unix epoch milliseconds; one that has not come is now. */
+  at: number;
+  /** The bots that the token reaches, by what they were at that moment. */
+  reach: Reach;
 }

@@ -1,6 +1,6 @@
 // JSON Schemas of what the journal answers. Loads TypeBox: import the types from journal-messages.ts.
 
-import { GapEvent, LogEvent, SessionEvent } from './event-schemas.js';
+import { BotSnapshot, GapEvent, LogEvent, SessionEvent } from './event-schemas.js';
 import { named, nullable, oneOf } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
 
@@ -44,9 +44,18 @@ export const StatsAnswer = Type.Object({
       other: Type.Integer({
         description: 'Events without a level: `session` and `gap`.',
       }),
-      scopes: named(Type.Integer(), 'Lines by scope; 200 by name, the rest under `…`.'),
+      scopes: named(
+        Type.Integer(),
+        'Lines by scope; 200 by name, the rest under `…`. Empty with a `query`.',
+      ),
     }),
     { description: 'Ascending; those without an event are left out.' },
+  ),
+  counted_from_ms: Type.Optional(
+    nullable(
+      Type.Integer(),
+      'With a `query`: the answer ended here, Unix epoch milliseconds. Ask again with it as `before` for what is earlier. Null when all is counted.',
+    ),
   ),
 });
 export type StatsAnswer = Static<typeof StatsAnswer>;
@@ -67,6 +76,35 @@ const missing = Type.Optional(
 
 /** The same with the journal's state: in a cluster that of the node that answers. */
 export const Stats = Type.Object({ ...StatsAnswer.properties, journal: JournalStatus, missing });
+
+const { id, kind, status, desired, since_ms, restarts, host, labels, node } =
+  BotSnapshot.properties;
+
+/** What a bot was at a moment: a part of its snapshot. */
+export const BotState = Type.Object(
+  { id, kind, status, desired, since_ms, restarts, host, labels, node },
+  { description: 'What a bot was at a moment: a part of its snapshot.' },
+);
+export type BotState = Static<typeof BotState>;
+
+/** Answer of `GET /api/states`. */
+export const PastStates = Type.Object({
+  at_ms: Type.Integer({ description: 'The moment, Unix epoch milliseconds.' }),
+  known_from_ms: nullable(
+    Type.Integer(),
+    'From when on the states of all bots are known; null when the journal has nothing.',
+  ),
+  is_in_gap: Type.Boolean({
+    description: 'Events are missing at this moment: the states are those from before the gap.',
+  }),
+  states: Type.Array(BotState, { description: 'The bots that were there, in no order.' }),
+  unknown: Type.Array(Type.String(), {
+    description:
+      'Ids of bots whose state is not known: it was before `known_from_ms`, and they have got another since.',
+  }),
+  missing,
+});
+export type PastStates = Static<typeof PastStates>;
 
 /** An event that was on the stream. */
 export const PastEvent = Type.Union(

@@ -1,8 +1,9 @@
 // Schemas of query strings: the parameters of a route and their bounds. Used by the code that reads them and by the API
 // reference.
 
+import { CAUSE } from './incident-groups.js';
 import { oneOf } from './json-schema.js';
-import { FORMATS, LIMIT, MAX_QUERY, MAX_TEXT, ORDERS, STEP_S } from './query-bounds.js';
+import { FORMATS, LIMIT, MAX_QUERY, MAX_TEXT, ORDERS } from './query-bounds.js';
 import Type, { type TSchema } from './typebox.js';
 
 /** The query parameters of a route; all are optional. */
@@ -13,6 +14,8 @@ const list = (description: string, example: string[]): TSchema =>
   Type.Array(Type.String(), { description, examples: [example] });
 const text = (description: string, example?: string): TSchema =>
   Type.String({ description, ...(example === undefined ? {} : { examples: [example] }) });
+const cause = (description: string): TSchema =>
+  Type.String({ pattern: CAUSE, description, examples: ['5d0c7c1b9a3f2e64'] });
 const limit = Type.Integer({ ...LIMIT, description: 'Maximum number of results.' });
 
 const FILTERS = {
@@ -74,7 +77,20 @@ export const BOT_QUERY = {
 } satisfies QuerySchema;
 
 /** `GET /api/incidents` and `GET /api/bots/{id}/incidents`. */
-export const INCIDENTS_QUERY = { limit } satisfies QuerySchema;
+export const INCIDENTS_QUERY = {
+  cause: cause('Only incidents of this cause.'),
+  limit,
+} satisfies QuerySchema;
+
+/** `GET /api/incidents/groups`. */
+export const INCIDENT_GROUPS_QUERY = {
+  cause: cause('Only this group, with all of its bots.'),
+  after: text(
+    'A time as in `GET /api/events`: groups with incidents since then. Default: a day before `before`.',
+  ),
+  before: text('A time, exclusive. Default: now.'),
+  limit,
+} satisfies QuerySchema;
 
 /** `GET /api/events`. */
 export const EVENTS_QUERY = {
@@ -101,16 +117,24 @@ export const EVENTS_QUERY = {
   }),
 } satisfies QuerySchema;
 
+/** `GET /api/states`. */
+export const STATES_QUERY = {
+  at: text('The moment: a time as in `GET /api/events`. Default: now.', '2026-01-31T03:00:00Z'),
+  node: oneOf(['self'], {
+    description: '`self`: only of the node that answers, not of the cluster.',
+  }),
+} satisfies QuerySchema;
+
 /** `GET /api/stats`. */
 export const STATS_QUERY = {
   after: text('A time as in `GET /api/events`. Default: an hour ago.'),
   before: text('A time, exclusive. Default: now.'),
   step: Type.Integer({
-    minimum: STEP_S,
-    multipleOf: STEP_S,
+    minimum: 1,
     description:
-      'Length of a bucket in s, a multiple of 10. Default: chosen for about 300 buckets; at most 1,000 are returned.',
+      'Length of a bucket in s; without a `query` a multiple of 10. Default: chosen for about 300 buckets; at most 1,000 are returned.',
   }),
+  query: query('Only events', 'level:warn,error label:team=a -"keep alive"'),
   node: oneOf(['self'], {
     description: '`self`: only of the node that answers, not of the cluster.',
   }),

@@ -29,6 +29,7 @@ import type {
 import type { Config } from './config.js';
 import type { BotSnapshot, Item } from './events.js';
 import type { HostList } from './hosts.js';
+import type { GroupQuery, IncidentGroups } from './incident-groups.js';
 import type {
   Asked,
   JournalStatus,
@@ -36,6 +37,7 @@ import type {
   PageRequest,
   ReplayPart,
   ReplayRequest,
+  StatesRequest,
   StatsRequest,
 } from './journal-messages.js';
 import type { Json, JsonObject } from './json.js';
@@ -55,6 +57,14 @@ import type {
   TokenUse,
 } from './tokens.js';
 import type { UsageReport } from './usage.js';
+
+/** A line of a bot as an incident report shows it. */
+export interface LastLine {
+  /** When it was written, in ms since 1970. */
+  at: number;
+  /** `<level> <bot> <scope>: <message>`, at most 1,024 UTF-16 units. */
+  text: string;
+}
 
 /** Where a thread counts its metrics. */
 export interface Counts {
@@ -99,7 +109,7 @@ export type BroadcasterMethods = {
    */
   publish(input: { items: Item[] }): { head: number };
   /** The last lines of these bots, oldest first, after all that hosts have posted until now. */
-  lastLines(input: { bots: string[] }): { lines: string[] };
+  lastLines(input: { bots: string[] }): { lines: LastLine[] };
   /** A bot as the stream shows it, after all that hosts have posted until now; null when there is none. */
   snapshot(input: { bot: string }): { snapshot: Readonly<BotSnapshot> | null };
   shutdown(input: null): void;
@@ -265,9 +275,11 @@ export type ControlMethods = {
   kinds(input: null): KindList;
   /** Ends the quarantine of a kind; its bots start. @throws DroverError `not_found`, `conflict` when there is none, `forbidden`. */
   releaseKind(input: { kind: string; rights: Rights }): KindReleased;
-  incidents(input: { bot: string | null; limit: number; rights: Rights }): {
+  /** @param cause only those of this one; absent from older nodes, and ignored by them. */
+  incidents(input: { bot: string | null; cause?: string; limit: number; rights: Rights }): {
     incidents: Incident[];
   };
+  incidentGroups(input: GroupQuery & { rights: Rights }): IncidentGroups;
   /** Can be cancelled: its client has gone. */
   invoke(input: { call: InvokeInput; rights: Rights }): InvokeOutput;
   /** A channel to a bot host, for commands. @throws DroverError `unavailable` when there is no such host now. */
@@ -337,6 +349,8 @@ export type JournalFrontMethods = {
   page(input: Asked<PageRequest>): Page;
   /** The answer as clients get it. */
   stats(input: Asked<StatsRequest>): { body: Uint8Array };
+  /** The body of `GET /api/states`. */
+  states(input: Asked<StatesRequest>): { body: Uint8Array };
 };
 
 // ---- main ↔ bot host ----------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ export function methodTests(given: () => Service): void {
   const PASSING_LENGTH = [
     '/api/hosts',
     '/api/pressure',
+    '/api/states',
     '/api/stats',
     '/api/tokens',
     '/api/tokens/current',

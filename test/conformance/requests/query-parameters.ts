@@ -40,8 +40,17 @@ export function queryParameterTests(given: () => Service): void {
         query: ['query=id:nothing', /"bots":\[\]/],
       },
       '/api/bots/{id}': { node: ['node=self', /"id":"a"/] },
-      '/api/incidents': { limit: ['limit=1001', 400] },
-      '/api/bots/{id}/incidents': { limit: ['limit=0', 400] },
+      '/api/incidents': {
+        cause: ['cause=0000000000000000', /"incidents":\[\]/],
+        limit: ['limit=1001', 400],
+      },
+      '/api/bots/{id}/incidents': { cause: ['cause=x', 400], limit: ['limit=0', 400] },
+      '/api/incidents/groups': {
+        cause: ['cause=0000000000000000', /"groups":\[\]/],
+        after: ['after=x', 400],
+        before: ['before=x', 400],
+        limit: ['limit=0', 400],
+      },
       '/api/events': {
         kind: ['kind=nothing', /"events":\[\]/],
         level: ['level=nothing', /"events":\[\]/],
@@ -61,8 +70,10 @@ export function queryParameterTests(given: () => Service): void {
         after: ['after=x', 400],
         before: ['before=x', 400],
         step: ['step=11', 400],
+        query: ['query=colour:red', 400],
         node: ['node=x', 400],
       },
+      '/api/states': { at: ['at=x', 400], node: ['node=x', 400] },
     };
     const described = (path: string): string[] =>
       (document.paths[path]?.['get']?.parameters ?? [])
@@ -96,7 +107,7 @@ export function queryParameterTests(given: () => Service): void {
       }
     });
 
-    it.each(['/events', '/api/events', '/api/stats'])(
+    it.each(['/events', '/api/events', '/api/states', '/api/stats'])(
       '%s takes no other, and says which there are: those that are described',
       async (path) => {
         const { status, text } = await call(service, 'GET', `${path}?colour=red`);

@@ -15,6 +15,8 @@ function broadcasterOf(...bots: string[]): Broadcaster {
   broadcaster.publish(bots.map((id): Item => ({ kind: 'session', id, patch: {} })));
   return broadcaster;
 }
+const last = (broadcaster: Broadcaster, bots: string[]): string[] =>
+  broadcaster.lastLines(bots).map(({ text }) => text);
 const line = (session_id: string | null, message: string): Item => logLine({ session_id, message });
 const shown = (id: string, message: string): string => `info ${id} bot: ${message}`;
 
@@ -31,14 +33,24 @@ it('the lines of a quiet bot outlive many laps of the ring, in their order and n
       broadcaster.publish(n % 2 === 0 ? burst : [...burst, line(null, 'of nobody')]);
     }
   }
-  expect(broadcaster.lastLines(['quiet'])).toEqual(expected.slice(-20));
+  expect(last(broadcaster, ['quiet'])).toEqual(expected.slice(-20));
   const busy = Array.from({ length: 20 }, (_, k) => shown('busy', `49 ${1180 + k}`));
-  expect(broadcaster.lastLines(['busy'])).toEqual(busy);
-  expect(broadcaster.lastLines(['mixed', 'nobody'])).toEqual([]);
+  expect(last(broadcaster, ['busy'])).toEqual(busy);
+  expect(last(broadcaster, ['mixed', 'nobody'])).toEqual([]);
   // Together: the last of all.
   broadcaster.publish([line('quiet', 'the end')]);
-  const both = broadcaster.lastLines(['quiet', 'busy', 'mixed']);
+  const both = last(broadcaster, ['quiet', 'busy', 'mixed']);
   expect(both).toEqual([...busy.slice(1), shown('quiet', 'the end')]);
+});
+
+it('a line has its time, on the ring and after it has left that', () => {
+  const broadcaster = broadcasterOf('a', 'busy');
+  const timestamp_ms = 1_795_257_600_123;
+  broadcaster.publish([{ ...logLine({ session_id: 'a', message: 'x' }), timestamp_ms }]);
+  const expected = [{ at: timestamp_ms, text: shown('a', 'x') }];
+  expect(broadcaster.lastLines(['a'])).toEqual(expected);
+  for (let n = 0; n < 2000; n++) broadcaster.publish([line('busy', `${n} ${'x'.repeat(300)}`)]);
+  expect(broadcaster.lastLines(['a'])).toEqual(expected);
 });
 
 it('a bot is as its last event shows it, until it was deleted', () => {
@@ -55,8 +67,8 @@ it('a burst larger than the ring in one batch loses none of the last lines', () 
   const broadcaster = broadcasterOf('a', 'b');
   const burst = Array.from({ length: 5000 }, (_, n) => line('b', `${n} ${'x'.repeat(200)}`));
   broadcaster.publish([line('a', 'before'), ...burst]);
-  expect(broadcaster.lastLines(['a'])).toEqual([shown('a', 'before')]);
-  expect(broadcaster.lastLines(['b'])).toHaveLength(20);
+  expect(last(broadcaster, ['a'])).toEqual([shown('a', 'before')]);
+  expect(last(broadcaster, ['b'])).toHaveLength(20);
 });
 
 it('a broadcaster that takes the place of a dead one finds what is on the ring', () => {
@@ -75,22 +87,22 @@ it('a broadcaster that takes the place of a dead one finds what is on the ring',
   const data = { note: '"status":"deleted"', status: 'deleted' };
   first.publish([{ kind: 'session', id: 'quiet', patch: { data } }]);
   first.publish([{ kind: 'session', id: 'reborn', patch: {} }, line('reborn', 'of the second')]);
-  const before = ids.map((id) => first.lastLines([id]));
+  const before = ids.map((id) => last(first, [id]));
   expect(before.map((lines) => lines.length)).toEqual([20, 20, 0, 1]);
 
   const second = begin();
   second.restore(ids.map((id) => ({ id, status: 'running' }) as BotSnapshot));
-  expect(ids.map((id) => second.lastLines([id]))).toEqual(before);
+  expect(ids.map((id) => last(second, [id]))).toEqual(before);
   // They are saved by it too when the ring gives them up.
   for (let n = 0; n < 3000; n++) second.publish([line('busy', `again ${n}`)]);
-  expect(second.lastLines(['quiet'])).toEqual(before[0]);
-  expect(second.lastLines(['reborn'])).toEqual(before[3]);
+  expect(last(second, ['quiet'])).toEqual(before[0]);
+  expect(last(second, ['reborn'])).toEqual(before[3]);
 });
 
 it('a long line is cut', () => {
   const broadcaster = broadcasterOf('a', 'busy');
   const check = (): void => {
-    const [only = ''] = broadcaster.lastLines(['a']);
+    const [only = ''] = last(broadcaster, ['a']);
     expect(only).toHaveLength(1024);
     expect(only).toMatch(/^info a bot: m+…$/);
   };
@@ -107,9 +119,9 @@ it.each(['deleted', 'moved'])(
     broadcaster.publish([line('a', 'of the first')]);
     broadcaster.publish([{ kind: 'session', id: 'a', patch: { status } }]);
     broadcaster.publish([line('a', 'of nobody')]);
-    expect(broadcaster.lastLines(['a'])).toEqual([]);
+    expect(last(broadcaster, ['a'])).toEqual([]);
     broadcaster.publish([{ kind: 'session', id: 'a', patch: {} }, line('a', 'of the second')]);
-    expect(broadcaster.lastLines(['a'])).toEqual([shown('a', 'of the second')]);
+    expect(last(broadcaster, ['a'])).toEqual([shown('a', 'of the second')]);
   },
 );
 
@@ -150,6 +162,6 @@ it('of the lines of one bot the oldest go first', () => {
   texts.clear();
   const numbers = last
     .of(['a'])
-    .map((line) => Number.parseInt(line.slice('info a bot: '.length), 10));
+    .map(({ text }) => Number.parseInt(text.slice('info a bot: '.length), 10));
   expect(numbers).toEqual([9, 10, 11, 12, 13, 14, 15, 16, 17, 18]);
 });

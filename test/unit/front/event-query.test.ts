@@ -30,7 +30,7 @@ it.each([
   ['2026-01-31T03:00:07.25+01:30', Date.UTC(2026, 0, 31, 1, 30, 7, 250)],
 ])('%s is a time', (value, ms) => {
   expect(parse('after', value).afterMs).toBe(ms);
-  expect(parseStatsQuery([['before', value]]).before).toBe(ms);
+  expect(parseStatsQuery([['before', value]], view, null).before).toBe(ms);
 });
 
 it.each([
@@ -42,5 +42,5 @@ it.each([
   '',
 ])('%j is no time: whose it is would be a guess, or it is none', (value) => {
   expect(() => parse('after', value)).toThrow('with Z or an offset');
-  expect(() => parseStatsQuery([['before', value]])).toThrow('with Z or an offset');
+  expect(() => parseStatsQuery([['before', value]], view, null)).toThrow('with Z or an offset');
 });

@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import { JournalLabels } from '../../../src/journal/label-table.js';
 import { Recorder } from '../../../src/journal/recorder.js';
+import { JournalStates } from '../../../src/journal/state-table.js';
 import { Stats } from '../../../src/journal/stats.js';
 import { SteadyClock } from '../../../src/journal/steady-clock.js';
 import { FORM } from '../../../src/journal/tables.js';
@@ -17,6 +18,7 @@ it('lets go of the ring when a frame is not what it has to be', () => {
     ring: reader,
     epoch: 'e',
     labels: new JournalLabels(new NameHasher('00')),
+    states: new JournalStates(new NameHasher('00')),
     stats: new Stats(),
     steady: new SteadyClock(0),
   };

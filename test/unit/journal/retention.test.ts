@@ -5,6 +5,7 @@ import { Block } from '../../../src/journal/block.js';
 import { BlockBuilder } from '../../../src/journal/block-builder.js';
 import { JournalLabels } from '../../../src/journal/label-table.js';
 import { Retention } from '../../../src/journal/retention.js';
+import { JournalStates } from '../../../src/journal/state-table.js';
 import { Stats } from '../../../src/journal/stats.js';
 import { SteadyClock } from '../../../src/journal/steady-clock.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
@@ -14,6 +15,7 @@ it('an old block is due unless it is the newest, which stays: nothing is written
     maxBytes: 1_000_000,
     maxAgeMs: 60_000,
     labels: new JournalLabels(new NameHasher('k')),
+    states: new JournalStates(new NameHasher('k')),
     stats: new Stats(),
     steady: new SteadyClock(0),
   });

@@ -244,8 +244,14 @@ test('a new bot whose id there is already is refused by the node that has it', a
 
 test('incidents and kinds are those of all nodes that answer', async () => {
   const world = new World();
+  const cause = '0123456789abcdef';
+  const last_lines_at_ms = [5];
+  const plain = { at_ms: 2, type: 'crash', reason: 'it broke', suspect: 'c', stack: null };
+  const incident = (id: string): object =>
+    // That of y is of an earlier version.
+    id === 'x' ? { ...plain, id, at_ms: 1, cause, last_lines_at_ms } : { ...plain, id };
   const list = (kind: string, quarantine: object | null) => ({
-    incidents: () => ({ incidents: [{ id: kind, at_ms: kind === 'x' ? 1 : 2 }] }),
+    incidents: () => ({ incidents: [incident(kind)] }),
     kinds: () => ({
       kinds: [
         { kind: 'both', quarantine, changed: false },
@@ -257,11 +263,15 @@ test('incidents and kinds are those of all nodes that answer', async () => {
   });
   const held = { since_ms: 1, reason: 'broke its host' };
   const [a] = [world.node('a', list('x', null)), world.node('b', list('y', held))];
+  const found = { cause: expect.stringMatching(/^[0-9a-f]{16}$/), last_lines_at_ms: [], node: 'b' };
   expect(await a.incidents({ bot: null, limit: 10, rights: ADMIN })).toEqual({
     incidents: [
-      { id: 'y', at_ms: 2, node: 'b' },
-      { id: 'x', at_ms: 1, node: 'a' },
+      { ...plain, id: 'y', ...found },
+      { ...plain, id: 'x', at_ms: 1, cause, last_lines_at_ms, node: 'a' },
     ],
+  });
+  expect(await a.incidents({ bot: null, cause, limit: 10, rights: ADMIN })).toMatchObject({
+    incidents: [{ id: 'x' }],
   });
   expect(await a.incidents({ bot: null, limit: 1, rights: ADMIN })).toMatchObject({
     incidents: [{ id: 'y' }],
@@ -270,6 +280,25 @@ test('incidents and kinds are those of all nodes that answer', async () => {
     kinds: [{ kind: 'both', quarantine: held }, { kind: 'x' }, { kind: 'y' }],
   });
   expect(await a.releaseKind({ kind: 'both', rights: ADMIN })).toEqual({ started: 4 });
+});
+
+test('groups of incidents are added up, and nodes of an earlier version are named as missing', async () => {
+  const world = new World();
+  const group = { cause: '0123456789abcdef', last_at_ms: 2, first_at_ms: 1, count: 2, bots: ['c'] };
+  const whole = { ...group, bot_count: 1, fallen: 0, latest: null, counts: [1, 1] };
+  const answer = { groups: [whole], from_ms: 0, step_ms: 60_000, forgotten: 0, missing: [] };
+  const incidentGroups = () => answer;
+  const [a] = [
+    world.node('a', { incidentGroups }),
+    world.node('b', { incidentGroups }),
+    world.node('c'),
+  ];
+  const query = { cause: null, after: 0, before: 120_000, limit: 10, rights: ADMIN };
+  expect(await a.incidentGroups(query)).toEqual({
+    ...answer,
+    groups: [{ ...whole, count: 4, bot_count: 2, counts: [2, 2], nodes: ['a', 'b'] }],
+    missing: ['c'],
+  });
 });
 
 test('a node that cannot read the secrets of a new bot is named: the caller asked another', async () => {

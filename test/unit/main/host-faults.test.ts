@@ -11,6 +11,7 @@ import { OutOfMemory } from '../../../src/main/bots/memory-guard.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
 import type { BotRegistry } from '../../../src/main/bots/registry.js';
 import { type BroadcasterPeer, ServiceEvents } from '../../../src/main/service-events.js';
+import { IncidentGroupStore } from '../../../src/main/store/incident-group-store.js';
 import { IncidentStore } from '../../../src/main/store/incident-store.js';
 import { Store } from '../../../src/main/store/store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
@@ -22,14 +23,14 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-async function hang(store: IncidentStore): Promise<void> {
+async function hang(store: IncidentStore, groups: IncidentGroupStore): Promise<void> {
   // A broadcaster that never answers.
   const peer = { call: () => new Promise(() => {}), tell() {} } as unknown as BroadcasterPeer;
   const events = new ServiceEvents({ peer, ready: Promise.resolve(peer) });
   const registry = { idsOn: () => ['a', 'b'] } as Partial<BotRegistry> as BotRegistry;
   const faults = new HostFaults(
     registry,
-    new Incidents(store, events, () => undefined),
+    new Incidents(store, groups, events, () => undefined),
     new Quarantine(),
     new KindQuarantine(),
     1000,
@@ -57,7 +58,7 @@ it('the broadcaster does not answer: the incident report is written without last
   const store = await Store.open(path.join(dir, 'store.mdb'));
   onTestFinished(() => store.close());
   const incidents = new IncidentStore(store);
-  await hang(incidents);
+  await hang(incidents, new IncidentGroupStore(store));
   vi.useRealTimers();
   await vi.waitFor(() =>
     expect(incidents.list(null, 10)).toMatchObject([
@@ -67,7 +68,9 @@ it('the broadcaster does not answer: the incident report is written without last
 });
 
 it('the disk does not answer either: the host is killed nevertheless', async () => {
-  await hang({ add: () => new Promise(() => {}) } as Partial<IncidentStore> as IncidentStore);
+  const silent = { add: () => new Promise<void>(() => {}), all: () => [] };
+  const groups: Partial<IncidentGroupStore> = { all: () => [] };
+  await hang(silent as unknown as IncidentStore, groups as IncidentGroupStore);
 });
 
 describe('who is blamed for a lost host', () => {

@@ -7,13 +7,14 @@ import { MessageChannel } from 'node:worker_threads';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { Incidents } from '../../../src/main/bots/incidents.js';
 import { ServiceEvents } from '../../../src/main/service-events.js';
+import { IncidentGroupStore } from '../../../src/main/store/incident-group-store.js';
 import { IncidentStore } from '../../../src/main/store/incident-store.js';
 import { Store } from '../../../src/main/store/store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
 import type { Incident } from '../../../src/shared/contract/bots.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import { Rpc } from '../../../src/shared/contract/rpc.js';
-import type { BroadcasterMethods } from '../../../src/shared/contract/threads.js';
+import type { BroadcasterMethods, LastLine } from '../../../src/shared/contract/threads.js';
 
 const FOUND = {
   type: 'crash' as const,
@@ -21,6 +22,8 @@ const FOUND = {
   suspect: null,
   stack: null,
   heap: null,
+  cause: '0123456789abcdef',
+  last_lines_at_ms: [],
 };
 
 it('a report is stored; when that fails the line says why and nothing rejects', async () => {
@@ -36,7 +39,9 @@ it('a report is stored; when that fails the line says why and nothing rejects', 
     if (items.length > 0) arrived();
     return { head: 1 };
   };
-  const lastLines = (): { lines: string[] } => ({ lines: ['info a bot: hello'] });
+  const lastLines = (): { lines: LastLine[] } => ({
+    lines: [{ at: 17, text: 'info a bot: hello' }],
+  });
   new Rpc(port1, { publish: take, lastLines } as Pick<BroadcasterMethods, 'publish' | 'lastLines'>);
   const peer = new Rpc<never, BroadcasterMethods>(port2, {} as never);
   const events = new ServiceEvents({ peer, ready: Promise.resolve(peer) });
@@ -51,13 +56,20 @@ it('a report is stored; when that fails the line says why and nothing rejects', 
   };
 
   const identify = (id: string) => ({ id, incarnation: '', labels: {} });
-  const kept = new Incidents(new IncidentStore(store), events, identify);
+  const kept = new Incidents(
+    new IncidentStore(store),
+    new IncidentGroupStore(store),
+    events,
+    identify,
+  );
   expect(await report(kept)).toMatch(/^incident \S+ \(crash\): it broke$/);
-  expect(kept.list(null, 10)).toMatchObject([{ last_lines: ['info a bot: hello'] }]);
+  expect(kept.list(null, 10)).toMatchObject([
+    { last_lines: ['info a bot: hello'], last_lines_at_ms: [17] },
+  ]);
   // A full disk cannot be simulated here.
   const disk = new IncidentStore(store);
   const add = vi.spyOn(disk, 'add').mockRejectedValue(new Error('No space left on device'));
-  const onFull = new Incidents(disk, events, identify);
+  const onFull = new Incidents(disk, new IncidentGroupStore(store), events, identify);
   // As often as the window allows.
   for (let n = 0; n < 5; n++) {
     expect(await report(onFull)).toMatch(
@@ -77,7 +89,12 @@ it('a report has the commands to its bots, and is found by every bot of a large 
   const store = await Store.open(path.join(dir, 'store.mdb'));
   onTestFinished(() => store.close());
   const events = { lastLines: async () => [], tell: () => {} } as unknown as ServiceEvents;
-  const kept = new Incidents(new IncidentStore(store), events, () => undefined);
+  const kept = new Incidents(
+    new IncidentStore(store),
+    new IncidentGroupStore(store),
+    events,
+    () => undefined,
+  );
   const commands = ['say on bot-7', 'walk on bot-1', 'say on gone', 'wait on bot-7'];
   const ofHost = commands.filter((command) => command !== 'say on gone');
   const host = { number: 3, commands } as unknown as HostThread;

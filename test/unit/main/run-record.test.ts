@@ -130,3 +130,29 @@ it('a file that cannot be written is told once, and the run continues', async ()
   stderr.mockRestore();
   expect(told).toEqual([expect.stringMatching(/run\.json cannot be written: ENOENT/)]);
 });
+
+describe('what is deployed', () => {
+  it('is said at each start, with what is other than in the last run', async () => {
+    const kinds = new Map([
+      ['demo', '0123abcd'],
+      ['irc', '4567abcd'],
+    ]);
+    const first = await run(0);
+    expect(first.deployed('1.0.0', kinds)).toBe('the service has started: Drover 1.0.0');
+    const second = await run(1);
+    expect(second.deployed('1.0.0', kinds)).toBe('the service has started: Drover 1.0.0');
+    const third = await run(2);
+    expect(third.deployed('1.1.0', new Map([...kinds, ['irc', '89ef89ef'], ['new', '0']]))).toBe(
+      'the service has started: Drover 1.1.0, before it 1.0.0; new code of bot kinds: irc, new',
+    );
+  });
+
+  it('never makes the file longer than it is written in one piece', async () => {
+    const kinds = new Map(Array.from({ length: 300 }, (_, n) => [`kind-${n}`, '0123abcd']));
+    const bots = Array.from({ length: 20 }, (_, n) => `${n}`.padEnd(64, 'x'));
+    const first = await run(0, bots);
+    first.deployed('1.0.0', kinds);
+    expect(readFileSync(join(dir, 'run.json'))).toHaveLength(4096);
+    expect((await run(1)).deployed('1.0.0', kinds)).toBe('the service has started: Drover 1.0.0');
+  });
+});

@@ -74,7 +74,14 @@ it('the bots of a stored incident keep their incarnation too', async () => {
     shown = bots;
     return found;
   });
-  expect(listed).toEqual([{ ...incident, bot_count: 1, repeats: 0, repeated_at_ms: null }]);
+  const filled = {
+    bot_count: 1,
+    repeats: 0,
+    repeated_at_ms: null,
+    last_lines_at_ms: [],
+    cause: expect.stringMatching(/^[0-9a-f]{16}$/),
+  };
+  expect(listed).toEqual([{ ...incident, ...filled }]);
   expect(shown).toEqual([
     { id: 'a', incarnation: '0123456789abcdef', labels: { team: 'red' } },
     { id: 'b', incarnation: '', labels: {} },

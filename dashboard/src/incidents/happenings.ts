@@ -1,0 +1,140 @@
+// What happened beside incidents: commands, requests, changes of configurations, starts of the service, losses of hosts.
+
+import type { Incident, IncidentGroup, StreamEvent } from '../../../src/client/index.js';
+import { CHANGE_SCOPE, readChangeMessage } from '../../../src/shared/contract/config-changes.js';
+
+export type Lane = 'incident' | 'loss' | 'deployment' | 'change' | 'request' | 'command';
+
+export interface Happening {
+  lane: Lane;
+  /** When it began and ended, in ms. */
+  at: number;
+  until: number;
+  text: string;
+  /** The bots that it was about, each once, the first MAX_BOTS. */
+  bots: readonly string[];
+  /** How often. */
+  count: number;
+  /** The cause that it is the first incident of. */
+  cause?: string;
+}
+
+/** The same within this time, in ms, is one happening: a command to many bots, a rollout. */
+const JOINED_MS = 10_000;
+/** Bots of a happening that are known by name. */
+const MAX_BOTS = 1000;
+/** Bots that are named in a text; of more there is the number. */
+const MAX_NAMES = 3;
+
+const LOSSES: ReadonlySet<string> = new Set([
+  'hang',
+  'out_of_memory',
+  'host_lost',
+  'overdue',
+  'unclean_end',
+]);
+
+/** The query of the lines that {@link happeningsOf} reads. */
+export const HAPPENINGS_QUERY = `scope:control,dispatch,${CHANGE_SCOPE}`;
+
+/**
+ * @param events in any order. @param losses incidents; those that ended a host count. @param groups whose first incident is shown.
+ * @returns the newest first.
+ */
+export function happeningsOf(
+  events: readonly StreamEvent[],
+  losses: readonly Incident[],
+  groups: readonly IncidentGroup[],
+): Happening[] {
+  const single = [
+    ...events.flatMap(ofEvent),
+    ...losses.filter(({ type }) => LOSSES.has(type)).map(ofLoss),
+    ...groups.map(ofGroup),
+  ];
+  const joined: Happening[] = [];
+  /** The last one of each kind, which the next may join. */
+  const last = new Map<string, Happening>();
+  for (const one of single.sort((a, b) => a.at - b.at)) {
+    const key = `${one.lane} ${one.text}`;
+    const before = last.get(key);
+    if (before && one.cause === undefined && one.at - before.until <= JOINED_MS) {
+      before.until = Math.max(before.until, one.until);
+      before.count += one.count;
+      before.bots = [...new Set([...before.bots, ...one.bots])].slice(0, MAX_BOTS);
+      continue;
+    }
+    const begun = { ...one };
+    last.set(key, begun);
+    joined.push(begun);
+  }
+  return joined.reverse();
+}
+
+function ofEvent(event: StreamEvent): Happening[] {
+  if (event.event !== 'log') return [];
+  const { timestamp_ms: at, scope, session_id: bot, message, level } = event.data;
+  const common = { at, until: at, count: 1, bots: bot === null ? [] : [bot] };
+  if (scope === 'dispatch')
+    return [{ ...common, lane: 'command', text: commandText(message, level) }];
+  if (scope === CHANGE_SCOPE) return [{ ...common, lane: 'change', text: changeText(message) }];
+  if (scope !== 'control') return [];
+  if (message.startsWith('the service has started')) {
+    return [{ ...common, lane: 'deployment', text: message }];
+  }
+  const [, action, many] = /^(\w+) requested(?: for ([\d,]+) bots)?/.exec(message) ?? [];
+  if (action === undefined) return [];
+  const count = many === undefined ? 1 : Number(many.replaceAll(',', ''));
+  return [{ ...common, lane: 'request', text: action, count }];
+}
+
+/** What was changed, by name. */
+function changeText(message: string): string {
+  const read = readChangeMessage(message);
+  if (!read) return 'configuration changed';
+  const { by, change } = read;
+  const { config, labels, restart, placement, secrets = [] } = change;
+  const names = [
+    ...Object.keys(config ?? {}),
+    ...secrets,
+    ...(labels ? ['labels'] : []),
+    ...(restart ? ['restart'] : []),
+    ...Object.keys(placement ?? {}),
+  ];
+  return `configuration changed by ${by}: ${names.join(', ')}`;
+}
+
+/** The result differs from bot to bot; that it failed does not. */
+function commandText(message: string, level: string): string {
+  const [command = message] = message.split(/ (?:->|failed:)/, 1);
+  return level === 'error' ? `${command} failed` : command;
+}
+
+function ofLoss({ at_ms, type, host, node, bots, bot_count, suspect }: Incident): Happening {
+  const where = host === null ? '' : `host ${host}${node === undefined ? '' : ` of ${node}`}`;
+  const fell = bot_count === 1 ? '1 bot fell' : `${bot_count.toLocaleString('en')} bots fell`;
+  const why = suspect === null ? '' : `, suspect: ${suspect}`;
+  const text = type === 'unclean_end' ? `${fell} with the service` : `${fell} with ${where}${why}`;
+  return { lane: 'loss', at: at_ms, until: at_ms, text, bots, count: 1 };
+}
+
+function ofGroup({ first_at_ms: at, title, cause, bots, count }: IncidentGroup): Happening {
+  return {
+    lane: 'incident',
+    at,
+    until: at,
+    text: `first of ${count.toLocaleString('en')}: ${title}`,
+    bots,
+    count: 1,
+    cause,
+  };
+}
+
+/** `say, 412 bots` or `stop, demo-1, demo-2`. */
+export function happeningText({ lane, text, bots, count }: Happening): string {
+  if (lane === 'loss' || lane === 'deployment' || lane === 'incident') return text;
+  const isMany = bots.length > MAX_NAMES;
+  const names = isMany ? `${bots.length.toLocaleString('en')} bots` : bots.join(', ');
+  if (lane === 'request' && bots.length === 0) return `${text}, ${count.toLocaleString('en')} bots`;
+  const times = count > Math.max(1, bots.length) ? `, ${count.toLocaleString('en')} times` : '';
+  return `${text}${names === '' ? '' : `, ${names}`}${times}`;
+}

@@ -1,0 +1,133 @@
+import { visible } from '../../../src/shared/contract/escapes.js';
+import { hrefTo } from '../model/route.js';
+import { fullTime } from '../model/time.js';
+import { hrefAt } from '../model/time-range.js';
+import { momentText } from '../range/range-text.js';
+import { type Happening, happeningText, type Lane } from './happenings.js';
+import type { Beside, LoadedGroups } from './use-incidents.js';
+
+const LANES: { lane: Lane; title: string; one: string }[] = [
+  { lane: 'incident', title: 'Incidents', one: 'Incident' },
+  { lane: 'loss', title: 'Hosts lost', one: 'Host lost' },
+  { lane: 'deployment', title: 'Starts', one: 'Start' },
+  { lane: 'change', title: 'Changes', one: 'Change' },
+  { lane: 'request', title: 'Requests', one: 'Request' },
+  { lane: 'command', title: 'Commands', one: 'Command' },
+];
+const ONE = Object.fromEntries(LANES.map(({ lane, one }) => [lane, one]));
+/** Rows of the list; those before them are counted. */
+const MAX_ROWS = 200;
+const TICKS = 4;
+/** A shorter range has ticks with seconds. */
+const SHORT_MS = 20 * 60_000;
+
+interface Props {
+  beside: Beside | undefined;
+  /** How often the incidents happened in each step of what was loaded. */
+  counts: readonly number[];
+  loaded: LoadedGroups;
+}
+
+/** What happened when, on one axis and as a list. */
+export function Timeline({ beside, counts, loaded }: Props) {
+  const { happenings = [], gap = null } = beside ?? {};
+  const rest = happenings.length - MAX_ROWS;
+  return (
+    <section class="card beside" aria-labelledby="timeline-title">
+      <h2 id="timeline-title">Timeline</h2>
+      <Lanes happenings={happenings} counts={counts} loaded={loaded} />
+      {gap === null ? null : <p class="muted">{gap}</p>}
+      {happenings.length === 0 ? (
+        <p class="muted">{beside ? 'Nothing else happened in this time.' : 'Loading…'}</p>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard
+        <section class="happenings" tabIndex={0} aria-label="What happened, newest first">
+          <ol>
+            {happenings.slice(0, MAX_ROWS).map((one, at) => (
+              <li key={at} class={`lane-${one.lane}`}>
+                <a
+                  class="happening-time"
+                  href={hrefAt('log', one.at)}
+                  title={`${fullTime(one.at)}: open the log at this moment`}
+                >
+                  {momentText(Math.floor(one.at / 1000) * 1000)}
+                </a>
+                <span class="happening-lane">{ONE[one.lane]}</span>
+                <span class="happening-text">
+                  {one.cause === undefined ? (
+                    visible(happeningText(one))
+                  ) : (
+                    <a href={hrefTo('incidents', one.cause)}>{visible(happeningText(one))}</a>
+                  )}
+                </span>
+              </li>
+            ))}
+          </ol>
+          {rest > 0 ? <p class="muted">and {rest.toLocaleString('en')} before</p> : null}
+        </section>
+      )}
+    </section>
+  );
+}
+
+/** The same for the eye: the list below has it in words. */
+function Lanes({
+  happenings,
+  counts,
+  loaded,
+}: { happenings: readonly Happening[] } & Omit<Props, 'beside'>) {
+  const { range, from_ms: from, step_ms: step } = loaded;
+  const { after, before } = range;
+  const place = (at: number): number =>
+    Math.min(100, Math.max(0, ((at - after) / (before - after)) * 100));
+  const most = Math.max(1, ...counts);
+  const precision = before - after < SHORT_MS ? 1000 : 60_000;
+  return (
+    <div class="lanes" aria-hidden="true">
+      {LANES.map(({ lane, title }) => (
+        <div key={lane} class={`lane lane-${lane}`}>
+          <span class="lane-title">{title}</span>
+          <span class="lane-track">
+            {lane === 'incident'
+              ? counts.map((count, at) =>
+                  count === 0 ? null : (
+                    <i
+                      key={at}
+                      class="lane-bar"
+                      style={{
+                        left: `${place(from + at * step)}%`,
+                        width: `${place(from + (at + 1) * step) - place(from + at * step)}%`,
+                        height: `${Math.max(12, (count / most) * 100)}%`,
+                      }}
+                    />
+                  ),
+                )
+              : happenings
+                  .filter((one) => one.lane === lane)
+                  .map((one, at) => (
+                    <i
+                      key={at}
+                      class="lane-mark"
+                      title={`${momentText(one.at)} ${visible(happeningText(one))}`}
+                      style={{ left: `${place(one.at)}%` }}
+                    />
+                  ))}
+          </span>
+        </div>
+      ))}
+      <div class="lane lane-axis">
+        <span class="lane-title" />
+        <span class="lane-track">
+          {Array.from({ length: TICKS + 1 }, (_, at) => {
+            const ms = after + ((before - after) / TICKS) * at;
+            return (
+              <span key={at} class="lane-tick" style={{ left: `${(at / TICKS) * 100}%` }}>
+                {momentText(Math.round(ms / precision) * precision)}
+              </span>
+            );
+          })}
+        </span>
+      </div>
+    </div>
+  );
+}

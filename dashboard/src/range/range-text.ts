@@ -1,0 +1,25 @@
+import { clockTime, day, serverNow, span } from '../model/time.js';
+import type { TimeRange } from './range.js';
+
+/** A range in words: `Live`, `Last 20 min`, `Since 14:02`, `14:02 – 14:10`, `11-23 14:02 – 15:00`. */
+export function rangeText({ from, toMs }: TimeRange): string {
+  if (toMs === undefined) {
+    if (from === undefined) return 'Live';
+    return 'agoMs' in from ? `Last ${span(from.agoMs)}` : `Since ${momentText(from.ms)}`;
+  }
+  if (from === undefined || 'agoMs' in from) return `Until ${momentText(toMs)}`;
+  const isOneDay = day(from.ms) === day(toMs);
+  return `${momentText(from.ms)} – ${isOneDay ? timeText(toMs) : momentText(toMs)}`;
+}
+
+/** `14:02`, with seconds where it has some, and with the day where that is not today. */
+export function momentText(ms: number): string {
+  const on = day(ms);
+  return on === day(serverNow()) ? timeText(ms) : `${on.slice(5)} ${timeText(ms)}`;
+}
+
+function timeText(ms: number): string {
+  const text = clockTime(ms);
+  if (!text.endsWith('.000')) return text.slice(0, 8);
+  return text.slice(0, text.endsWith(':00.000') ? 5 : 8);
+}

@@ -1,0 +1,189 @@
+import type { BotAction, IncidentGroup } from '../../../src/client/index.js';
+import { visible } from '../../../src/shared/contract/escapes.js';
+import { TYPES } from '../incidents/incident-types.js';
+import { Timeline } from '../incidents/timeline.js';
+import { type LoadedGroups, useGroups, useHappenings } from '../incidents/use-incidents.js';
+import { ask } from '../model/asked.js';
+import { bots, botsVersion, serviceErrors } from '../model/live.js';
+import { may } from '../model/own-token.js';
+import { useResource } from '../model/resource.js';
+import { hrefTo } from '../model/route.js';
+import { api } from '../model/session.js';
+import { useThrottled } from '../model/throttle.js';
+import { age, fullTime, second } from '../model/time.js';
+import { hrefAt } from '../model/time-range.js';
+import { Icon } from '../parts/icons.js';
+import { NeedsScope } from '../parts/needs-scope.js';
+import { Status } from '../parts/status.js';
+import { LineText } from '../parts/text.js';
+import { ViewHead } from '../parts/view-head.js';
+import { IncidentList } from './incident.js';
+
+const REDRAW_MS = 500;
+/** Reports that are listed, the newest; the group counts all. */
+const MAX_REPORTS = 50;
+/** Bots that are listed. */
+const MAX_BOTS = 200;
+
+/** One cause: what it is, whom it hits, what happened beside it, and what can be done about it. */
+export function IncidentGroupView({ cause }: { cause: string }) {
+  const { value, error } = useGroups(cause);
+  const group = value?.groups[0];
+  if (value && group) return <Group loaded={value} group={group} />;
+  return (
+    <>
+      <ViewHead title="Incidents" />
+      <div class="page">
+        {error ? (
+          <p role="alert" class="muted">
+            {error.message}
+          </p>
+        ) : value ? (
+          <p class="muted">
+            There are no incidents of this cause in this time. <Back />
+          </p>
+        ) : (
+          <p class="muted">Loading…</p>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Back() {
+  return <a href={hrefTo('incidents')}>All incidents</a>;
+}
+
+function Group({ loaded, group }: { loaded: LoadedGroups; group: IncidentGroup }) {
+  void second.value;
+  useThrottled(botsVersion, REDRAW_MS);
+  const { value: beside } = useHappenings(loaded);
+  const { cause, type, title, where, reason, count, bot_count, fallen, nodes } = group;
+  const { first_at_ms, last_at_ms } = group;
+  // Others have been deleted.
+  const present = group.bots.filter((id) => bots.has(id));
+  const running = present.filter((id) => bots.get(id)?.desired === 'running');
+  const many = (ids: readonly string[]): string =>
+    `${ids.length.toLocaleString('en')} ${ids.length === 1 ? 'bot' : 'bots'}`;
+  const button = (action: BotAction, ids: readonly string[], text: string) => (
+    <button
+      type="button"
+      // Not `disabled`: a disabled button loses the focus.
+      aria-disabled={ids.length === 0}
+      onClick={() => ids.length > 0 && ask({ action, ids })}
+    >
+      <Icon name={action === 'stop' ? 'stop' : 'restart'} />
+      {text}
+    </button>
+  );
+  return (
+    <>
+      <ViewHead title="Incident" note={<Back />}>
+        {may('control') ? (
+          <>
+            {button('restart', present, `Restart all (${many(present)})`)}
+            {button('stop', running, `Stop all (${many(running)})`)}
+          </>
+        ) : (
+          <NeedsScope scope="control" to="restart or stop bots" />
+        )}
+      </ViewHead>
+      <div class="page incident-group">
+        <section class="card" aria-labelledby="cause-title">
+          <h2 id="cause-title" class="group-title">
+            <span class="tag tone-bad">{TYPES[type] ?? type}</span>{' '}
+            <LineText text={title} isWhole />
+          </h2>
+          <dl class="facts">
+            <Fact name="Last">
+              <LineText text={reason} isWhole />
+            </Fact>
+            {where === null ? null : (
+              <Fact name="Where">
+                <code>{visible(where)}</code>
+              </Fact>
+            )}
+            <Fact name="Times">
+              {count.toLocaleString('en')} times in all, first {age(first_at_ms)} ago (
+              <a href={hrefAt('log', first_at_ms)}>{fullTime(first_at_ms)}</a>), last{' '}
+              {age(last_at_ms)} ago (<a href={hrefAt('log', last_at_ms)}>{fullTime(last_at_ms)}</a>)
+            </Fact>
+            <Fact name="Bots">
+              {bot_count.toLocaleString('en')}
+              {present.length < bot_count
+                ? `, of which ${present.length.toLocaleString('en')} are known and still there`
+                : ''}
+              {fallen > bot_count
+                ? `; ${fallen.toLocaleString('en')} fell with their hosts in all`
+                : ''}
+            </Fact>
+            {nodes && nodes.length > 0 ? <Fact name="Nodes">{nodes.join(', ')}</Fact> : null}
+          </dl>
+          {loaded.missing.length > 0 ? (
+            <p role="alert">
+              No answer from {loaded.missing.join(', ')}: its incidents are not counted.
+            </p>
+          ) : null}
+        </section>
+        <Timeline beside={beside} counts={group.counts} loaded={loaded} />
+        <div class="columns">
+          <Reports cause={cause} count={count} />
+          <GroupBots ids={present} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: preact.ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Reports({ cause, count }: { cause: string; count: number }) {
+  const errors = useThrottled(serviceErrors, REDRAW_MS);
+  const { value, error } = useResource(
+    (signal) => api().incidents({ cause, limit: MAX_REPORTS, signal }),
+    [cause, errors],
+  );
+  return (
+    <section class="card" aria-labelledby="reports-title">
+      <h2 id="reports-title">Reports</h2>
+      {value ? (
+        <>
+          <IncidentList incidents={value} withBot />
+          {value.length < count ? (
+            <p class="muted">
+              The newest {value.length.toLocaleString('en')} of {count.toLocaleString('en')}: what
+              repeats has few reports.
+            </p>
+          ) : null}
+        </>
+      ) : (
+        <p class="muted">{error ? error.message : 'Loading…'}</p>
+      )}
+    </section>
+  );
+}
+
+function GroupBots({ ids }: { ids: readonly string[] }) {
+  const rest = ids.length - MAX_BOTS;
+  return (
+    <section class="card" aria-labelledby="group-bots-title">
+      <h2 id="group-bots-title">Bots</h2>
+      {ids.length === 0 ? <p class="muted">None of them is there any more.</p> : null}
+      <ul class="group-bots">
+        {ids.slice(0, MAX_BOTS).map((id) => (
+          <li key={id}>
+            <a href={hrefTo('bots', id)}>{id}</a> <Status status={bots.get(id)?.status ?? ''} />
+          </li>
+        ))}
+      </ul>
+      {rest > 0 ? <p class="muted">and {rest.toLocaleString('en')} more</p> : null}
+    </section>
+  );
+}

@@ -1,0 +1,138 @@
+// The lines of a bot around one line, without the filter of the log beside it. In the address as `around`.
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Line } from '../hub/messages.js';
+import { changeQuery, hrefTo, route } from '../model/route.js';
+import { settings } from '../model/settings.js';
+import { day, serverNow } from '../model/time.js';
+import { useWidth } from '../model/width.js';
+import { useFocusFor } from '../parts/focus.js';
+import { Icon } from '../parts/icons.js';
+import { say } from '../parts/toasts.js';
+import { VirtualList } from '../parts/virtual-list.js';
+import { momentText } from '../range/range-text.js';
+import { NARROW_PX, rowHeightFor } from './log-layout.js';
+import { LogRow } from './log-row.js';
+import { useLogWindow } from './use-log-window.js';
+
+/** Rows that are shown before the line. */
+const BEFORE = 4;
+
+/** Whose lines, and around which. */
+export interface Around {
+  /** Null: of the service, whose lines are among those of all bots. */
+  bot: string | null;
+  id: string;
+}
+
+/** `demo-1:1d0b52646d-119`; ids have no colons. */
+export function aroundOf(text: string | null): Around | undefined {
+  const [, bot, id] = /^([^:]*):([^:]+)$/.exec(text ?? '') ?? [];
+  return id === undefined ? undefined : { bot: bot === '' ? null : (bot ?? null), id };
+}
+
+export function showAround({ bot, id }: Pick<Line, 'bot' | 'id'>): void {
+  changeQuery({ around: `${bot ?? ''}:${id}` });
+}
+
+export function hideAround(): void {
+  changeQuery({ around: '' });
+}
+
+export function useAround(): Around | undefined {
+  return aroundOf(route.value.query.get('around'));
+}
+
+/** What the keys of the log do while it is shown. */
+export interface ContextKeys {
+  step: (by: number) => void;
+}
+
+interface Props {
+  around: Around;
+  keys: { current: ContextKeys | undefined };
+}
+
+export function LineContext({ around: { bot, id }, keys }: Props) {
+  const following = useRef(false);
+  const element = useRef<HTMLElement>(null);
+  useFocusFor('.log-list', element);
+  const filter = { query: '', bot: bot ?? undefined };
+  const [cursor, setCursor] = useState(id);
+  const [reveal, setReveal] = useState<{ id: string; before: number }>();
+  const { shown } = useLogWindow(filter, id, following, (found) => {
+    if (found === undefined) say('This line is no longer stored.');
+    else setReveal({ id: found, before: BEFORE });
+  });
+  void shown.version.value;
+  const { rows, base } = shown;
+  useEffect(() => element.current?.querySelector<HTMLElement>('.list')?.focus(), [rows.length > 0]);
+  const at = rows.findIndex((line) => line.id === cursor);
+  const step = (by: number): void => {
+    const next = rows[Math.max(0, Math.min(rows.length - 1, Math.max(at, 0) + by))];
+    if (!next) return;
+    setCursor(next.id);
+    setReveal({ id: next.id, before: 0 });
+  };
+  keys.current = { step };
+  const { zone } = settings.value;
+  const isNarrow = useWidth() < NARROW_PX;
+  const today = day(serverNow());
+  const line = rows.find((one) => one.id === id);
+  const revealAt = reveal ? rows.findIndex((one) => one.id === reveal.id) : -1;
+  const name = bot === null ? 'All lines' : `Lines of ${bot}`;
+  return (
+    <section ref={element} class="line-context of-one" aria-label="Lines around">
+      <header>
+        <button type="button" onClick={hideAround} title="Back to the log (x)">
+          <Icon name="left" />
+          Back
+        </button>
+        <h2>
+          {bot === null ? name : <a href={hrefTo('bots', bot)}>{name}</a>}
+          {line ? <span class="muted"> around {momentText(line.at)}</span> : null}
+        </h2>
+      </header>
+      {rows.length === 0 ? (
+        <p class="empty muted log-list">Loading…</p>
+      ) : (
+        <VirtualList
+          class="log-list"
+          count={rows.length}
+          base={base}
+          rowHeight={rowHeightFor(isNarrow)}
+          onNearTop={() => void shown.older()}
+          onNearEnd={() => void shown.newer()}
+          reveal={revealAt < 0 ? undefined : Math.max(0, revealAt - (reveal?.before ?? 0))}
+          revealKey={reveal}
+          attributes={{
+            role: 'listbox',
+            'aria-label': `${name}, around a line`,
+            'aria-activedescendant': at < 0 ? undefined : `around-${cursor}`,
+            tabIndex: 0,
+            onClick: ({ target }) => {
+              const row = (target as HTMLElement).closest<HTMLElement>('[data-id]');
+              if (row?.dataset['id']) setCursor(row.dataset['id']);
+            },
+          }}
+          row={(index) => {
+            const one = rows[index];
+            if (!one) return null;
+            return (
+              <LogRow
+                line={one}
+                mark=""
+                name="around"
+                isCursor={index === at}
+                isSelected={one.id === id}
+                withBot={bot === null}
+                today={today}
+                zone={zone}
+              />
+            );
+          }}
+        />
+      )}
+    </section>
+  );
+}

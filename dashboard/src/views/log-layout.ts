@@ -1,0 +1,10 @@
+import { settings } from '../model/settings.js';
+
+/** Below this width of the window a row has two lines. */
+export const NARROW_PX = 720;
+
+/** In px. */
+export function rowHeightFor(isNarrow: boolean): number {
+  if (isNarrow) return 44;
+  return settings.value.density === 'compact' ? 20 : 24;
+}

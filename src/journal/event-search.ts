@@ -1,0 +1,198 @@
+// Finds the events of a request in the journal: those that match, in the order that is asked for.
+
+import type { PageRequest } from '../shared/contract/journal-messages.js';
+import type { Filter } from '../shared/stream/filter.js';
+import { type Block, CLOCK_SLACK_MS, type Head } from './block.js';
+import type { JournalReader } from './journal-reader.js';
+import { isPosted, NOBODY, placesIn } from './posting-iterator.js';
+import type { Recorder } from './recorder.js';
+import type { Readable } from './slices.js';
+import { type NameKey, SEGMENT, type Tables } from './tables.js';
+import { Needle } from './text-search.js';
+
+/** Postings that are read between two checks of the time. */
+const YIELD_EVERY = 256;
+/** Frames, with a query: it reads their texts. */
+const YIELD_QUERY = 64;
+
+export interface QueryParts extends Readable {
+  tables: Tables;
+  reader: JournalReader;
+  epoch: string;
+  /** Postings that are not in the tables yet. */
+  unposted: Recorder['unposted'];
+}
+
+/** What a search asks for: a part of {@link PageRequest}. */
+export type Wanted = Pick<
+  PageRequest,
+  'order' | 'afterSeq' | 'beforeSeq' | 'afterMs' | 'beforeMs' | 'text'
+>;
+
+/** A request, parsed. */
+export interface Search<W extends Wanted = Wanted> {
+  request: W;
+  filter: Filter | null;
+  /** Frames from `first` to before `end`. */
+  first: number;
+  end: number;
+  needle: Needle | undefined;
+}
+
+/** Whether an index answers the request, or every frame matches; otherwise everything may have to be read. */
+export function isIndexed({ text }: Pick<PageRequest, 'text'>, filter: Filter | null): boolean {
+  return text === null && (filter === null || (isPosted(filter.sessions) && !filter.hasQuery));
+}
+
+/** Between which frames everything is that matches. */
+export function limits<W extends Wanted>(
+  { reader }: QueryParts,
+  request: W,
+  filter: Filter | null,
+): Search<W> {
+  const { afterSeq, beforeSeq, afterMs, beforeMs, text } = request;
+  const oldest = reader.oldest();
+  const newest = reader.newest();
+  let first = Math.max(oldest?.first ?? 0, afterSeq === null ? 0 : afterSeq + 1);
+  let end = Math.min(newest?.next ?? 0, beforeSeq ?? Number.POSITIVE_INFINITY);
+  if (afterMs !== null) first = Math.max(first, reader.atTime(afterMs)?.first ?? end);
+  if (beforeMs !== null) {
+    const last = reader.atTime(beforeMs + CLOCK_SLACK_MS);
+    // After a clock that was ahead there may be earlier times: then all heads are checked.
+    if (last?.isTimely && newest?.isTimely) end = Math.min(end, last.next);
+  }
+  const needle = text === null ? undefined : new Needle(text);
+  return { request, filter, first, end, needle };
+}
+
+/** Scans everything that may match, in the requested order, and yields its position from time to time. */
+export function candidates(parts: QueryParts, search: Search, found: Found): Generator<number> {
+  const { filter, request } = search;
+  const sessions = filter?.sessions;
+  if (isPosted(sessions)) return posted(parts, search, found, sessions);
+  return request.order === 'newest' ? scanDown(parts, search, found) : scanUp(parts, search, found);
+}
+
+function* scanDown(
+  { reader }: QueryParts,
+  { first, end, filter }: Search,
+  found: Found,
+): Generator<number> {
+  const hasQuery = filter?.hasQuery ?? false;
+  for (let at = end; at > first; ) {
+    const head = reader.headUpTo(at - 1);
+    if (!head || head.next <= first) return;
+    const block = found.mayHave(head) ? reader.block(head) : undefined;
+    if (block && found.mayHaveText(block)) {
+      for (let seq = Math.min(at, block.next) - 1; seq >= Math.max(first, block.first); seq--) {
+        if (found.take(block, seq)) return yield seq;
+        if (hasQuery && seq % YIELD_QUERY === 0) yield seq;
+      }
+    }
+    at = head.first;
+    yield at;
+  }
+}
+
+function* scanUp(
+  { reader }: QueryParts,
+  { first, end, filter }: Search,
+  found: Found,
+): Generator<number> {
+  const hasQuery = filter?.hasQuery ?? false;
+  for (let at = first; at < end; ) {
+    const head = reader.headFrom(at);
+    if (!head || head.first >= end) return;
+    const block = found.mayHave(head) ? reader.block(head) : undefined;
+    if (block && found.mayHaveText(block)) {
+      for (let seq = Math.max(at, block.first); seq < Math.min(end, block.next); seq++) {
+        if (found.take(block, seq)) return yield seq;
+        if (hasQuery && seq % YIELD_QUERY === 0) yield seq;
+      }
+    }
+    at = head.next;
+    yield at - 1;
+  }
+}
+
+/** Steps through the frames of these sessions by their postings. */
+function* posted(
+  parts: QueryParts,
+  search: Search,
+  found: Found,
+  sessions: readonly NameKey[],
+): Generator<number> {
+  const { reader } = parts;
+  const { first, end } = search;
+  const isDown = search.request.order === 'newest';
+  const yieldEvery = search.filter?.hasQuery ? YIELD_QUERY : YIELD_EVERY;
+  const segments = segmentsOf(parts, search, [...sessions, NOBODY]);
+  if (isDown) segments.reverse();
+  for (const { segment, places } of segments) {
+    const frames = [...places()]
+      .map((place) => segment + place)
+      .filter((seq) => seq >= first && seq < end)
+      .sort((one, other) => (isDown ? other - one : one - other));
+    let head: Head | undefined;
+    let block: Block | undefined;
+    for (const [at, seq] of frames.entries()) {
+      if (!head?.has(seq)) {
+        head = reader.headUpTo(seq);
+        block = head && found.mayHave(head) ? reader.block(head) : undefined;
+      }
+      if (block?.has(seq) && found.take(block, seq)) return yield seq;
+      if (at % yieldEvery === yieldEvery - 1) yield seq;
+    }
+    yield isDown ? Math.max(segment, first) : Math.min(segment + SEGMENT, end) - 1;
+  }
+}
+
+/** The segments of a search, ascending, with the positions of these sessions in them. */
+function segmentsOf(
+  { tables, unposted }: QueryParts,
+  { first, end }: Search,
+  sessions: readonly NameKey[],
+): { segment: number; places: () => Iterable<number> }[] {
+  const start = Math.floor(first / SEGMENT) * SEGMENT;
+  const inTables = [...tables.segments.getKeys({ start, end })].map((segment) => ({
+    segment,
+    places: (): Iterable<number> => placesIn(tables, segment, sessions),
+  }));
+  const inMemory = unposted(sessions)
+    .filter(({ segment }) => segment >= start && segment < end)
+    .map(({ segment, places }) => ({ segment, places: () => places.flat() }));
+  return [...inTables, ...inMemory];
+}
+
+/** What a search has found so far. */
+export abstract class Found<W extends Wanted = Wanted> {
+  protected readonly search: Search<W>;
+
+  constructor(search: Search<W>) {
+    this.search = search;
+  }
+
+  /** Adds the frame when it matches. @returns whether the search is over. */
+  abstract take(block: Block, seq: number): boolean;
+
+  /** Whether a block can have a matching frame. */
+  mayHave(block: Head): boolean {
+    const { request, filter } = this.search;
+    if (request.afterMs !== null && block.highest < request.afterMs) return false;
+    if (request.beforeMs !== null && block.lowest >= request.beforeMs) return false;
+    return filter?.mayMatch(block.kinds, block.levels) ?? true;
+  }
+
+  mayHaveText(block: Block): boolean {
+    return this.search.needle?.mayBeIn(block) ?? true;
+  }
+
+  /** Whether the frame matches, except for the text that is searched for. */
+  protected matches(block: Block, seq: number): boolean {
+    const { request, filter } = this.search;
+    const { afterMs, beforeMs } = request;
+    if (filter && !filter.matches(block, seq)) return false;
+    if (afterMs !== null && block.time(seq) < afterMs) return false;
+    return beforeMs === null || block.time(seq) < beforeMs;
+  }
+}

@@ -1,0 +1,157 @@
+// Runs in the journal thread. Owns the states that bots have had, in their table: a row with each change of a bot's state, so that
+// the states of a past moment are found without reading what was on the stream before it.
+
+import { type BotSnapshot, hasLeft } from '../shared/contract/events.js';
+import type { BotState } from '../shared/contract/journal-messages.js';
+import type { NameHasher } from '../shared/contract/name-hash.js';
+import type { NameKey, StateKey, Tables } from './tables.js';
+
+/** Most rows that are checked in one transaction. */
+const PRUNE_STEP = 100;
+/** Behind every frame number. */
+const END = Number.MAX_SAFE_INTEGER;
+/** Where the table of the journal's state says from where on the states are in it. */
+const SINCE = 'states';
+
+/** From where on the states of all bots are known. */
+export interface KnownFrom {
+  seq: number;
+  ms: number;
+}
+
+export class JournalStates {
+  readonly #names: NameHasher;
+  /** Each bot's present state by its key, as JSON, so that a frame without a change costs one comparison. */
+  readonly #now = new Map<string, { json: string; key: NameKey }>();
+  #fresh: { key: StateKey; state: BotState | null }[] = [];
+  /** To be written, when the table is new. */
+  #since: KnownFrom | undefined;
+  /** A pass over the rows, a step at a time: the last one that was checked. */
+  #checked: StateKey | undefined;
+
+  constructor(names: NameHasher) {
+    this.#names = names;
+  }
+
+  /** Loads the present states. @param next the frame from which on it records, when the table is new. */
+  load(tables: Tables, next: number): void {
+    if (sinceOf(tables) === undefined) this.#since = { seq: next, ms: Date.now() };
+    for (const key of botsIn(tables)) {
+      const state = stateAt(tables, key, END);
+      if (state) this.#now.set(key.join(), { json: JSON.stringify(state), key });
+    }
+  }
+
+  /** A session frame has passed. */
+  saw(seq: number, snapshot: BotSnapshot): void {
+    const { low, high } = this.#names.of(snapshot.id);
+    const key: NameKey = [low, high];
+    const state = hasLeft(snapshot.status) ? null : stateOf(snapshot);
+    const json = state ? JSON.stringify(state) : '';
+    const before = this.#now.get(key.join())?.json ?? '';
+    if (before === json) return;
+    if (state) this.#now.set(key.join(), { json, key });
+    else this.#now.delete(key.join());
+    this.#fresh.push({ key: [low, high, seq], state });
+  }
+
+  /** After missed frames: these are the snapshots as of just before frame `seq`. */
+  rebase(seq: number, snapshots: readonly BotSnapshot[]): void {
+    const gone = new Map(this.#now);
+    for (const snapshot of snapshots) {
+      const { low, high } = this.#names.of(snapshot.id);
+      gone.delete([low, high].join());
+      this.saw(seq, snapshot);
+    }
+    for (const [id, { key }] of gone) {
+      this.#now.delete(id);
+      this.#fresh.push({ key: [...key, seq], state: null });
+    }
+  }
+
+  /** Adds the changes to the table. In a transaction; call {@link written} after its commit. */
+  write({ states, state }: Tables): void {
+    if (this.#since) state.putSync(SINCE, this.#since as never);
+    for (const { key, state: value } of this.#fresh) states.putSync(key, value);
+  }
+
+  written(): void {
+    this.#fresh = [];
+    this.#since = undefined;
+  }
+
+  /** Adds all present states as changes: for a new journal. */
+  renew(seq: number): void {
+    this.#since = { seq, ms: Date.now() };
+    this.#fresh = [...this.#now.values()].map(({ json, key }) => ({
+      key: [...key, seq],
+      state: JSON.parse(json) as BotState,
+    }));
+  }
+
+  /**
+   * Removes some of the rows that say nothing of frame `oldest` and later. In a transaction. Of each bot the last row up to `oldest`
+   * stays, unless the bot was gone.
+   */
+  prune({ states }: Tables, oldest: number): void {
+    const after = this.#checked;
+    const range = after ? { start: after, exclusiveStart: true } : {};
+    const rows = [...states.getRange({ ...range, limit: PRUNE_STEP })];
+    for (const [at, { key, value }] of rows.entries()) {
+      const following = rows[at + 1]?.key;
+      // The row after the last is not known here: the next pass begins with this one.
+      if (!following) break;
+      const isOver = isSameBot(key, following) && following[2] <= oldest;
+      if (isOver || (value === null && key[2] < oldest)) states.removeSync(key);
+    }
+    this.#checked = rows.length === PRUNE_STEP ? rows.at(-2)?.key : undefined;
+  }
+}
+
+/** From where on the table has the states; undefined for an empty one. */
+export function sinceOf({ state }: Pick<Tables, 'state'>): KnownFrom | undefined {
+  return state.get(SINCE) as KnownFrom | undefined;
+}
+
+/** The keys of all bots in the table. */
+export function* botsIn({ states }: Pick<Tables, 'states'>): Generator<NameKey> {
+  let start: StateKey = [0, 0, 0];
+  for (;;) {
+    // Each look-up has its own cursor: one that stays open would keep LMDB from reusing old pages.
+    const [next] = [...states.getKeys({ start, limit: 1 })];
+    if (!next) return;
+    const [low, high] = next;
+    yield [low, high];
+    start = [low, high, END];
+  }
+}
+
+/** The state of a bot with frame `seq`: null when it had left, undefined when there is no row. */
+export function stateAt(
+  { states }: Pick<Tables, 'states'>,
+  [low, high]: NameKey,
+  seq: number,
+): BotState | null | undefined {
+  const range = { start: [low, high, seq] as StateKey, end: [low, high, -1] as StateKey };
+  const [row] = [...states.getRange({ ...range, reverse: true, limit: 1 })];
+  return row?.value;
+}
+
+function stateOf(snapshot: BotSnapshot): BotState {
+  const { id, kind, status, desired, since_ms, restarts, host, labels, node } = snapshot;
+  return {
+    id,
+    kind,
+    status,
+    desired,
+    since_ms,
+    restarts,
+    host,
+    labels,
+    ...(node === undefined ? {} : { node }),
+  };
+}
+
+function isSameBot(one: StateKey, other: StateKey): boolean {
+  return one[0] === other[0] && one[1] === other[1];
+}

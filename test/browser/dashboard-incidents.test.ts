@@ -1,0 +1,228 @@
+// Incidents by cause, as an operator finds one fault of many bots, looks at what was beside it, and puts it right.
+
+import AxeBuilder from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { call } from '../harness/api.js';
+import { invoke, snapshot } from '../harness/bots.js';
+import { type Service, startService } from '../harness/service.js';
+import { makeToken } from '../harness/tokens.js';
+import { launchChromium } from './chromium.js';
+import { DASHBOARD_KINDS, type Opened, openPage, openWithToken, show } from './dashboard-page.js';
+
+const TRADERS = Array.from({ length: 6 }, (_, n) => `trader-${n + 1}`);
+const LOADS = 40;
+
+let browser: Browser;
+let service: Service;
+let token: string;
+let opened: Opened;
+let page: Page;
+
+beforeAll(async () => {
+  browser = await launchChromium();
+  service = await startService({
+    config: {
+      kinds: [DASHBOARD_KINDS],
+      hosts: { count: 2 },
+      drills: { enabled: true },
+      bots: [
+        ...TRADERS.map((id) => ({
+          id,
+          kind: 'painter',
+          config: { greeting: `I am ${id}` },
+          restart: { policy: 'never' },
+        })),
+        ...Array.from({ length: LOADS }, (_, n) => ({
+          id: `load-${n}`,
+          kind: 'synthetic',
+          config: { events_per_second: 0 },
+        })),
+      ],
+    },
+  });
+  token = await service.token();
+});
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+beforeEach(async () => {
+  opened = await openPage(browser, { width: 1280, height: 900 });
+  page = opened.page;
+  await openWithToken(page, service, token);
+});
+afterEach(async () => {
+  await opened.context.close();
+  expect(opened.complaints).toEqual([]);
+});
+
+const cause = (title: string) => page.locator('.cause', { hasText: title });
+const happening = (text: string | RegExp) => page.locator('.happenings li', { hasText: text });
+/** Each with words of its own, and the same cause. */
+const fallOf = (id: string, n: number): Promise<unknown> =>
+  invoke(service, id, 'fall', { why: `no reply from 10.0.0.${n}:6667 after ${n * 31} ms` });
+
+it('five bots that fail for one cause are one row; all of them are restarted, then stopped', async () => {
+  const fallen = TRADERS.slice(0, 5);
+  for (const [n, id] of fallen.entries()) await fallOf(id, n + 1);
+  await invoke(service, 'trader-6', 'fall', { why: 'out of paint' });
+
+  await page.keyboard.press('g');
+  await page.keyboard.press('i');
+  const row = cause('no reply from <address> after <n>');
+  await row.getByText('5 times').waitFor();
+  await row.getByText('5 bots').waitFor();
+  await row.getByText('Crash').waitFor();
+  await cause('out of paint').getByText('1 time').waitFor();
+  await cause('out of paint').getByText('trader-6').waitFor();
+
+  await row.click();
+  await page.getByRole('heading', { name: /no reply from <address>/ }).waitFor();
+  expect(page.url()).toMatch(/#\/incidents\/[0-9a-f]{16}$/);
+  await page.locator('.group-bots', { hasText: 'trader-5' }).waitFor();
+  await page.getByRole('button', { name: 'Restart all (5 bots)' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Restart 5 bots?' });
+  await dialog.getByText('trader-1, trader-2, trader-3').waitFor();
+  await dialog.getByRole('button', { name: /5 bots/ }).click();
+  await page.getByText('5 bots restarted').waitFor();
+  await page.locator('.group-bots li', { hasText: 'painting' }).nth(4).waitFor();
+  // The other cause is left alone.
+  expect((await snapshot(service, 'trader-6')).status).toBe('failed');
+
+  await page.getByRole('button', { name: 'Stop all (5 bots)' }).click();
+  await page.getByRole('button', { name: 'Stop 5 bots' }).click();
+  await page.getByText('5 bots stopped').waitFor();
+  await page.getByRole('button', { name: 'Stop all (0 bots)' }).waitFor();
+  await expect.poll(async () => (await snapshot(service, 'trader-1')).desired).toBe('stopped');
+});
+
+it('a report has lines with their times, the last in sight, and leads to the log at that moment', async () => {
+  await call(service, 'POST', '/api/bots/trader-1/start');
+  await invoke(service, 'trader-1', 'print', { text: 'step %n of a long way', times: 30 });
+  await invoke(service, 'trader-1', 'fall', { why: 'the long way has an end' });
+  await show(page, '#/incidents');
+  await cause('the long way has an end').click();
+  const report = page.locator('.incidents details').first();
+  await report.locator('summary').click();
+  const lines = report.getByRole('region', { name: 'Last lines' });
+  const last = lines.getByText('step 30 of a long way');
+  await last.waitFor();
+  await expect
+    .poll(() => lines.locator('time').last().innerText())
+    .toMatch(/^\d\d:\d\d:\d\d\.\d{3}$/);
+  const [top, left] = await page.evaluate<[number, number]>(
+    `(({ scrollHeight, clientHeight, scrollTop }) =>
+      [scrollTop, scrollHeight - clientHeight - scrollTop])(document.querySelector('.last-lines'))`,
+  );
+  expect(top).toBeGreaterThan(0);
+  expect(left).toBeLessThanOrEqual(1);
+
+  const { json } = await call(service, 'GET', '/api/bots/trader-1/incidents?limit=1');
+  const [{ at_ms: at }] = (json as { incidents: [{ at_ms: number }] }).incidents;
+  await report.getByRole('link', { name: 'Open the log at this moment' }).click();
+  await page.getByRole('heading', { name: 'Log' }).waitFor();
+  const query = new URLSearchParams(page.url().split('?')[1]);
+  expect(query.get('q')).toBe('bot:trader-1');
+  expect(Date.parse(query.get('from') ?? '')).toBeLessThan(at);
+  expect(Date.parse(query.get('to') ?? '')).toBeGreaterThan(at);
+  await page.locator('.log-row', { hasText: 'step 30 of a long way' }).waitFor();
+});
+
+it('beside the incidents are commands, changes, requests, the start of the service, and what fell with a host', async () => {
+  await call(service, 'PATCH', '/api/bots/trader-2', { body: { config: { size: 7 } } });
+  await call(service, 'POST', '/api/bots/trader-3/start');
+  const body = { session_id: ['trader-3', 'trader-4'], command: 'print', args: { text: 'x' } };
+  await call(service, 'POST', '/invoke', { body });
+  await show(page, '#/incidents');
+  await happening(/configuration changed by .*: size, trader-2/).waitFor();
+  await happening(/start, .*trader-3/).waitFor();
+  await happening(/print, .*trader-3/).waitFor();
+  await happening(/print failed, .*trader-4/).waitFor();
+  await happening(/the service has started: Drover \d/).waitFor();
+  // The first incident of a cause is a link to it.
+  await happening('out of paint').getByRole('link', { name: 'out of paint' }).waitFor();
+
+  const hosts = (await call(service, 'GET', '/api/hosts')).json as {
+    hosts: { host: number; bots: number }[];
+  };
+  const { bots } = hosts.hosts.find(({ host }) => host === 0) ?? { bots: -1 };
+  await invoke(service, null, 'drill', { kill: 'host', host: 0, fault: 'crash' });
+  await happening(`${bots} bots fell with host 0`).waitFor();
+  const row = cause('bot host <n> was lost');
+  await row.getByText(`${bots} bots`).waitFor();
+  await row.click();
+  await page.getByRole('button', { name: `Restart all (${bots} bots)` }).waitFor();
+});
+
+it('a range of the address is that of the page, and a cause without incidents in it says so', async () => {
+  await show(page, '#/incidents?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z');
+  await page.getByText('No incidents in this time.').waitFor();
+  await show(page, '#/incidents/0000000000000000');
+  await page.getByText('There are no incidents of this cause in this time.').waitFor();
+  await page.getByRole('link', { name: 'All incidents' }).click();
+  await page.locator('.cause').first().waitFor();
+});
+
+it('the keyboard alone leads to a cause and back, and the rows can be sorted', async () => {
+  await show(page, '#/incidents');
+  await page.locator('.cause').first().waitFor();
+  await page.getByLabel('Sort by').selectOption({ label: 'Most often' });
+  await expect
+    .poll(() => page.locator('.cause').first().innerText())
+    .toContain('no reply from <address>');
+  expect(page.url()).toContain('sort=count');
+  await page.locator('.cause').first().focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: /no reply from/ }).waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('i');
+  await page.locator('.cause').first().waitFor();
+});
+
+it('a token that may only read sees the same, and says what it lacks to act', async () => {
+  const { token: reading } = await makeToken(service, { scopes: ['read'] });
+  const { context, page: other } = await openPage(browser);
+  await openWithToken(other, service, reading);
+  await show(other, '#/incidents');
+  await other.locator('.cause', { hasText: 'no reply from' }).click();
+  await other
+    .getByText(/control/)
+    .first()
+    .waitFor();
+  expect(await other.getByRole('button', { name: /Restart all/ }).count()).toBe(0);
+  await context.close();
+});
+
+it('has no violation of accessibility rules and fits, from 360 to 2560 px, in both themes', async () => {
+  await show(page, '#/incidents');
+  const href = await cause('no reply from').getAttribute('href');
+  for (const [width, dark] of [
+    [360, false],
+    [768, true],
+    [1280, false],
+    [2560, true],
+  ] as const) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
+    for (const address of ['#/incidents', href ?? '']) {
+      await show(page, address);
+      await page.locator('.happenings li').first().waitFor();
+      if (address === href) {
+        await page.locator('.incidents summary').first().click();
+        await page.locator('.last-lines').waitFor();
+      }
+      const over = await page.evaluate<number>(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      expect(over, `${address} ${width}`).toBe(0);
+      await page.evaluate(AxeBuilder.source);
+      const violations = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
+        "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)",
+      );
+      const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)}`);
+      expect(found, `${address} ${width}`).toEqual([]);
+      if (address === href) await page.locator('.incidents summary').first().click();
+    }
+  }
+});
