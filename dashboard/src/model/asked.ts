@@ -6,8 +6,8 @@ import { session } from './session.js';
 
 /** The ids are fixed when it is asked, so that the user confirms exactly what is shown. */
 export interface Asked {
-  /** `command` asks which one to run. */
-  action: BotAction | 'command';
+  /** `command` asks which one to run, `config` what to change. */
+  action: BotAction | 'command' | 'config';
   ids: readonly string[];
   /** Called when the action is done, with the errors by id. */
   onDone?: (errors: ReadonlyMap<string, string>) => void;

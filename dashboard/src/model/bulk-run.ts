@@ -30,9 +30,12 @@ export class BulkRun {
   readonly version = signal(0);
   readonly isRunning = signal(false);
   readonly #send: SendToBots;
+  readonly #batchSize: number;
   #abort = new AbortController();
 
-  constructor(ids: readonly string[], send: SendToBots) {
+  /** @param batch bots in one request. */
+  constructor(ids: readonly string[], send: SendToBots, batch = BATCH) {
+    this.#batchSize = batch;
     this.answers = new Map(ids.map((id) => [id, WAITING]));
     this.#send = send;
   }
@@ -58,7 +61,7 @@ export class BulkRun {
     this.#set(ids, () => WAITING);
     const rest = [...ids];
     const work = async (): Promise<void> => {
-      while (rest.length > 0) await this.#batch(rest.splice(0, BATCH));
+      while (rest.length > 0) await this.#batch(rest.splice(0, this.#batchSize));
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
     this.isRunning.value = false;

@@ -209,6 +209,16 @@ function ofSelection(): Entry[] {
       hint,
       run: () => ask({ action, ids, onDone: keepFailed }),
     })),
+    ...(may('control')
+      ? [
+          {
+            key: 'selection config',
+            title: `Change ${botsText(ids.length)}`,
+            hint,
+            run: () => ask({ action: 'config', ids }),
+          },
+        ]
+      : []),
     ...(may('invoke')
       ? [
           {

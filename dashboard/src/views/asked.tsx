@@ -1,3 +1,4 @@
+import { BulkConfig } from '../config/bulk-config.js';
 import { type Asked, asked } from '../model/asked.js';
 import { ConfirmAction } from './bots-confirm.js';
 import { BulkCommand } from './bulk-command.js';
@@ -10,6 +11,7 @@ export function AskedView({ question }: { question: Asked }) {
     if (asked.peek() === question) asked.value = null;
   };
   if (action === 'command') return <BulkCommand ids={ids} onClose={close} />;
+  if (action === 'config') return <BulkConfig ids={ids} onClose={close} />;
   return (
     <ConfirmAction
       action={action}

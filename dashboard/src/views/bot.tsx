@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BotAction } from '../../../src/client/index.js';
+import { drafts } from '../config/drafts.js';
 import { ACTION_NAMES, actOnOne, type Before } from '../model/actions.js';
 import { bots, botsVersion, isLoaded, serviceErrors } from '../model/live.js';
 import { may } from '../model/own-token.js';
@@ -172,6 +173,11 @@ export function BotView({ id }: { id: string }) {
             onKeyDown={(event) => moveTab(event, tab, showTab)}
           >
             {title}
+            {name === 'config' && drafts.value.has(id) ? (
+              <span class="tab-mark" title="Unsaved changes">
+                <span class="unseen">, unsaved changes</span>
+              </span>
+            ) : null}
           </button>
         ))}
       </div>

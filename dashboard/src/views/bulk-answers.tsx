@@ -89,6 +89,18 @@ export function BulkAnswers({ run }: { run: BulkRun }) {
   );
 }
 
+/** Runs it again for those that failed. */
+export function RetryFailed({ run }: { run: BulkRun }) {
+  void run.version.value;
+  const { failed } = run;
+  if (failed.length === 0) return null;
+  return (
+    <button type="button" onClick={() => void run.run(failed)}>
+      Retry {failed.length.toLocaleString('en')} failed
+    </button>
+  );
+}
+
 function indented(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);

@@ -14,7 +14,7 @@ import { Dialog } from '../parts/dialog.js';
 import { useFirstFault } from '../parts/first-fault.js';
 import { faultsOf, filled, initialOf, withoutSecrets } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
-import { BulkAnswers } from './bulk-answers.js';
+import { BulkAnswers, RetryFailed } from './bulk-answers.js';
 
 const REDRAW_MS = 300;
 
@@ -67,7 +67,7 @@ export function BulkCommand({ ids, onClose }: Props) {
                 <button type="button" onClick={() => setStarted(undefined)}>
                   Another command
                 </button>
-                <Retry run={started.run} />
+                <RetryFailed run={started.run} />
                 <button type="button" class="primary" data-first onClick={onClose}>
                   Done
                 </button>
@@ -82,17 +82,6 @@ export function BulkCommand({ ids, onClose }: Props) {
 
 function titleOf(ids: readonly string[]): string {
   return `Run a command on ${ids.length === 1 ? ids[0] : botsText(ids.length)}`;
-}
-
-function Retry({ run }: { run: BulkRun }) {
-  void run.version.value;
-  const { failed } = run;
-  if (failed.length === 0) return null;
-  return (
-    <button type="button" onClick={() => void run.run(failed)}>
-      Retry {failed.length.toLocaleString('en')} failed
-    </button>
-  );
 }
 
 interface FormProps extends Props {

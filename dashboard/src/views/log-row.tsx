@@ -42,7 +42,17 @@ export class LogRow extends Component<Props> {
   }
 
   override render(props: Props) {
-    const { line, mark, isCursor, isSelected, isPair = false, took = '', withBot, today, name = 'line' } = props;
+    const {
+      line,
+      mark,
+      isCursor,
+      isSelected,
+      isPair = false,
+      took = '',
+      withBot,
+      today,
+      name = 'line',
+    } = props;
     const { level, at, scope, bot, dir, transport, text, id } = line;
     const look = `log-row row-${level}${isCursor ? ' is-active' : ''}${isSelected ? ' is-selected' : ''}${isPair ? ' is-pair' : ''}`;
     if (level === 'gap') {

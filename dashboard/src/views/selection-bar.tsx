@@ -64,6 +64,12 @@ function Bar({ present, hiddenOf, list, children }: SelectionProps & { present: 
       ) : (
         <NeedsScope scope="control" to="change bots" />
       )}
+      {may('control') ? (
+        <button type="button" onClick={() => ask({ action: 'config', ids: present })}>
+          <Icon name="edit" />
+          Change
+        </button>
+      ) : null}
       {may('invoke') ? (
         <button type="button" onClick={() => ask({ action: 'command', ids: present })}>
           <Icon name="command" />

@@ -59,9 +59,7 @@ it('requests, changes and starts of the service are told apart', () => {
     shown([
       line(0, 'control', 'the service has started: Drover 1.1.0, before it 1.0.0', null),
       line(1000, 'drover.config', changed('gold'), 'a'),
-      ...['b', 'c', 'd', 'e'].map((bot) =>
-        line(2000, 'drover.config', changed('gold'), bot),
-      ),
+      ...['b', 'c', 'd', 'e'].map((bot) => line(2000, 'drover.config', changed('gold'), bot)),
       line(3000, 'drover.config', changed('name'), 'b'),
       line(4000, 'control', 'stop requested', 'a'),
       line(5000, 'control', many, null),
