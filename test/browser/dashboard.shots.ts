@@ -253,7 +253,28 @@ const SHOTS: Shot[] = [
       await page.locator('.incidents summary').first().click();
     },
   ],
-  ['config', '#/bots/painter-1?tab=config'],
+  [
+    'config',
+    '#/bots/painter-1?tab=config',
+    async (page) => {
+      await call(service, 'PATCH', '/api/bots/painter-1', {
+        body: { config: { greeting: `good day ${Date.now()}`, secret: 'hunter2-hunter2' } },
+      });
+      await page.reload();
+      await page.getByLabel('size').fill('7');
+      await page.getByLabel('Labels').fill('team=art\nwall=north');
+    },
+  ],
+  [
+    'bulk-config',
+    '#/bots?q=painter',
+    async (page) => {
+      await page.getByLabel('Select all shown bots').click();
+      await page.getByRole('button', { name: 'Change', exact: true }).click();
+      await page.getByLabel('Change size').check();
+      await page.getByLabel('Change colour').check();
+    },
+  ],
   ['log', '#/log'],
   [
     'log-query',

@@ -1,4 +1,4 @@
-// A change of a bot as a line of its log: who made it, and what it changed. The history of a configuration is made of these lines.
+// A change of a bot as a line of its log: who made it, and what it changed. The history of a configuration is built from these lines.
 
 import type { Json, JsonObject } from './json.js';
 
