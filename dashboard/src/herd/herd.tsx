@@ -130,9 +130,11 @@ function Selected() {
   };
   return (
     <SelectionBar hiddenOf={hiddenOf} list=".herd-cells">
-      <a class="herd-to-bots" href={hrefTo('bots')}>
-        Show in Bots
-      </a>
+      {() => (
+        <a class="herd-to-bots" href={hrefTo('bots')}>
+          Show in Bots
+        </a>
+      )}
     </SelectionBar>
   );
 }

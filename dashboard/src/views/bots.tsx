@@ -11,6 +11,7 @@ import { Icon } from '../parts/icons.js';
 import { ViewHead } from '../parts/view-head.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { useKeys } from '../shell/keys.js';
+import { CompareLinks } from '../side/compare-links.js';
 import { Filters } from './bots-filters.js';
 import { idsBetween, queryOf, useShown } from './bots-query.js';
 import { Head, Row } from './bots-row.js';
@@ -96,7 +97,9 @@ export function BotsView() {
       <SelectionBar
         hiddenOf={(present) => present.filter((id) => !shownIds.has(id)).length}
         list=".bots-list"
-      />
+      >
+        {(present) => <CompareLinks ids={present} />}
+      </SelectionBar>
       {shown.length === 0 ? (
         <NothingShown isFiltered={bots.size > 0} onCreate={() => setCreating(true)} />
       ) : (

@@ -25,7 +25,7 @@ interface SelectionProps {
   /** CSS selector of what gets the focus when the bar goes. */
   list: string;
   /** Other things to do with the selected bots. */
-  children?: ComponentChildren;
+  children?: (present: readonly string[]) => ComponentChildren;
 }
 
 /** What can be done with the selected bots, of the table and of the herd. Nothing while none is selected. */
@@ -76,7 +76,7 @@ function Bar({ present, hiddenOf, list, children }: SelectionProps & { present: 
           Run a command
         </button>
       ) : null}
-      {children}
+      {children?.(present)}
       <button type="button" class="quiet" onClick={() => setSelected(new Set())}>
         Clear selection
       </button>
