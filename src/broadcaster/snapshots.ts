@@ -18,6 +18,7 @@ function blank(id: string): BotSnapshot {
     data: {},
     usage: null,
     over_quota: [],
+    next_try: null,
   };
 }
 

@@ -54,6 +54,7 @@ export class Sessions {
         host: null,
         usage: null,
         over_quota: [],
+        next_try: null,
         last_error: `node ${node} is lost`,
       };
       return [{ id, json: sessionJson(lost) }];

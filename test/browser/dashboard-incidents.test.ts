@@ -59,7 +59,7 @@ afterEach(async () => {
 
 const cause = (title: string) => page.locator('.cause', { hasText: title });
 const happening = (text: string | RegExp) => page.locator('.happenings li', { hasText: text });
-/** Each with words of its own, and the same cause. */
+/** Each in other words, for the same cause. */
 const fallOf = (id: string, n: number): Promise<unknown> =>
   invoke(service, id, 'fall', { why: `no reply from 10.0.0.${n}:6667 after ${n * 31} ms` });
 
@@ -192,6 +192,24 @@ it('a token that may only read sees the same, and says what it lacks to act', as
     .waitFor();
   expect(await other.getByRole('button', { name: /Restart all/ }).count()).toBe(0);
   await context.close();
+});
+
+it('a bot in backoff says when its next try is, and which one; it can be tried now', async () => {
+  const restart = { max_restarts: 10, backoff_ms: 600_000, backoff_cap_ms: 600_000 };
+  const body = { id: 'waiting', kind: 'painter', config: { greeting: 'hi' }, restart };
+  await call(service, 'POST', '/api/bots', { body });
+  await expect.poll(async () => (await snapshot(service, 'waiting')).status).toBe('painting');
+  await invoke(service, 'waiting', 'fall', { why: 'tired' });
+  await show(page, '#/bots?q=waiting');
+  const text = /next try in \d+ min, attempt 1 of 10/;
+  await page.locator('[data-bot=waiting]').getByText(text).waitFor();
+  await show(page, '#/bots/waiting');
+  await page.getByText(text).waitFor();
+  await page.getByRole('button', { name: 'Try now' }).click();
+  await page.locator('.view-note .status', { hasText: 'painting' }).waitFor();
+  expect(await page.getByText(text).count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'Try now' }).count()).toBe(0);
+  await call(service, 'DELETE', '/api/bots/waiting');
 });
 
 it('has no violation of accessibility rules and fits, from 360 to 2560 px, in both themes', async () => {

@@ -28,6 +28,7 @@ export interface Snapshot {
   data: Record<string, unknown>;
   usage: Record<string, number | null> | null;
   over_quota: string[];
+  next_try: { at_ms: number; attempt: number | null; limit: number | null } | null;
 }
 
 const SNAPSHOT_FIELDS = [
@@ -39,6 +40,7 @@ const SNAPSHOT_FIELDS = [
   'kind',
   'labels',
   'last_error',
+  'next_try',
   'over_quota',
   'restarts',
   'since_ms',

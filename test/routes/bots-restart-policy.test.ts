@@ -133,6 +133,24 @@ it('before each wait a line says when the next try is, and which one', async () 
   ]);
 });
 
+it('in backoff the snapshot says when the next try is, and which one; a start by hand does not wait', async () => {
+  const before = Date.now();
+  await mortal('throw', { max_restarts: 3, backoff_ms: 60_000, backoff_cap_ms: 60_000 });
+  const { next_try: next } = await statusFrom(stream, 0, id, 'backoff');
+  expect(next).toEqual({ at_ms: expect.any(Number), attempt: 1, limit: 3 });
+  // A half to the whole of the wait.
+  expect(next?.at_ms).toBeGreaterThanOrEqual(before + 30_000);
+  expect(next?.at_ms).toBeLessThanOrEqual(Date.now() + 60_000);
+  expect(snapshots(stream, id)[0]?.next_try).toBeNull();
+  const from = stream.frames.length;
+  expect((await act(service, id, 'start')).status).toBe(200);
+  expect((await statusFrom(stream, from, id, 'starting')).next_try).toBeNull();
+  // The count begins again.
+  expect((await statusFrom(stream, from, id, 'backoff')).next_try?.attempt).toBe(1);
+  expect((await act(service, id, 'stop')).status).toBe(200);
+  expect((await statusFrom(stream, from, id, 'stopped')).next_try).toBeNull();
+});
+
 it('without a limit a bot is started for ever, until a change gives it one', async () => {
   const restart = { max_restarts: null, backoff_ms: 1, backoff_cap_ms: 1 };
   await mortal('throw', restart);

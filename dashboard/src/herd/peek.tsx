@@ -4,6 +4,7 @@ import { useThrottled } from '../model/throttle.js';
 import { age, clockTime, second, span } from '../model/time.js';
 import { shownMoment } from '../model/time-range.js';
 import { Labels } from '../parts/labels.js';
+import { NextTry } from '../parts/next-try.js';
 import { Level } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { UNKNOWN } from './cells.js';
@@ -73,6 +74,7 @@ export function Peek({ id, status, cell, width }: Props) {
           : ''}
       </p>
       {Object.keys(bot.labels).length > 0 ? <Labels labels={bot.labels} most={MAX_LABELS} /> : null}
+      {moment === undefined ? <NextTry bot={bot} /> : null}
       {bot.last_error === null ? null : (
         <p class="peek-error">
           <LineText text={bot.last_error} />

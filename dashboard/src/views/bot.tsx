@@ -12,6 +12,7 @@ import { useThrottled } from '../model/throttle.js';
 import { Confirm } from '../parts/dialog.js';
 import { Icon, type IconName } from '../parts/icons.js';
 import { NeedsScope } from '../parts/needs-scope.js';
+import { NextTry } from '../parts/next-try.js';
 import { Status } from '../parts/status.js';
 import { ViewHead } from '../parts/view-head.js';
 import { botsWith } from '../query/address-query.js';
@@ -130,6 +131,12 @@ export function BotView({ id }: { id: string }) {
             >
               {shown.kind}
             </a>
+            <NextTry bot={shown} />
+            {bot?.status === 'backoff' && may('control') && busy === undefined ? (
+              <button type="button" class="quiet as-link" onClick={() => void act('start')}>
+                Try now
+              </button>
+            ) : null}
           </>
         }
       >

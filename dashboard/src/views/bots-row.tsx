@@ -5,6 +5,7 @@ import { hrefTo } from '../model/route.js';
 import { age, fullTime, second } from '../model/time.js';
 import { Icon } from '../parts/icons.js';
 import { Labels, labelsText } from '../parts/labels.js';
+import { NextTry } from '../parts/next-try.js';
 import { Status } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { toneOf } from '../parts/tone.js';
@@ -131,6 +132,7 @@ export function Row({ bot, index, isSelected, isActive, onToggle, onActive }: Ro
         </span>
       )}
       <span class="cell-line" role="gridcell">
+        <NextTry bot={bot} />
         {(tone === 'bad' || tone === 'wait') && last_error !== null ? (
           <span class="line-error">
             <LineText text={last_error} />

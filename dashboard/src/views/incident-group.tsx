@@ -17,7 +17,7 @@ import { NeedsScope } from '../parts/needs-scope.js';
 import { Status } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { ViewHead } from '../parts/view-head.js';
-import { ConfirmAction, type Question } from './bots-confirm.js';
+import { ConfirmAction } from './bots-confirm.js';
 import { IncidentList } from './incident.js';
 
 const REDRAW_MS = 500;
@@ -59,7 +59,7 @@ function Group({ loaded, group }: { loaded: LoadedGroups; group: IncidentGroup }
   void second.value;
   useThrottled(botsVersion, REDRAW_MS);
   const { value: beside } = useHappenings(loaded);
-  const [asking, setAsking] = useState<Question>();
+  const [asking, setAsking] = useState<{ action: BotAction; ids: readonly string[] }>();
   const { cause, type, title, where, reason, count, bot_count, fallen, nodes } = group;
   const { first_at_ms, last_at_ms } = group;
   // Others have been deleted.

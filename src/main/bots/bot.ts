@@ -16,7 +16,7 @@ import { KindHeld } from './kind-quarantine.js';
 import { NoPlace } from './no-place.js';
 import { type Operation, OperationSlot } from './operation-slot.js';
 import { PublishedSnapshot } from './published-snapshot.js';
-import { RestartBackoff, type RunEnd } from './restart-backoff.js';
+import { type Attempt, RestartBackoff, type RunEnd } from './restart-backoff.js';
 import type { Lane, StartPace } from './start-pace.js';
 import type { ShownUsage } from './usage-snapshots.js';
 
@@ -62,7 +62,7 @@ const LATE_MS = 250;
 /** A bot that waits less for its turn to start says nothing about it, in ms. */
 const SHORT_WAIT_MS = 1000;
 /** Of the snapshot of a bot that does not run. */
-const AT_REST = { started_at_ms: null, host: null, usage: null, over_quota: [] };
+const AT_REST = { started_at_ms: null, host: null, usage: null, over_quota: [], next_try: null };
 /** Number of the last run of any bot. */
 let lastRun = 0;
 
@@ -553,9 +553,14 @@ export class Bot {
     const { restart, desired } = this.#spec;
     const now = Date.now();
     const verdict = this.#backoff.decide(restart, desired, end, now, now - this.#startedAt);
-    if (verdict.type === 'retry') this.#log('info', nextTry(verdict.waitMs, verdict.attempt));
+    if (verdict.type === 'retry') this.#log('info', nextTryText(verdict.waitMs, verdict.attempt));
     if (verdict.type !== 'giveUp') {
-      const patch = { last_error: end.error?.slice(0, MAX_ERROR_UNITS) ?? null };
+      const patch = {
+        last_error: end.error?.slice(0, MAX_ERROR_UNITS) ?? null,
+        ...(verdict.type === 'retry' && {
+          next_try: nextTry(now + verdict.waitMs, verdict.attempt),
+        }),
+      };
       return this.#send({ ...verdict, patch });
     }
     const { reason, limit } = verdict;
@@ -625,7 +630,13 @@ export class Bot {
 }
 
 /** `starts again in 8 s (attempt 3 of 5)`. */
-function nextTry(waitMs: number, attempt: string | null): string {
+function nextTryText(waitMs: number, which: Attempt | null): string {
   const wait = waitMs < 1000 ? `${waitMs} ms` : `${Math.round(waitMs / 1000)} s`;
-  return `starts again in ${wait}${attempt === null ? '' : ` (attempt ${attempt})`}`;
+  if (which === null) return `starts again in ${wait}`;
+  const { attempt, limit } = which;
+  return `starts again in ${wait} (attempt ${attempt}${limit === null ? '' : ` of ${limit}`})`;
+}
+
+function nextTry(at_ms: number, which: Attempt | null): NonNullable<BotSnapshot['next_try']> {
+  return { at_ms, ...(which ?? { attempt: null, limit: null }) };
 }

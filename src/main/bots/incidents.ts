@@ -119,7 +119,7 @@ export class Incidents {
     }
     return {
       id,
-      stored: this.#add({ id, at_ms: now, cause: cause.cause, ...found }, whose, host, bots),
+      stored: this.#add({ ...found, id, at_ms: now, cause: cause.cause }, whose, host, bots),
     };
   }
 

@@ -28,6 +28,7 @@ export class PublishedSnapshot {
       data: {},
       usage: null,
       over_quota: [],
+      next_try: null,
       ...cluster?.shown(spec),
     };
   }

@@ -1,9 +1,16 @@
 import type { RestartPolicy } from '../../shared/contract/bots.js';
 import { MAX_TIMER_MS } from '../../shared/contract/timers.js';
 
-/** Restart after this wait, or give up for this reason. `attempt` is which restart it is: `3 of 5`, or `3` without a limit. */
+/** Which restart it is: within the window of the policy, or, without a limit, since the last healthy run. */
+export interface Attempt {
+  attempt: number;
+  /** `max_restarts` of the policy; null without a limit. */
+  limit: number | null;
+}
+
+/** Restart after this wait, or give up for this reason. */
 export type RestartDecision =
-  | { restart: true; waitMs: number; attempt: string }
+  | { restart: true; waitMs: number; attempt: Attempt }
   | { restart: false; reason: string };
 
 /** How a run ended, or why it did not start. */
@@ -23,7 +30,7 @@ export interface RunEnd {
 export type Verdict =
   | { type: 'rest' }
   | { type: 'giveUp'; reason: string; limit: boolean }
-  | { type: 'retry'; waitMs: number; attempt: string | null };
+  | { type: 'retry'; waitMs: number; attempt: Attempt | null };
 
 /** Without a limit the wait becomes infinite, and 0 times infinity is NaN. */
 const MAX_DOUBLINGS = 31;
@@ -74,7 +81,8 @@ export class RestartBackoff {
     const { max_restarts: limit } = policy;
     if (limit === null) {
       this.#restarts = [];
-      return { restart: true, waitMs: this.#wait(policy), attempt: String(this.#streak) };
+      const waitMs = this.#wait(policy);
+      return { restart: true, waitMs, attempt: { attempt: this.#streak, limit } };
     }
     this.#restarts = this.#restarts.filter((at) => at > now - policy.window_ms);
     if (this.#restarts.length >= limit) {
@@ -85,7 +93,7 @@ export class RestartBackoff {
       };
     }
     this.#restarts.push(now);
-    const attempt = `${this.#restarts.length} of ${limit}`;
+    const attempt = { attempt: this.#restarts.length, limit };
     return { restart: true, waitMs: this.#wait(policy), attempt };
   }
 

@@ -87,6 +87,22 @@ export const BotSnapshot = Type.Object(
     over_quota: Type.Array(oneOf(USAGE_NAMES), {
       description: 'Of what it uses more than a quota of it allows. Changes with `usage`.',
     }),
+    next_try: Type.Optional(
+      nullable(
+        Type.Object({
+          at_ms: time('When it is due. It may have to wait longer for its turn to start.'),
+          attempt: nullable(
+            Type.Integer({ minimum: 1 }),
+            'Which restart it is: within the window of its restart policy, or, without a limit, since its last healthy run. Null for one that does not count, because another bot broke its host.',
+          ),
+          limit: nullable(
+            Type.Integer({ minimum: 0 }),
+            'The most that there are within the window. Null without a limit.',
+          ),
+        }),
+        'The next restart of a bot in `backoff`; null otherwise. A start by hand does not wait for it. Absent on an older node of a cluster.',
+      ),
+    ),
     node: Type.Optional(
       Type.String({ description: 'In a cluster: the node that it was given to.' }),
     ),
@@ -126,6 +142,7 @@ export const BotSnapshot = Type.Object(
           connections: 1,
         },
         over_quota: [],
+        next_try: null,
       },
     ],
   },

@@ -37,6 +37,7 @@ const FIELDS = [
   'restarts',
   'host',
   'last_error',
+  'next_try',
   'labels',
   'data',
   'usage',

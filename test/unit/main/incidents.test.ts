@@ -113,6 +113,33 @@ it('a report has the commands to its bots, and is found by every bot of a large 
   expect(new IncidentStore(store).list(['bot-5000'], 10)).toHaveLength(1);
 });
 
+it('a group counts what has no report, and is there after a restart', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const store = await Store.open(path.join(dir, 'store.mdb'));
+  onTestFinished(() => store.close());
+  const events = { lastLines: async () => [], tell: () => {} } as unknown as ServiceEvents;
+  const open = (): Incidents =>
+    new Incidents(new IncidentStore(store), new IncidentGroupStore(store), events, () => undefined);
+  const all = { cause: null, after: 0, before: Date.now() + 60_000, limit: 10 };
+  let kept = open();
+  // More than get a report in a minute.
+  const reported = Array.from({ length: 400 }, (_, n) => {
+    const found = { ...FOUND, reason: `bot-${n} lost room ${n}`, suspect: `bot-${n}` };
+    return kept.report(found, undefined, [`bot-${n}`]);
+  });
+  await Promise.all(reported.map(({ stored }) => stored));
+  expect(kept.list(null, 1000)).toHaveLength(150);
+  const [group] = kept.groups(all).groups;
+  expect(group).toMatchObject({ title: '<bot> lost room <n>', count: 400, bot_count: 400 });
+  expect(kept.list(null, 1, undefined, group?.cause)).toMatchObject([{ cause: group?.cause }]);
+  expect(kept.list(null, 1, undefined, '0000000000000000')).toEqual([]);
+  const before = kept.groups(all);
+  await kept.close();
+  kept = open();
+  expect(kept.groups(all)).toEqual(before);
+});
+
 it('a bot that crashes repeatedly does not displace the reports of others', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));

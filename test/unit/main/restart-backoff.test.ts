@@ -89,7 +89,7 @@ describe('RestartBackoff', () => {
     const next = () => backoff.next(rules, 0, 0);
     expect([next().restart, next().restart, next().restart]).toEqual([true, true, false]);
     backoff.reset();
-    expect(next()).toEqual({ restart: true, waitMs: 100, attempt: '1 of 2' });
+    expect(next()).toEqual({ restart: true, waitMs: 100, attempt: { attempt: 1, limit: 2 } });
   });
 
   it('in any life the wait is within its bounds and those of timers, and the window is never above its limit', () => {
@@ -123,9 +123,21 @@ describe('RestartBackoff', () => {
     const backoff = new RestartBackoff(() => 1);
     const rules = policy({ max_restarts: null });
     const attempts = Array.from({ length: 5000 }, () => backoff.next(rules, 0, 0));
-    expect(attempts[0]).toEqual({ restart: true, waitMs: 100, attempt: '1' });
-    expect(attempts.at(-1)).toEqual({ restart: true, waitMs: 1000, attempt: '5000' });
-    expect(backoff.next(rules, 0, 5000)).toEqual({ restart: true, waitMs: 100, attempt: '1' });
+    expect(attempts[0]).toEqual({
+      restart: true,
+      waitMs: 100,
+      attempt: { attempt: 1, limit: null },
+    });
+    expect(attempts.at(-1)).toEqual({
+      restart: true,
+      waitMs: 1000,
+      attempt: { attempt: 5000, limit: null },
+    });
+    expect(backoff.next(rules, 0, 5000)).toEqual({
+      restart: true,
+      waitMs: 100,
+      attempt: { attempt: 1, limit: null },
+    });
   });
 
   // With the shortest waits the limit is reached first, with the longest ones the tries are furthest apart.
@@ -159,10 +171,22 @@ describe('RestartBackoff', () => {
 it('a run that ends through no fault of the bot has the first wait, and changes neither window nor doubling', () => {
   const backoff = new RestartBackoff(() => 1);
   const rules = policy({ max_restarts: 3 });
-  expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 100, attempt: '1 of 3' });
-  expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 200, attempt: '2 of 3' });
+  expect(backoff.next(rules, 0, 0)).toEqual({
+    restart: true,
+    waitMs: 100,
+    attempt: { attempt: 1, limit: 3 },
+  });
+  expect(backoff.next(rules, 0, 0)).toEqual({
+    restart: true,
+    waitMs: 200,
+    attempt: { attempt: 2, limit: 3 },
+  });
   expect([0, 0, 0, 0, 0].map((ran) => backoff.uncharged(rules, ran))).toEqual(Array(5).fill(100));
-  expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 400, attempt: '3 of 3' });
+  expect(backoff.next(rules, 0, 0)).toEqual({
+    restart: true,
+    waitMs: 400,
+    attempt: { attempt: 3, limit: 3 },
+  });
   expect(backoff.next(rules, 0, 0)).toMatchObject({ restart: false });
   // With the same jitter.
   expect(new RestartBackoff(() => 0).uncharged(rules, 0)).toBe(50);

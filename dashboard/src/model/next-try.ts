@@ -1,0 +1,20 @@
+import type { BotSnapshot } from '../../../src/client/index.js';
+
+/**
+ * @param span a duration in words.
+ * @returns `next try in 31 s, attempt 6 of 10`; null for a bot that does not wait for its restart.
+ */
+export function nextTryText(
+  { status, next_try }: BotSnapshot,
+  now: number,
+  span: (ms: number) => string,
+): string | null {
+  // Older nodes of a cluster do not say.
+  if (status !== 'backoff' || !next_try) return null;
+  const { at_ms, attempt, limit } = next_try;
+  const wait = at_ms - now;
+  // A part of a second is one.
+  const when = wait <= 0 ? 'next try is due' : `next try in ${span(wait + 999)}`;
+  if (attempt === null) return when;
+  return `${when}, attempt ${attempt}${limit === null ? '' : ` of ${limit}`}`;
+}
