@@ -26,6 +26,12 @@ const VIEWS: { name: string; title: string; icon: IconName }[] = [
   { name: 'settings', title: 'Settings', icon: 'settings' },
 ];
 
+/** Of the views that are not in the navigation. */
+const TITLES: Readonly<Record<string, string>> = {
+  side: 'Side by side',
+  diff: 'Compare configurations',
+};
+
 // The overview is what a sign-in leads to; the others are loaded by page.
 const BotsView = lazyView(async () => (await import('../views/bots.js')).BotsView);
 const BotView = lazyView(async () => (await import('../views/bot.js')).BotView);
@@ -33,6 +39,8 @@ const LogView = lazyView(async () => (await import('../views/log.js')).LogView);
 const IncidentsView = lazyView(async () => (await import('../views/incidents.js')).IncidentsView);
 const NodesView = lazyView(async () => (await import('../views/nodes.js')).NodesView);
 const TokensView = lazyView(async () => (await import('../views/tokens.js')).TokensView);
+const SideView = lazyView(async () => (await import('../side/side-view.js')).SideView);
+const DiffView = lazyView(async () => (await import('../side/diff-view.js')).DiffView);
 const SettingsView = lazyView(async () => (await import('../views/settings.js')).SettingsView);
 
 export function App() {
@@ -51,9 +59,9 @@ function Frame() {
   const { view, part } = route.value;
   // A single service has no nodes to show.
   const shown = VIEWS.filter(({ name }) => name !== 'nodes' || cluster.value !== null);
-  const current = VIEWS.find(({ name }) => name === view);
+  const title = VIEWS.find(({ name }) => name === view)?.title ?? TITLES[view];
   useEffect(() => {
-    document.title = part === '' ? `${current?.title ?? 'Not found'} · Drover` : `${part} · Drover`;
+    document.title = part === '' ? `${title ?? 'Not found'} · Drover` : `${part} · Drover`;
   }, [view, part]);
   useEffect(loadRest, []);
   const before = useRef({ view, part });
@@ -136,6 +144,10 @@ function View() {
       return part === '' ? <BotsView /> : <BotView key={part} id={part} />;
     case 'log':
       return <LogView />;
+    case 'side':
+      return <SideView />;
+    case 'diff':
+      return <DiffView />;
     case 'incidents':
       return <IncidentsView cause={part} />;
     case 'nodes':

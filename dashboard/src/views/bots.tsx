@@ -11,6 +11,7 @@ import { Icon } from '../parts/icons.js';
 import { ViewHead } from '../parts/view-head.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { useKeys } from '../shell/keys.js';
+import { CompareLinks } from '../side/compare-links.js';
 import { ConfirmAction, type Question } from './bots-confirm.js';
 import { Filters } from './bots-filters.js';
 import { idsBetween, queryOf, useShown } from './bots-query.js';
@@ -107,7 +108,9 @@ export function BotsView() {
           list=".bots-list"
           onAction={(action) => setAsking({ action, ids: present })}
           onNone={() => setSelected(new Set())}
-        />
+        >
+          <CompareLinks ids={present} />
+        </SelectionBar>
       ) : null}
       {shown.length === 0 ? (
         <NothingShown isFiltered={bots.size > 0} onCreate={() => setCreating(true)} />

@@ -9,6 +9,7 @@ import { age, fullTime, second } from '../model/time.js';
 import { timeRange } from '../model/time-range.js';
 import { LineText } from '../parts/text.js';
 import { ViewHead } from '../parts/view-head.js';
+import { RangePicker } from '../range/range-picker.js';
 import { rangeText } from '../range/range-text.js';
 import { IncidentGroupView } from './incident-group.js';
 
@@ -60,6 +61,7 @@ function GroupList() {
             ))}
           </select>
         </label>
+        <RangePicker />
       </ViewHead>
       <div class="page">
         {error ? (

@@ -14,6 +14,7 @@ import {
 import { isFiltered, type LogFilter } from '../../../dashboard/src/model/log-filter.js';
 import { LogRows } from '../../../dashboard/src/model/log-rows.js';
 import { LogWindow } from '../../../dashboard/src/model/log-window.js';
+import type { DroverClient, EventsQuery } from '../../../src/client/index.js';
 
 const ALL: LogFilter = { query: '', bot: undefined };
 const MOST_CHARS = 48 * 1024 * 1024;
@@ -208,4 +209,85 @@ it('a filter is one that leaves something out, except the bot whose log it is', 
     expect(isFiltered({ ...ALL, query })).toBe(true);
   }
   expect(isFiltered({ ...ALL, bot: 'a' })).toBe(false);
+});
+
+describe('a time range', () => {
+  /** A journal with a line for each of these times. Answers as the service does, `PAGE` events at once. */
+  function journal(times: readonly number[]) {
+    const asked: EventsQuery[] = [];
+    const api = {
+      events: async (query: EventsQuery) => {
+        asked.push(query);
+        const { order, after, before, cursor, limit = 100 } = query;
+        const low = typeof after === 'string' ? Number(after.slice(2)) + 1 : (after ?? 0);
+        const high = typeof before === 'string' ? Number(before.slice(2)) : (before ?? Infinity);
+        const found = times.filter((at) => at >= low && at < high);
+        if (order === 'newest') found.reverse();
+        const from = Number(cursor ?? 0);
+        const events = found.slice(from, from + limit).map((at) => ({
+          id: `e-${at}`,
+          event: 'log' as const,
+          data: {
+            timestamp_ms: at,
+            level: 'info' as const,
+            scope: 'bot',
+            session_id: 'a',
+            transport: null,
+            direction: null,
+            message: `at ${at}`,
+          },
+        }));
+        const end = from + limit;
+        return { events, cursor: end < found.length ? String(end) : null };
+      },
+    };
+    return { api: () => api as unknown as DroverClient, asked };
+  }
+  const OPEN = { state: 'open' } as const;
+  const times = (shown: LogWindow): number[] => shown.rows.map(({ at }) => at);
+  const numbers = (from: number, to: number): number[] =>
+    Array.from({ length: to - from }, (_, n) => from + n);
+
+  beforeEach(() => update({ connection: OPEN }));
+
+  it('that is over has its lines, and no live ones', async () => {
+    const { api } = journal(numbers(1, 3000));
+    const range = { fromMs: 1000, toMs: 1800 };
+    const shown = new LogWindow({ ...ALL, range }, api);
+    shown.begin();
+    shown.fill();
+    await expect.poll(() => times(shown)).toEqual(numbers(1300, 1800));
+    update({ lines: more(5), connection: OPEN });
+    shown.takeNew(true);
+    expect(times(shown)).toEqual(numbers(1300, 1800));
+    await shown.older();
+    expect(times(shown)).toEqual(numbers(1000, 1800));
+    expect(shown.top.value).toBe('end');
+    expect([shown.isJoined.value, shown.isAtEnd.value]).toEqual([false, true]);
+  });
+
+  it('opens at a moment, and is read to both of its ends', async () => {
+    const { api } = journal(numbers(1, 3000));
+    const shown = new LogWindow({ ...ALL, range: { fromMs: 500, toMs: 2200 } }, api);
+    const index = await shown.beginAt(1500);
+    expect(shown.rows[index ?? -1]?.at).toBe(1500);
+    expect(shown.isAtEnd.value).toBe(false);
+    while (!shown.isAtEnd.value) await shown.newer();
+    while (shown.top.value !== 'end') await shown.older();
+    expect(times(shown)).toEqual(numbers(500, 2200));
+  });
+
+  it('that is live takes new lines, and its past ends at its beginning', async () => {
+    next = 2000;
+    update({ lines: more(10), connection: OPEN });
+    const { api } = journal(numbers(1, 2000));
+    const shown = new LogWindow({ ...ALL, range: { fromMs: 1900, toMs: undefined } }, api);
+    shown.begin();
+    shown.fill();
+    await expect.poll(() => times(shown)).toEqual(numbers(1900, 2010));
+    expect(shown.top.value).toBe('end');
+    update({ lines: more(2), connection: OPEN });
+    shown.takeNew(true);
+    expect(times(shown)).toEqual(numbers(1900, 2012));
+  });
 });
