@@ -15,8 +15,8 @@ import type {
   DownloadQuery,
   EventsPage,
   EventsQuery,
-  PastStates,
   IncidentGroupsQuery,
+  PastStates,
   Stats,
   StatsQuery,
 } from './history.js';
