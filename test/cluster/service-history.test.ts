@@ -145,6 +145,16 @@ it('its statistics are the sum of those of the nodes', async () => {
   }, 'the sum of the nodes');
 });
 
+it('has what a field of a bot was, whichever node is asked', async () => {
+  const end = Date.now();
+  const path = `/api/bots/${ids[0]}/history?field=status,node&points=4&before=${end}`;
+  const answers = await ofAll(async ({ service }) => (await call(service, 'GET', path)).json);
+  const node = { min: null, max: null, last: expect.stringMatching(/^h[123]$/) };
+  const point = expect.objectContaining({ values: expect.objectContaining({ node }) });
+  expect(answers[0]).toMatchObject({ missing: [], points: expect.arrayContaining([point]) });
+  expect(answers).toEqual(Array(3).fill(answers[0]));
+});
+
 it('its counts of a query are the sum of those of the nodes, and its past states have the bots of all', async () => {
   await present();
   const before = Date.now();

@@ -30,6 +30,8 @@ const PATHS = {
   outgoing: 'M3.5 8h9M9 4.5L12.5 8 9 11.5',
   edit: 'M3 13l.7-3L11 2.7 13.3 5 6 12.3z',
   saved: 'M4.5 2.5h7v11L8 10.5l-3.5 3z',
+  pin: 'M5.5 2.5h5M6.5 2.5l-.5 5-2 2h8l-2-2-.5-5M8 9.5v4',
+  columns: 'M2.5 3h11v10h-11zM6.2 3v10M9.8 3v10',
   clock: 'M8 13.5a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11zM8 5v3.2l2 1.3',
   more: 'M3.5 8h.1M8 8h.1M12.5 8h.1',
 } as const;

@@ -47,7 +47,13 @@ export function Toasts() {
       {toasts.value.map(({ key, text, isError }) => (
         <div key={key} class={isError ? 'toast error' : 'toast'}>
           <span>{text}</span>
-          <button type="button" class="quiet square" aria-label="Dismiss" onClick={() => drop(key)}>
+          <button
+            type="button"
+            class="quiet square"
+            aria-label="Dismiss"
+            title="Dismiss"
+            onClick={() => drop(key)}
+          >
             <Icon name="close" />
           </button>
         </div>

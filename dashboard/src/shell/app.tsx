@@ -83,7 +83,12 @@ function Frame() {
         </a>
         <div class="nav-links">
           {shown.map(({ name, title, icon }) => (
-            <a key={name} href={hrefTo(name)} aria-current={name === view ? 'page' : undefined}>
+            <a
+              key={name}
+              href={hrefTo(name)}
+              aria-current={name === view ? 'page' : undefined}
+              title={title}
+            >
               <Icon name={icon} />
               <span>{title}</span>
             </a>
@@ -91,7 +96,12 @@ function Frame() {
         </div>
         <div class="nav-end">
           <ConnectionState />
-          <button type="button" class="quiet wide-only" onClick={() => (isHelpOpen.value = true)}>
+          <button
+            type="button"
+            class="quiet wide-only"
+            title="Keyboard"
+            onClick={() => (isHelpOpen.value = true)}
+          >
             <Icon name="help" />
             <span>Keyboard</span>
           </button>
