@@ -10,8 +10,9 @@ import type {
 import type { BotSnapshot } from '../shared/contract/events.js';
 import type { JsonObject } from '../shared/contract/json.js';
 import type { Quota } from '../shared/contract/quota.js';
+import type { BotHistory, BotHistoryQuery } from './history.js';
 import type { CallOptions, Http } from './http.js';
-import { SNAPSHOT } from './response-shapes.js';
+import { HISTORY, SNAPSHOT } from './response-shapes.js';
 
 /** The fields of a new bot; omitted ones have their defaults. */
 export type NewBot = Pick<CreateBotBody, 'id' | 'kind'> &
@@ -47,20 +48,25 @@ export class BotCalls {
     this.#http = http;
   }
 
-  /** `GET /api/bots`: all bots, or those with one of these statuses and kinds that match the query (docs/QUERY.md). */
+  /**
+   * `GET /api/bots`: all bots, or those with one of these statuses and kinds that match the query (docs/QUERY.md); with `sort` in the
+   * order of a field, like `data.gold` or `-restarts`.
+   */
   async list({
     status,
     kind,
     query,
+    sort,
     signal,
   }: CallOptions & {
     status?: readonly string[];
     kind?: readonly string[];
     query?: string | undefined;
+    sort?: string | undefined;
   } = {}): Promise<BotSnapshot[]> {
     return this.#http.field('GET', '/api/bots', 'bots', [SNAPSHOT], {
       signal,
-      query: { status, kind, query },
+      query: { status, kind, query, sort },
     });
   }
 
@@ -71,6 +77,14 @@ export class BotCalls {
 
   async get(id: string, options?: CallOptions): Promise<BotSnapshot> {
     return this.#http.json('GET', botPath(id), { ...options, shape: SNAPSHOT });
+  }
+
+  /** `GET /api/bots/{id}/history`: what its fields were, from the journal. 503 where the journal is off. */
+  async history(
+    id: string,
+    { signal, ...query }: CallOptions & BotHistoryQuery,
+  ): Promise<BotHistory> {
+    return this.#http.json('GET', `${botPath(id)}/history`, { signal, query, shape: HISTORY });
   }
 
   /** `GET /api/bots/{id}/config`, without secrets. */

@@ -1,4 +1,8 @@
-import type { JournalStatus, StatsAnswer } from '../shared/contract/journal-messages.js';
+import type {
+  FieldHistory,
+  JournalStatus,
+  StatsAnswer,
+} from '../shared/contract/journal-messages.js';
 import type { EventFilter } from './event-filter.js';
 import type { StreamEvent } from './stream-events.js';
 
@@ -28,6 +32,21 @@ export interface EventsPage {
   /** In a cluster: the nodes that did not answer, whose events are not in here. */
   missing?: readonly { node: string; reason: string }[];
 }
+
+/** Query of `GET /api/bots/{id}/history`. */
+export interface BotHistoryQuery {
+  /** Fields, at most 10: `data.gold`, `restarts`, `status` and others. */
+  field: readonly string[];
+  /** Unix epoch milliseconds (inclusive) or a date. Default: an hour before `before`. */
+  after?: string | number | undefined;
+  /** The same, exclusive. Default: now. */
+  before?: string | number | undefined;
+  /** Into how many parts the time is divided: 1 to 500, default 200. */
+  points?: number | undefined;
+}
+
+export type BotHistory = FieldHistory;
+export type BotHistoryPoint = FieldHistory['points'][number];
 
 /** Query of `GET /api/stats`. */
 export interface StatsQuery {

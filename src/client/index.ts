@@ -43,6 +43,9 @@ export { DroverClient, type DroverClientOptions, type LiveOptions } from './clie
 export type { EventFilter } from './event-filter.js';
 export { EventStream, type StreamOptions, type StreamState } from './event-stream.js';
 export type {
+  BotHistory,
+  BotHistoryPoint,
+  BotHistoryQuery,
   BotState,
   DownloadQuery,
   EventsPage,

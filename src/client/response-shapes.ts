@@ -37,6 +37,11 @@ export const HOSTS: Shape = {
   hosts: [{ host: 'number', state: 'string', bots: 'number' }],
   missing: ['string'],
 };
+export const HISTORY: Shape = {
+  from_ms: 'number',
+  step_ms: 'number',
+  points: [{ at_ms: 'number', values: 'object' }],
+};
 export const EVENT: Shape = { event: 'string', data: 'anything' };
 
 export function hasShape(value: unknown, shape: Shape): boolean {

@@ -12,6 +12,7 @@ import type { HistoryQuestion } from './history-messages.js';
 import { HistoryNodes } from './history-nodes.js';
 import { replayFromJournals } from './journal-replay.js';
 import { serveLongAnswers } from './long-answers.js';
+import { mergedFieldHistory } from './merged-field-history.js';
 import { MergedPages } from './merged-pages.js';
 import { mergedStates } from './merged-states.js';
 import { mergedStats } from './merged-stats.js';
@@ -131,6 +132,12 @@ export class BusHistory {
         const stats = (): Promise<Uint8Array> =>
           mergedStats(this.#nodes, this.#node, request, cancelled);
         const body = await this.#merges.run(stats, cancelled, request.token);
+        return Handover.bytes({ body }, 'body');
+      },
+      fieldHistory: async (request, cancelled) => {
+        const history = (): Promise<Uint8Array> =>
+          mergedFieldHistory(this.#nodes, request, cancelled);
+        const body = await this.#merges.run(history, cancelled, request.token);
         return Handover.bytes({ body }, 'body');
       },
     };

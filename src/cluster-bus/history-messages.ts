@@ -1,6 +1,7 @@
 // What the bus threads of nodes ask each other about the past. Carried by long-answers.ts. Later versions may add fields.
 
 import type {
+  FieldHistoryRequest,
   PageRequest,
   StatesRequest,
   StatsRequest,
@@ -38,6 +39,13 @@ export interface StatsQuestion {
   token: string;
 }
 
+/** Asks for the past of fields of one bot as the node has it: the body of `GET /api/bots/{id}/history`. */
+export interface FieldHistoryQuestion {
+  kind: 'field-history';
+  request: FieldHistoryRequest;
+  token: string;
+}
+
 /** The same with a query. Another question: a node that does not know it must not answer with the counts of everything. */
 export interface CountsQuestion extends Omit<StatsQuestion, 'kind'> {
   kind: 'counts';
@@ -72,6 +80,7 @@ export type HistoryQuestion =
   | StatsQuestion
   | CountsQuestion
   | StatesQuestion
+  | FieldHistoryQuestion
   | FramesQuestion;
 
 const NEWLINE = 10;

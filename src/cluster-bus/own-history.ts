@@ -53,15 +53,19 @@ export class OwnHistory {
   async answer(question: HistoryQuestion, cancelled?: AbortSignal): Promise<Uint8Array> {
     if (question.kind === 'page') return this.#page(question, cancelled);
     if (question.kind === 'frames') return this.#frames(question);
-    if (question.kind === 'states') {
-      const { request, token } = question;
-      return (await this.#parts.journal().call('states', { ...request, token })).body;
+    const journal = this.#parts.journal();
+    const { token } = question;
+    switch (question.kind) {
+      case 'states':
+        return (await journal.call('states', { ...question.request, token })).body;
+      case 'field-history':
+        return (await journal.call('fieldHistory', { ...question.request, token })).body;
+      case 'stats':
+      case 'counts':
+        return (await journal.call('stats', { ...question.request, token })).body;
+      default:
+        throw new DroverError('unavailable', 'it does not know this question: upgrade it');
     }
-    if (question.kind !== 'stats' && question.kind !== 'counts') {
-      throw new DroverError('unavailable', 'it does not know this question: upgrade it');
-    }
-    const { request, token } = question;
-    return (await this.#parts.journal().call('stats', { ...request, token })).body;
   }
 
   async #page(question: PageQuestion, cancelled?: AbortSignal): Promise<Uint8Array> {

@@ -4,6 +4,7 @@ import type { BOTS_QUERY } from '../shared/contract/queries.js';
 import { reaches } from '../shared/contract/rights.js';
 import type { Reach } from '../shared/contract/tokens.js';
 import { DroverError } from '../shared/errors.js';
+import { BotOrder } from './bot-order.js';
 import type { Selection } from './bot-selection.js';
 import type { Snapshots } from './own-bots.js';
 import { asksForSelf, readLimit } from './query-string.js';
@@ -41,7 +42,7 @@ export class BotList {
   }
 
   /**
-   * `?status=`, `?kind=` and `?node=`, each repeated or comma-separated; with `?limit=` a page.
+   * `?status=`, `?kind=` and `?node=`, each repeated or comma-separated; with `?sort=` in this order; with `?limit=` a page.
    * @param snapshots other ones than those of the mirror (Views.whenCurrent).
    * @param selection those that `?query=` selects.
    * @throws DroverError `bad_request`.
@@ -57,12 +58,13 @@ export class BotList {
     const nodes = asksForSelf(pairs) ? undefined : wanted(pairs, 'node');
     const limit = single(pairs, 'limit');
     const cursor = single(pairs, 'cursor');
+    const sort = single(pairs, 'sort');
     if (limit === undefined && cursor !== undefined) {
       throw new DroverError('bad_request', 'cursor needs limit: without it all bots are returned');
     }
     const isNarrowed = statuses || kinds || nodes || selection || reach !== null;
     const isAll = !isNarrowed && snapshots === this.#mirror;
-    if (isAll && limit === undefined) {
+    if (isAll && limit === undefined && sort === undefined) {
       if (this.#version !== this.#mirror.version) {
         this.#body = this.#build(snapshots, () => true);
         this.#version = this.#mirror.version;
@@ -75,9 +77,11 @@ export class BotList {
       (nodes?.has(bot.node ?? '') ?? true) &&
       reaches(reach, bot.id, bot.labels) &&
       (selection?.(bot) ?? true);
-    return limit === undefined
+    const most = limit === undefined ? undefined : readLimit(limit);
+    if (sort !== undefined) return ordered(new BotOrder(sort), snapshots, matches, most, cursor);
+    return most === undefined
       ? this.#build(snapshots, matches)
-      : this.#page(snapshots, matches, readLimit(limit), cursor);
+      : this.#page(snapshots, matches, most, cursor);
   }
 
   #build(snapshots: Snapshots, matches: Matches): Uint8Array {
@@ -109,8 +113,7 @@ export class BotList {
       shown.push(snapshotJson(session));
       last = session.snapshot.id;
     }
-    const next = isMore ? JSON.stringify(last) : 'null';
-    return Buffer.from(`{"bots":[${shown.join(',')}],"next":${next}}`);
+    return pageJson(shown, isMore ? (last ?? null) : null);
   }
 
   /** All ids in order. Sorted again only when bots came or went. */
@@ -134,6 +137,24 @@ export function shownBot(snapshot: BotSnapshot, reach: Reach): string {
 
 function noBot(id: string): DroverError {
   return new DroverError('not_found', `no bot ${JSON.stringify(id)}`);
+}
+
+/** @param limit undefined for all, which is no page. */
+function ordered(
+  order: BotOrder,
+  snapshots: Snapshots,
+  matches: Matches,
+  limit: number | undefined,
+  cursor: string | undefined,
+): Uint8Array {
+  const found = [...snapshots.all()].filter(({ snapshot }) => matches(snapshot));
+  const { bots, next } = order.page(found, limit, cursor);
+  const shown = bots.map(snapshotJson);
+  return limit === undefined ? Buffer.from(`{"bots":[${shown.join(',')}]}`) : pageJson(shown, next);
+}
+
+function pageJson(shown: readonly string[], next: string | null): Uint8Array {
+  return Buffer.from(`{"bots":[${shown.join(',')}],"next":${JSON.stringify(next)}}`);
 }
 
 function snapshotJson({ eventJson }: MirroredSession): string {

@@ -39,7 +39,8 @@ type BotRoutes = Exclude<
     | 'POST /api/kinds/{kind}/release'
     | 'POST /invoke'
   >,
-  'GET /api/bots/{id}/incidents'
+  // Of other groups: the journal's in src/front/history, incidents in their own file.
+  'GET /api/bots/{id}/history' | 'GET /api/bots/{id}/incidents'
 >;
 
 export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {

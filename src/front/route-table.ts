@@ -32,6 +32,7 @@ export const ACCESS = {
   'POST /api/bots/{id}/restart': 'control',
   'GET /api/bots/{id}/config': 'read',
   'GET /api/bots/{id}/incidents': 'read',
+  'GET /api/bots/{id}/history': 'read',
   'GET /api/incidents': 'read',
   'GET /api/incidents/groups': 'read',
   'GET /api/events': 'read',

@@ -148,9 +148,9 @@ function* posted(
 }
 
 /** The segments of a search, ascending, with the positions of these sessions in them. */
-function segmentsOf(
+export function segmentsOf(
   { tables, unposted }: QueryParts,
-  { first, end }: Search,
+  { first, end }: Pick<Search, 'first' | 'end'>,
   sessions: readonly NameKey[],
 ): { segment: number; places: () => Iterable<number> }[] {
   const start = Math.floor(first / SEGMENT) * SEGMENT;

@@ -20,5 +20,8 @@ export function frontMethods(answers: Answers): Serves<JournalFrontMethods> {
     async stats(request, cancelled) {
       return Handover.bytes(await answers.stats(request, cancelled), 'body');
     },
+    async fieldHistory(request, cancelled) {
+      return Handover.bytes(await answers.fieldHistory(request, cancelled), 'body');
+    },
   };
 }

@@ -3,6 +3,7 @@
 
 import type {
   Asked,
+  FieldHistoryRequest,
   JournalStatus,
   Page,
   PageRequest,
@@ -18,6 +19,7 @@ import { Filter } from '../shared/stream/filter.js';
 import { readCounts } from './event-counts.js';
 import { page } from './event-pages.js';
 import { isIndexed, type QueryParts } from './event-search.js';
+import { fieldHistory } from './field-history.js';
 import type { JournalMemory, OpenJournal } from './open-journal.js';
 import { readStates } from './past-states.js';
 import { Slices } from './slices.js';
@@ -128,6 +130,17 @@ export class Answers {
     return this.#indexed.run(() => this.#search(read, cancelled), cancelled, token);
   }
 
+  fieldHistory(
+    request: Asked<FieldHistoryRequest>,
+    cancelled?: AbortSignal,
+  ): Promise<{ body: Uint8Array }> {
+    const filter = this.#filterOf(request.filter);
+    const read = async (parts: QueryParts) => ({
+      body: Buffer.from(JSON.stringify(await fieldHistory(parts, request, filter))),
+    });
+    return this.#indexed.run(() => this.#search(read, cancelled), cancelled, request.token);
+  }
+
   /** Runs a search over what there is now, below frame `end`. */
   async #search<T>(
     task: (parts: QueryParts) => Promise<T>,
@@ -144,7 +157,10 @@ export class Answers {
   }
 
   #filter(key: string | null): Filter | null {
-    if (key === null) return null;
+    return key === null ? null : this.#filterOf(key);
+  }
+
+  #filterOf(key: string): Filter {
     let filter = this.#filters.get(key);
     if (!filter) {
       const { node } = this.#source;

@@ -79,6 +79,7 @@ export class ClusterStream {
         return { body: bytes, count: 0, cursor: null, end: 0, ...(merged && { merged }) };
       },
       stats: () => Promise.reject(new Error('nobody asks for statistics')),
+      fieldHistory: () => Promise.reject(new Error('nobody asks for fields')),
       states: () => Promise.reject(new Error('nobody asks for past states')),
       replay: () => Promise.reject(new Error('nothing is to be replayed')),
     });

@@ -230,6 +230,35 @@ describe('GET /api/events and /api/stats', () => {
     expect(await statesOf(red.token)).not.toContain('b');
   });
 
+  it('has what the fields of a bot were, within the limits of tokens', async () => {
+    const path = '/api/bots/a/history?field=status,desired&points=1';
+    const answer = await call(service, 'GET', path);
+    expect(answer.status, answer.text).toBe(200);
+    const { points } = answer.json as {
+      points: { count: number; values: Record<string, { last: unknown }> }[];
+    };
+    const snapshots = all.filter(({ data }) => data.snapshot?.id === 'a');
+    expect(points).toMatchObject([
+      {
+        count: snapshots.length,
+        complete: true,
+        values: { status: { last: 'stopped' }, desired: { last: 'stopped' } },
+      },
+    ]);
+    const { token } = await makeToken(service, { bots: ['b'] });
+    expectError(await call(service, 'GET', path, { token }), 404, 'no bot "a"');
+    for (const [query, message] of [
+      ['', /^field is missing/],
+      ['field=gold', /^field: there is no field "gold"/],
+      ['field=since', 'field: since has no past'],
+      [`field=${Array.from({ length: 11 }, (_, n) => `data.${n}`)}`, /^field has more than 10/],
+      ['field=status&points=0', /^points must be/],
+      ['field=status&after=20&before=10', 'after must be earlier than before'],
+    ] as const) {
+      expectError(await call(service, 'GET', `/api/bots/a/history?${query}`), 400, message);
+    }
+  });
+
   it('counts events by level and scope', async () => {
     const answer = await call(service, 'GET', '/api/stats?step=10');
     expect(answer.status, answer.text).toBe(200);

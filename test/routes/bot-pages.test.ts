@@ -5,6 +5,7 @@ import { call, expectError } from '../harness/api.js';
 import { create, remove } from '../harness/bots.js';
 import { ClusterStream } from '../harness/cluster-stream.js';
 import { type InjectedService, inject } from '../harness/inject.js';
+import { makeToken } from '../harness/tokens.js';
 
 interface Page {
   bots: { id: string }[];
@@ -53,11 +54,40 @@ it('pages have each bot once, in the order of the ids', async () => {
   expect(all).not.toHaveProperty('next');
 });
 
+it('pages in another order have each bot once, within the reach of the token', async () => {
+  const service = await inject();
+  for (const [id, team] of [
+    ['a', 'x'],
+    ['b', 'y'],
+    ['c', 'x'],
+    ['d', undefined],
+  ] as const) {
+    const labels: Record<string, string> = team === undefined ? {} : { team };
+    await create(service, { id, kind: 'synthetic', labels, desired: 'stopped' });
+  }
+  expect(idsOf(await page(service, '?sort=-label.team'))).toEqual(['b', 'a', 'c', 'd']);
+  const first = await page(service, '?sort=-label.team&limit=3');
+  expect(idsOf(first)).toEqual(['b', 'a', 'c']);
+  const rest = await page(service, `?sort=-label.team&limit=3&cursor=${first.next}`);
+  expect([idsOf(rest), rest.next]).toEqual([['d'], null]);
+  expect(idsOf(await page(service, '?sort=-label.team&query=-label:team=y'))).toEqual([
+    'a',
+    'c',
+    'd',
+  ]);
+  const { token } = await makeToken(service, { scopes: ['read'], labels: { team: 'x' } });
+  const { json } = await call(service, 'GET', '/api/bots?sort=-id', { token });
+  expect(idsOf(json as Page)).toEqual(['c', 'a']);
+});
+
 it.each([
   ['?limit=0', /^limit must be a whole number/],
   ['?limit=1001', /^limit must be a whole number/],
   ['?limit=2&limit=3', 'limit is given twice'],
   ['?cursor=a', /^cursor needs limit/],
+  ['?sort=gold', /^sort: there is no field "gold"/],
+  ['?sort=status&sort=kind', 'sort is given twice'],
+  ['?sort=status&limit=2&cursor=a', /^cursor is not one of this order/],
 ])('%s is refused', async (query, message) => {
   const service = await inject();
   expectError(await call(service, 'GET', `/api/bots${query}`), 400, message);
@@ -76,6 +106,19 @@ it('20,000 bots: the pages are complete, with a filter too', async () => {
     next = answer.next ?? null;
   }
   expect(seen.size).toBe(20_000);
+  // By their node, then by id: a cursor is a place in that order.
+  const numbers = Array.from({ length: 20_000 }, (_, n) => n);
+  const [h2, h1] = [2, 1].map((node) =>
+    numbers
+      .filter((n) => n % 3 === node)
+      .map((n) => `bot-${n}`)
+      .sort(),
+  );
+  const inOrder = [...(h2 ?? []), ...(h1 ?? [])];
+  const first = await page(service, '?sort=-node&limit=1000&node=h1,h2');
+  expect(idsOf(first)).toEqual(inOrder.slice(0, 1000));
+  const second = await page(service, `?sort=-node&limit=1000&node=h1,h2&cursor=${first.next}`);
+  expect(idsOf(second)).toEqual(inOrder.slice(1000, 2000));
   const ofNode = await page(service, '?limit=100&node=h1');
   expect(idsOf(ofNode).slice(0, 3)).toEqual(['bot-1', 'bot-10', 'bot-100']);
   expect(ofNode.bots).toHaveLength(100);

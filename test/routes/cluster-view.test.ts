@@ -237,6 +237,8 @@ it('past events are those of all nodes, with the ids of the cluster; self is the
   expectError(await call(service, 'GET', '/api/events?node=self'), 503, 'the journal is off');
   expectError(await call(service, 'GET', '/api/stats?node=self'), 503, 'the journal is off');
   expectError(await call(service, 'GET', '/api/stats?node=h2'), 400, /^node must be self/);
+  const history = '/api/bots/other/history?field=status';
+  expectError(await call(service, 'GET', `${history}&node=h2`), 400, /^node must be self/);
 });
 
 it('a download of all nodes is read to its cut, names the nodes that are missing, and breaks off when one more is', async () => {

@@ -15,7 +15,15 @@ const ROUTES = Object.entries(ACCESS).map(([name, access]) => {
 });
 
 /** There is none here. */
-const NEEDS_JOURNAL = new Set(['GET /api/events', 'GET /api/states', 'GET /api/stats']);
+const NEEDS_JOURNAL = new Set([
+  'GET /api/events',
+  'GET /api/states',
+  'GET /api/stats',
+  'GET /api/bots/{id}/history',
+]);
+
+/** What a route cannot be called without. */
+const QUERIES: Record<string, string> = { 'GET /api/bots/{id}/history': '?field=status' };
 
 /** A body that each route takes; what it asks for need not be possible. */
 const BODIES: Record<string, unknown> = {
@@ -61,7 +69,7 @@ async function ask(
   id = 'mine',
   body = BODIES[route.name],
 ): Promise<Pick<Answer, 'status' | 'json' | 'headers'>> {
-  const path = route.path.replace('{id}', id);
+  const path = route.path.replace('{id}', id) + (QUERIES[route.name] ?? '');
   if (route.path !== '/events') return call(service, route.method, path, { token, body });
   const headers: Record<string, string> =
     token === null ? {} : { authorization: `Bearer ${token}` };

@@ -3,6 +3,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { settings, theme } from '../model/settings.js';
 import { short } from './short.js';
+import { TIME_LABELS } from './time-axis.js';
 
 /** Enough for every step of an axis: 1, 2, 2.5 or 5 times a power of ten. */
 const AXIS_DECIMALS = 3;
@@ -126,12 +127,7 @@ function optionsFor(
         grid: { show: false },
         size: em * 1.7,
         space: em * 5,
-        values: [
-          [3600 * 24, '{YYYY}-{MM}-{DD}', null, null, null, null, null, null, 0],
-          [3600, '{HH}:{mm}', '{MM}-{DD}', null, '{MM}-{DD}', null, null, null, 0],
-          [60, '{HH}:{mm}', null, null, null, null, null, null, 0],
-          [1, '{HH}:{mm}:{ss}', null, null, null, null, null, null, 0],
-        ],
+        values: TIME_LABELS,
       },
       {
         ...axis,

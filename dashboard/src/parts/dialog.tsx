@@ -3,8 +3,9 @@ import { useEffect, useId, useRef } from 'preact/hooks';
 import { keepFocus } from './focus.js';
 import { Icon } from './icons.js';
 
-/** The element that gets the initial focus: the first field, or the marked button. */
-const FIRST = '.dialog-body :is(input, select, textarea), footer [data-first]';
+/** The element that gets the initial focus: the first field, of radio buttons the chosen one, or the marked button. */
+const FIRST =
+  '.dialog-body :is(input:not([type=radio]:not(:checked)), select, textarea), footer [data-first]';
 
 interface Props {
   title: string;
@@ -37,7 +38,13 @@ export function Dialog({ title, onClose, children, isWide = false }: Props) {
     >
       <header>
         <h2 id={id}>{title}</h2>
-        <button type="button" class="quiet square" aria-label="Close" onClick={onClose}>
+        <button
+          type="button"
+          class="quiet square"
+          aria-label="Close"
+          title="Close"
+          onClick={onClose}
+        >
           <Icon name="close" />
         </button>
       </header>

@@ -32,6 +32,8 @@ const PATHS = {
   saved: 'M4.5 2.5h7v11L8 10.5l-3.5 3z',
   command: 'M3 4.5l3.5 3.5L3 11.5M8 12h5',
   check: 'M3 8.5l3.5 3.5L13 4.5',
+  pin: 'M5.5 2.5h5M6.5 2.5l-.5 5-2 2h8l-2-2-.5-5M8 9.5v4',
+  columns: 'M2.5 3h11v10h-11zM6.2 3v10M9.8 3v10',
   clock: 'M8 13.5a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11zM8 5v3.2l2 1.3',
   more: 'M3.5 8h.1M8 8h.1M12.5 8h.1',
 } as const;

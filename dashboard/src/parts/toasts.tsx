@@ -93,7 +93,13 @@ function OneToast({ toast }: { toast: Toast }) {
           {action.title}
         </button>
       ) : null}
-      <button type="button" class="quiet square" aria-label="Dismiss" onClick={() => drop(key)}>
+      <button
+        type="button"
+        class="quiet square"
+        aria-label="Dismiss"
+        title="Dismiss"
+        onClick={() => drop(key)}
+      >
         <Icon name="close" />
       </button>
     </div>

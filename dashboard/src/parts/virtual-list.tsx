@@ -14,6 +14,8 @@ interface Props {
   base: number;
   rowHeight: number;
   row: (index: number) => ComponentChildren;
+  /** What a row is about: its elements stay with it when the order changes. Default: its number. */
+  keyOf?: (index: number) => string | undefined;
   /** Keeps the end in view as rows are added. */
   isFollowing?: boolean;
   /** The user scrolled to the end (true), or away from it. */
@@ -126,7 +128,7 @@ export function VirtualList(props: Props) {
         class="list-row"
         // While following, new rows reuse the elements of those that have gone. The elements are always in the order of the rows:
         // screen readers and text selections follow it.
-        key={isFollowing ? modulo(number, last - first) : number}
+        key={isFollowing ? modulo(number, last - first) : (props.keyOf?.(index) ?? number)}
         style={{ height: `${rowHeight}px`, transform: `translateY(${index * rowHeight}px)` }}
       >
         {row(index)}

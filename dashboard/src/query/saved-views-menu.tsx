@@ -1,64 +1,50 @@
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { hrefTo, route } from '../model/route.js';
 import { Icon } from '../parts/icons.js';
+import { Menu } from '../parts/menu.js';
 import { say } from '../parts/toasts.js';
 import { MAX_NAME, removeView, type SavedView, savedViews, saveView } from './saved-views.js';
 
 /** The saved views of the present view, and a form to save it as it is. */
 export function SavedViewsMenu() {
-  const menu = useRef<HTMLDetailsElement>(null);
   const [name, setName] = useState('');
   const { view, query } = route.value;
   const saved = savedViews.value.filter((one) => one.view === view);
-  const close = (): void => menu.current?.removeAttribute('open');
   const save = (event: Event): void => {
     event.preventDefault();
     const wanted = name.trim();
     if (wanted === '') return;
     const kept = new URLSearchParams(query);
-    // A link to one line is no view.
-    kept.delete('at');
+    // What shows one line is no view.
+    for (const name of ['at', 'around']) kept.delete(name);
     const fault = saveView({ name: wanted, view, query: kept.toString() });
     say(fault ?? `Saved as “${wanted}”.`);
     setName('');
   };
   return (
-    <details
-      class="menu saved-views"
-      ref={menu}
-      onFocusOut={({ relatedTarget }) => {
-        if (relatedTarget && !menu.current?.contains(relatedTarget as Node)) close();
-      }}
-      onKeyDown={(event) => {
-        if (event.key !== 'Escape' || !menu.current?.open) return;
-        event.preventDefault();
-        close();
-        menu.current?.querySelector('summary')?.focus();
-      }}
-    >
-      <summary aria-label="Saved views" title="Saved views">
-        <Icon name="saved" />
-      </summary>
-      <div class="menu-items">
-        {saved.length === 0 ? <p class="muted">No saved views yet.</p> : null}
-        {saved.map((one) => (
-          <Saved key={one.name} saved={one} onOpen={close} />
-        ))}
-        <form onSubmit={save}>
-          <input
-            aria-label="Name of the view"
-            placeholder="Name"
-            maxLength={MAX_NAME}
-            value={name}
-            onInput={({ currentTarget }) => setName(currentTarget.value)}
-          />
-          <button type="submit" disabled={name.trim() === ''}>
-            Save this view
-          </button>
-        </form>
-        <p class="muted">Saved in this browser only. The address of the page has the same.</p>
-      </div>
-    </details>
+    <Menu name="Saved views" icon="saved" class="saved-views">
+      {(close) => (
+        <>
+          {saved.length === 0 ? <p class="muted">No saved views yet.</p> : null}
+          {saved.map((one) => (
+            <Saved key={one.name} saved={one} onOpen={close} />
+          ))}
+          <form onSubmit={save}>
+            <input
+              aria-label="Name of the view"
+              placeholder="Name"
+              maxLength={MAX_NAME}
+              value={name}
+              onInput={({ currentTarget }) => setName(currentTarget.value)}
+            />
+            <button type="submit" disabled={name.trim() === ''}>
+              Save this view
+            </button>
+          </form>
+          <p class="muted">Saved in this browser only. The address of the page has the same.</p>
+        </>
+      )}
+    </Menu>
   );
 }
 

@@ -87,7 +87,12 @@ function Frame() {
         </a>
         <div class="nav-links">
           {shown.map(({ name, title, icon }) => (
-            <a key={name} href={hrefTo(name)} aria-current={name === view ? 'page' : undefined}>
+            <a
+              key={name}
+              href={hrefTo(name)}
+              aria-current={name === view ? 'page' : undefined}
+              title={title}
+            >
               <Icon name={icon} />
               <span>{title}</span>
             </a>
@@ -98,12 +103,18 @@ function Frame() {
           <button
             type="button"
             class="quiet wide-only"
+            title="Go to…"
             onClick={() => (isPaletteOpen.value = true)}
           >
             <Icon name="search" />
             <span>Go to… (Ctrl K)</span>
           </button>
-          <button type="button" class="quiet wide-only" onClick={() => (isHelpOpen.value = true)}>
+          <button
+            type="button"
+            class="quiet wide-only"
+            title="Keyboard"
+            onClick={() => (isHelpOpen.value = true)}
+          >
             <Icon name="help" />
             <span>Keyboard</span>
           </button>

@@ -1,29 +1,43 @@
-import type { BotSnapshot, BotUsage, Json } from '../../../src/client/index.js';
+import type { BotSnapshot, BotUsage } from '../../../src/client/index.js';
 import { Console } from '../console/console.js';
+import { BotData } from '../data/bot-data.js';
 import { useLogAddress } from '../model/log-address.js';
 import { age, fullTime, second } from '../model/time.js';
 import { timeRange } from '../model/time-range.js';
+import { useWidth } from '../model/width.js';
 import { Labels } from '../parts/labels.js';
+import { megabytesText, sizeText } from '../parts/size.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
 import { botsWith } from '../query/address-query.js';
 import { BotTimeline } from './bot-timeline.js';
 import { LogPane } from './log-pane.js';
 
+/** Up to this width, in px, everything is in one column: style/views.css. */
+const NARROW_PX = 900;
+
 export function BotLive({ bot }: { bot: BotSnapshot }) {
   const address = useLogAddress(bot.id);
+  const isNarrow = useWidth() <= NARROW_PX;
+  const details = (
+    <>
+      <BotData key={bot.id} bot={bot} />
+      <Usage bot={bot} />
+      <BotTimeline bot={bot} />
+    </>
+  );
   return (
     <div class="bot-live">
       <div class="bot-side">
         <Facts bot={bot} />
-        <Usage bot={bot} />
-        <BotTimeline bot={bot} />
-        <Data bot={bot} />
+        {isNarrow ? null : details}
       </div>
       <div class="bot-lines">
         <LogPane {...address} isOfOne at={timeRange.value.momentMs} />
         <Console bot={bot} />
       </div>
+      {/* Hundreds of fields would push the log out of sight. */}
+      {isNarrow ? <div class="bot-below">{details}</div> : null}
     </div>
   );
 }
@@ -86,9 +100,9 @@ function Usage({ bot: { usage, over_quota: over } }: { bot: BotSnapshot }) {
   if (!usage) return null;
   const rows: [title: string, name: keyof BotUsage, value: string][] = [
     ['CPU', 'cpu', `${(usage.cpu * 100).toFixed(1)} %`],
-    ['Memory', 'memory_mb', usage.memory_mb === null ? 'shared' : `${usage.memory_mb} MB`],
+    ['Memory', 'memory_mb', usage.memory_mb === null ? 'shared' : megabytesText(usage.memory_mb)],
     ['Lines per second', 'lines_per_second', String(usage.lines_per_second)],
-    ['Bytes per second', 'bytes_per_second', usage.bytes_per_second.toLocaleString('en')],
+    ['Traffic per second', 'bytes_per_second', sizeText(usage.bytes_per_second)],
     ['Connections', 'connections', String(usage.connections)],
   ];
   return (
@@ -107,35 +121,4 @@ function Usage({ bot: { usage, over_quota: over } }: { bot: BotSnapshot }) {
       </dl>
     </section>
   );
-}
-
-function Data({ bot }: { bot: BotSnapshot }) {
-  const entries = Object.entries(bot.data);
-  return (
-    <section class="card" aria-label="Data">
-      <h2>Data</h2>
-      {entries.length === 0 ? (
-        <p class="muted">This bot has not reported any data.</p>
-      ) : (
-        <dl class="data">
-          {entries.map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd data-field={name}>
-                <Value value={value} />
-              </dd>
-            </div>
-          ))}
-        </dl>
-      )}
-    </section>
-  );
-}
-
-function Value({ value }: { value: Json }) {
-  if (typeof value === 'string') return <LineText text={value} />;
-  if (typeof value === 'object' && value !== null) {
-    return <pre>{JSON.stringify(value, null, 2)}</pre>;
-  }
-  return <>{String(value)}</>;
 }

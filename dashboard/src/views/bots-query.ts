@@ -1,58 +1,48 @@
-import { computed } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
 import type { BotSnapshot } from '../../../src/client/index.js';
+import { compareValues } from '../../../src/shared/query/bot-field.js';
 import { botTest } from '../../../src/shared/query/bot-query.js';
-import { cluster } from '../model/cluster.js';
 import { bots } from '../model/live.js';
-import { replaceQuery } from '../model/route.js';
+import { changeQuery } from '../model/route.js';
 import { serverNow } from '../model/time.js';
-import { queryIn } from '../query/address-query.js';
+import { type Tone, toneOf } from '../parts/tone.js';
+import { queryIn, queryParameters } from '../query/address-query.js';
 import { checkedQuery } from '../query/checked-query.js';
 import { natural } from '../query/natural.js';
+import { columnOf } from './bots-columns.js';
 
-export type Column = 'id' | 'kind' | 'status' | 'since' | 'restarts' | 'node';
-interface ColumnHead {
-  name: Column;
-  title: string;
-}
-const COLUMNS: ColumnHead[] = [
-  { name: 'id', title: 'Bot' },
-  { name: 'kind', title: 'Kind' },
-  { name: 'status', title: 'Status' },
-  { name: 'since', title: 'Duration' },
-  { name: 'restarts', title: 'Restarts' },
-];
-const NODE: ColumnHead = { name: 'node', title: 'Node' };
-/** Those that are shown. */
-export const columns = computed(() => (cluster.value === null ? COLUMNS : [...COLUMNS, NODE]));
-const COMPARE: Record<Column, (a: BotSnapshot, b: BotSnapshot) => number> = {
+type Compare = (a: BotSnapshot, b: BotSnapshot) => number;
+/** The orders that are not those of a field as the service has them: people count, and look for trouble first. */
+const COMPARE: Readonly<Record<string, Compare>> = {
   id: (a, b) => natural.compare(a.id, b.id),
-  kind: (a, b) => natural.compare(a.kind, b.kind) || natural.compare(a.id, b.id),
-  status: (a, b) => natural.compare(a.status, b.status) || natural.compare(a.id, b.id),
-  since: (a, b) => b.since_ms - a.since_ms || natural.compare(a.id, b.id),
-  node: (a, b) => natural.compare(a.node ?? '', b.node ?? '') || natural.compare(a.id, b.id),
-  restarts: (a, b) => a.restarts - b.restarts || natural.compare(a.id, b.id),
+  status: (a, b) =>
+    SEVERITY.indexOf(toneOf(a.status)) - SEVERITY.indexOf(toneOf(b.status)) ||
+    natural.compare(a.status, b.status) ||
+    natural.compare(a.id, b.id),
 };
+/** What needs somebody comes first. */
+const SEVERITY: readonly Tone[] = ['bad', 'wait', 'busy', 'good', 'off'];
 
 export interface Query {
   /** docs/QUERY.md */
   q: string;
-  sort: Column;
+  /** Name of a column. */
+  sort: string;
   isDown: boolean;
 }
 
 export function queryOf(parameters: URLSearchParams): Query {
-  const sort = parameters.get('sort') as Column;
+  const sort = parameters.get('sort') ?? '';
   return {
     q: queryIn(parameters),
-    sort: Object.hasOwn(COMPARE, sort ?? '') ? sort : 'id',
+    sort: columnOf(sort)?.field ? sort : 'id',
     isDown: parameters.get('down') === '1',
   };
 }
 
 export function change(query: Query, part: Partial<Query>): void {
   const { q, sort, isDown } = { ...query, ...part };
-  replaceQuery({ q, sort: sort === 'id' ? '' : sort, down: isDown ? '1' : '' });
+  changeQuery({ ...queryParameters(q), sort: sort === 'id' ? '' : sort, down: isDown ? '1' : '' });
 }
 
 export function useShown({ q, sort, isDown }: Query, version: number): readonly BotSnapshot[] {
@@ -69,11 +59,22 @@ export function useShown({ q, sort, isDown }: Query, version: number): readonly 
       if (bot && test(bot, now)) found.push(bot);
     }
     for (const bot of bots.values()) if (!known.has(bot.id) && test(bot, now)) found.push(bot);
-    const compare = COMPARE[sort];
-    found.sort(isDown ? (a, b) => compare(b, a) : compare);
+    found.sort(orderOf(found, sort, isDown));
     before.current = found.map(({ id }) => id);
     return found;
   }, [test, sort, isDown, version]);
+}
+
+function orderOf(found: readonly BotSnapshot[], sort: string, isDown: boolean): Compare {
+  const own = COMPARE[sort];
+  if (own) return isDown ? (a, b) => own(b, a) : own;
+  const field = columnOf(sort)?.field;
+  const values = new Map(found.map((bot) => [bot.id, field?.of(bot) ?? null]));
+  const sign = isDown ? -1 : 1;
+  const texts = (a: string, b: string): number => natural.compare(a, b);
+  return (a, b) =>
+    compareValues(values.get(a.id) ?? null, values.get(b.id) ?? null, sign, texts) ||
+    natural.compare(a.id, b.id);
 }
 
 /** @returns the shown ids between `a` and `b`; only `b` if either is not shown. */

@@ -1,73 +1,25 @@
 import type { BotSnapshot } from '../../../src/client/index.js';
-import { cluster } from '../model/cluster.js';
+import { Changed } from '../data/changed.js';
+import { valueText } from '../data/flatten.js';
 import { lastLines } from '../model/live.js';
 import { hrefTo } from '../model/route.js';
 import { age, fullTime, second } from '../model/time.js';
-import { Icon } from '../parts/icons.js';
 import { Labels, labelsText } from '../parts/labels.js';
 import { NextTry } from '../parts/next-try.js';
 import { Status } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { toneOf } from '../parts/tone.js';
 import { PickButton } from '../query/pick-button.js';
-import { change, columns, type Query } from './bots-query.js';
-
-export function Head({
-  query,
-  areAll,
-  onAll,
-}: {
-  query: Query;
-  areAll: boolean;
-  onAll: () => void;
-}) {
-  return (
-    <div class="list-head bots-row" role="row" aria-rowindex={1}>
-      <span class="cell-check" role="columnheader">
-        <input
-          type="checkbox"
-          aria-label="Select all shown bots"
-          checked={areAll}
-          onChange={onAll}
-        />
-      </span>
-      {columns.value.map(({ name, title }) => {
-        const isSorted = query.sort === name;
-        return (
-          <span
-            key={name}
-            class={`cell-${name}`}
-            role="columnheader"
-            aria-sort={isSorted ? (query.isDown ? 'descending' : 'ascending') : 'none'}
-          >
-            <button
-              type="button"
-              class="sort"
-              onClick={() =>
-                change(query, { sort: name, isDown: isSorted ? !query.isDown : false })
-              }
-            >
-              {title}
-              {isSorted ? <Icon name={query.isDown ? 'down' : 'up'} /> : null}
-            </button>
-          </span>
-        );
-      })}
-      <span class="cell-line" role="columnheader">
-        Last line
-      </span>
-      <span class="cell-labels" role="columnheader">
-        Labels
-      </span>
-    </div>
-  );
-}
+import type { Column } from './bots-columns.js';
 
 /** Labels in a row; more would be too narrow to read. */
 const MAX_LABELS = 2;
 
 interface RowProps {
   bot: BotSnapshot;
+  columns: readonly Column[];
+  /** Shown before the last line: of a row that has no room for them as columns. */
+  inLine?: readonly Column[] | undefined;
   index: number;
   isSelected: boolean;
   isActive: boolean;
@@ -75,11 +27,18 @@ interface RowProps {
   onActive: () => void;
 }
 
-export function Row({ bot, index, isSelected, isActive, onToggle, onActive }: RowProps) {
-  const { id, kind, status, since_ms, restarts, labels, last_error } = bot;
+export function Row({
+  bot,
+  columns,
+  inLine,
+  index,
+  isSelected,
+  isActive,
+  onToggle,
+  onActive,
+}: RowProps) {
+  const { id } = bot;
   void second.value;
-  const line = lastLines.get(id);
-  const tone = toneOf(status);
   return (
     <div
       class={`bots-row${isSelected ? ' is-selected' : ''}${isActive ? ' is-active' : ''}`}
@@ -89,10 +48,13 @@ export function Row({ bot, index, isSelected, isActive, onToggle, onActive }: Ro
       aria-selected={isSelected}
       data-bot={id}
       onMouseDown={onActive}
+      // One stop of the Tab key: its link. Arrows lead to the rest.
+      onFocusIn={onActive}
     >
       <span class="cell-check" role="gridcell">
         <input
           type="checkbox"
+          tabIndex={-1}
           aria-label={`Select ${id}`}
           checked={isSelected}
           onClick={(event) => {
@@ -101,49 +63,109 @@ export function Row({ bot, index, isSelected, isActive, onToggle, onActive }: Ro
           }}
         />
       </span>
-      <span class="cell-id" role="gridcell" title={id}>
-        <a href={hrefTo('bots', id)}>{id}</a>
-      </span>
-      <span class="cell-kind" role="gridcell">
-        <PickButton use="bots" field="kind" value={kind}>
-          {kind}
-        </PickButton>
-      </span>
-      <span class="cell-status" role="gridcell">
-        <PickButton use="bots" field="status" value={status}>
-          <Status status={status} />
-        </PickButton>
-      </span>
-      <span class="cell-since" role="gridcell" title={`since ${fullTime(since_ms)}`}>
-        {age(since_ms)}
-      </span>
-      <span class={restarts > 0 ? 'cell-restarts some' : 'cell-restarts'} role="gridcell">
-        {restarts}
-      </span>
-      {cluster.value === null ? null : (
+      {columns.map((column) => (
+        <Cell key={column.name} bot={bot} column={column} inLine={inLine} />
+      ))}
+    </div>
+  );
+}
+
+function Cell({
+  bot,
+  column: { name, field },
+  inLine = [],
+}: Pick<RowProps, 'bot' | 'inLine'> & { column: Column }) {
+  const { id, kind, status, since_ms, restarts, labels, last_error, node } = bot;
+  const tone = toneOf(status);
+  switch (name) {
+    case 'id':
+      return (
+        <span class="cell-id" role="gridcell" title={id}>
+          <a href={hrefTo('bots', id)}>{id}</a>
+        </span>
+      );
+    case 'kind':
+      return (
+        <span class="cell-kind" role="gridcell">
+          <PickButton use="bots" field="kind" value={kind}>
+            {kind}
+          </PickButton>
+        </span>
+      );
+    case 'status':
+      return (
+        <span class="cell-status" role="gridcell">
+          <PickButton use="bots" field="status" value={status}>
+            <Status status={status} />
+          </PickButton>
+        </span>
+      );
+    case 'since':
+      return (
+        <span class="cell-since" role="gridcell" title={`since ${fullTime(since_ms)}`}>
+          {age(since_ms)}
+        </span>
+      );
+    case 'restarts':
+      return (
+        <span class={restarts > 0 ? 'cell-restarts some' : 'cell-restarts'} role="gridcell">
+          {restarts}
+        </span>
+      );
+    case 'node':
+      return (
         <span class="cell-node" role="gridcell">
-          {bot.node === undefined ? (
+          {node === undefined ? (
             '–'
           ) : (
-            <PickButton use="bots" field="node" value={bot.node}>
-              {bot.node}
+            <PickButton use="bots" field="node" value={node}>
+              {node}
             </PickButton>
           )}
         </span>
-      )}
-      <span class="cell-line" role="gridcell">
-        <NextTry bot={bot} />
-        {(tone === 'bad' || tone === 'wait') && last_error !== null ? (
-          <span class="line-error">
-            <LineText text={last_error} />
-          </span>
-        ) : line ? (
-          <LineText text={line.text} />
-        ) : null}
-      </span>
-      <span class="cell-labels" role="gridcell" title={labelsText(labels)}>
-        <Labels labels={labels} most={MAX_LABELS} use="bots" />
-      </span>
-    </div>
+      );
+    case 'line': {
+      const line = lastLines.get(id);
+      return (
+        <span class="cell-line" role="gridcell">
+          <NextTry bot={bot} />
+          {inLine.map((column) => (
+            <span key={column.name} class="in-line">
+              {column.title} <FieldValue bot={bot} column={column} />
+            </span>
+          ))}
+          {(tone === 'bad' || tone === 'wait') && last_error !== null ? (
+            <span class="line-error">
+              <LineText text={last_error} />
+            </span>
+          ) : line ? (
+            <LineText text={line.text} />
+          ) : null}
+        </span>
+      );
+    }
+    case 'labels':
+      return (
+        <span class="cell-labels" role="gridcell" title={labelsText(labels)}>
+          <Labels labels={labels} most={MAX_LABELS} use="bots" />
+        </span>
+      );
+    default: {
+      const isNumber = typeof field?.of(bot) === 'number';
+      return (
+        <span class={isNumber ? 'cell-field is-number' : 'cell-field'} role="gridcell">
+          <FieldValue bot={bot} column={{ name, field }} />
+        </span>
+      );
+    }
+  }
+}
+
+function FieldValue({ bot, column }: { bot: BotSnapshot; column: Pick<Column, 'name' | 'field'> }) {
+  const text = valueText(column.field?.of(bot));
+  return (
+    <Changed text={text}>
+      {text === '' ? <span class="muted">–</span> : <LineText text={text} />}
+    </Changed>
   );
 }

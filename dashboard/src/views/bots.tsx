@@ -1,22 +1,26 @@
-import { useMemo, useRef, useState } from 'preact/hooks';
-import { cluster } from '../model/cluster.js';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { rowHeightOf } from '../model/density.js';
 import { bots, botsVersion, isLoaded } from '../model/live.js';
 import { may } from '../model/own-token.js';
-import { go, hrefTo, replaceQuery, route } from '../model/route.js';
-import { settings } from '../model/settings.js';
+import { changeQuery, go, hrefTo, route } from '../model/route.js';
 import { scrolledOf, setActive, setSelected, table } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
 import { useWidth } from '../model/width.js';
 import { Icon } from '../parts/icons.js';
+import { moveInRow, moveToRow } from '../parts/row-keys.js';
 import { ViewHead } from '../parts/view-head.js';
 import { VirtualList } from '../parts/virtual-list.js';
+import { queryParameters } from '../query/address-query.js';
 import { useKeys } from '../shell/keys.js';
 import { CompareLinks } from '../side/compare-links.js';
+import { ColumnsMenu } from './bots-columns-menu.js';
 import { Filters } from './bots-filters.js';
+import { Head } from './bots-head.js';
 import { idsBetween, queryOf, useShown } from './bots-query.js';
-import { Head, Row } from './bots-row.js';
+import { Row } from './bots-row.js';
 import { CreateBot } from './create-bot.js';
 import { SelectionBar } from './selection-bar.js';
+import { useColumns } from './use-columns.js';
 
 const REDRAW_MS = 300;
 /** Below this width, in px, a row has two lines. */
@@ -32,6 +36,7 @@ export function BotsView() {
   const [isCreating, setCreating] = useState(false);
   const anchor = useRef<string | undefined>(undefined);
   const shown = useShown(query, version);
+  const { columns, chosen, inLine, hasNodes, style, choose } = useColumns(shown, isNarrow);
   // The filter does not change the selection: actions also apply to selected bots that are filtered out.
   const shownIds = useMemo(() => new Set(shown.map(({ id }) => id)), [shown]);
 
@@ -76,9 +81,11 @@ export function BotsView() {
     { keys: 'Escape', does: 'Clear selection', run: () => setSelected(new Set()) },
   ]);
 
-  const rowHeight = isNarrow
-    ? 62
-    : (settings.value.density === 'compact' ? 30 : 38) + (width < WALL_PX ? 0 : 8);
+  // The focus goes with the row that the arrows have chosen.
+  useLayoutEffect(() => {
+    if (active !== undefined) moveToRow(`bot-${active}`);
+  }, [active]);
+  const rowHeight = isNarrow ? 62 : rowHeightOf('bots') + (width < WALL_PX ? 0 : 8);
   return (
     <div class="view-full">
       <ViewHead
@@ -93,7 +100,9 @@ export function BotsView() {
       >
         {may('control') ? <NewBot onClick={() => setCreating(true)} /> : null}
       </ViewHead>
-      <Filters query={query} />
+      <Filters query={query}>
+        <ColumnsMenu columns={chosen} hasNodes={hasNodes} onChoose={choose} />
+      </Filters>
       <SelectionBar
         hiddenOf={(present) => present.filter((id) => !shownIds.has(id)).length}
         list=".bots-list"
@@ -104,7 +113,7 @@ export function BotsView() {
         <NothingShown isFiltered={bots.size > 0} onCreate={() => setCreating(true)} />
       ) : (
         <VirtualList
-          class={`bots-list${isNarrow ? ' is-narrow' : ''}${cluster.value === null ? '' : ' has-nodes'}`}
+          class={`bots-list${isNarrow ? ' is-narrow' : ''}`}
           count={shown.length}
           base={0}
           rowHeight={rowHeight}
@@ -117,14 +126,27 @@ export function BotsView() {
             'aria-rowcount': shown.length + 1,
             'aria-activedescendant': at < 0 ? undefined : `bot-${active}`,
             tabIndex: 0,
+            onKeyDown: moveInRow,
+            style,
           }}
-          header={<Head query={query} areAll={areAll} onAll={toggleAll} />}
+          header={
+            <Head
+              query={query}
+              columns={columns}
+              areAll={areAll}
+              onAll={toggleAll}
+              onMove={choose}
+            />
+          }
+          keyOf={(index) => shown[index]?.id}
           row={(index) => {
             const bot = shown[index];
             if (!bot) return null;
             return (
               <Row
                 bot={bot}
+                columns={columns}
+                inLine={inLine}
                 index={index}
                 isSelected={selected.has(bot.id)}
                 isActive={bot.id === active}
@@ -146,7 +168,7 @@ function NothingShown({ isFiltered, onCreate }: { isFiltered: boolean; onCreate:
     return (
       <div class="empty">
         <p>No bots match the filter.</p>
-        <button type="button" onClick={() => replaceQuery({})}>
+        <button type="button" onClick={() => changeQuery(queryParameters(''))}>
           Clear filter
         </button>
       </div>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { clockAheadMs, countedSince, seconds, secondsVersion } from '../model/live.js';
 import { useResource } from '../model/resource.js';
+import { changeQuery, route } from '../model/route.js';
 import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
 import { clockTime, day, second, serverNow, span } from '../model/time.js';
@@ -9,7 +10,8 @@ import { StackedChart } from '../parts/chart.js';
 import { short } from '../parts/short.js';
 import { boundsOf, LIVE, type TimeRange } from '../range/range.js';
 import { rangeText } from '../range/range-text.js';
-import { historySeries, liveSeries, NO_SERIES, rateOf } from './flow-series.js';
+import { historySeries, liveSeries, NO_SERIES, pastSeries, rateOf } from './flow-series.js';
+import { SeverityStrip } from './severity-strip.js';
 
 const STATS_MS = 10_000;
 /** Height of the chart in px: a share of the window's height, so that it fills a wall display. */
@@ -74,12 +76,24 @@ export function Flow() {
   const shown = range.isLive
     ? liveSeries(range.seconds, counts, Date.now(), clockAheadMs.value, value)
     : value
-      ? historySeries(range.seconds, value)
+      ? range.toMs === undefined
+        ? historySeries(range.seconds, value)
+        : pastSeries(range.toMs - range.seconds * 1000, value)
       : NO_SERIES;
   const at = point !== undefined && point < shown.times.length ? point : undefined;
   const rateText = rate === undefined ? '–' : short(rate);
   const when = at === undefined ? undefined : (shown.times[at] as number) * 1000;
   const marked = shownMoment.value;
+  // In the address, as all that the page shows.
+  const drawn = route.value.query.get('levels')?.split(',') ?? [];
+  const names = shown.series.map(({ name }) => name);
+  const isDrawn = (name: string): boolean =>
+    !drawn.some((one) => names.includes(one)) || drawn.includes(name);
+  const toggle = (name: string, isAlone: boolean): void => {
+    const others = names.filter((one) => one !== name && isDrawn(one));
+    const next = isAlone ? [name] : isDrawn(name) ? others : [...others, name];
+    changeQuery({ levels: next.length === names.length ? '' : next.join() });
+  };
   return (
     <section class="card flow" aria-label="Events">
       <header class="card-head">
@@ -92,9 +106,17 @@ export function Flow() {
         <ul class="legend">
           {shown.series.map(({ name, colour, values }) => (
             <li key={name}>
-              <span class={`swatch swatch-${colour}`} aria-hidden="true" />
-              {name}
-              {at === undefined ? null : <strong> {short(values[at] ?? 0)}</strong>}
+              <button
+                type="button"
+                class="legend-level"
+                aria-pressed={isDrawn(name)}
+                title="Click to show or hide it, Alt-click to show it alone"
+                onClick={({ altKey }) => toggle(name, altKey)}
+              >
+                <span class={`swatch swatch-${colour}`} aria-hidden="true" />
+                {name}
+                {at === undefined ? null : <strong> {short(values[at] ?? 0)}</strong>}
+              </button>
             </li>
           ))}
           {when === undefined ? null : (
@@ -127,7 +149,7 @@ export function Flow() {
       ) : (
         <StackedChart
           times={shown.times}
-          series={shown.series}
+          series={shown.series.filter(({ name }) => isDrawn(name))}
           height={height}
           label={`Events per second by level, ${
             range.toMs === undefined ? `last ${range.name}` : rangeText(chosen)
@@ -137,6 +159,7 @@ export function Flow() {
           mark={marked === undefined ? undefined : marked / 1000}
         />
       )}
+      <SeverityStrip series={shown.series} />
     </section>
   );
 }

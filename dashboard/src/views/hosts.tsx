@@ -5,6 +5,7 @@ import { hosts, useHosts } from '../model/hosts.js';
 import { bots } from '../model/live.js';
 import { shownMoment } from '../model/time-range.js';
 import { short } from '../parts/short.js';
+import { sizeText } from '../parts/size.js';
 import { SHAPES, type Tone } from '../parts/tone.js';
 
 /** Rows that are shown: each dedicated bot has a host. Those with trouble come first. */
@@ -142,7 +143,7 @@ function Row({ host, isCluster }: { host: HostInfo; isCluster: boolean }) {
         <Share
           name={`Heap of host ${number}`}
           share={heap && heap.limit_bytes > 0 ? heap.used_bytes / heap.limit_bytes : null}
-          text={heap === null ? '–' : `${megabytes(heap.used_bytes)} MB`}
+          text={heap === null ? '–' : sizeText(heap.used_bytes)}
         />
       </td>
       <td class="host-bots">{host.bots.toLocaleString('en')}</td>
@@ -167,8 +168,4 @@ function nameOf({ host, node }: HostInfo): string {
 
 function ago(ms: number): string {
   return ms < 1000 ? `${Math.round(ms / 10) * 10} ms` : `${short(ms / 1000)} s`;
-}
-
-function megabytes(bytes: number): string {
-  return Math.round(bytes / 1024 / 1024).toLocaleString('en');
 }

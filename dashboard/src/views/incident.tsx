@@ -7,6 +7,7 @@ import { hrefTo, route } from '../model/route.js';
 import { age, fullTime, second } from '../model/time.js';
 import { hrefAt } from '../model/time-range.js';
 import { Icon } from '../parts/icons.js';
+import { sizeText } from '../parts/size.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
 
@@ -95,7 +96,7 @@ function OneIncident({ incident, withBot, onToggle }: OneProps) {
             )}
             {heap === null ? null : (
               <Fact name="Heap">
-                {megabytes(heap.used)} of {megabytes(heap.limit)}
+                {sizeText(heap.used)} of {sizeText(heap.limit)}
               </Fact>
             )}
             {bots.length > 1 ? (
@@ -143,8 +144,4 @@ function stackLines(stack: StackFrame[] | string | null): string[] {
     const { function: name, url, line, column } = frame as StackFrame & Record<string, unknown>;
     return `at ${name || '(anonymous)'} (${url}:${line}:${column})`;
   });
-}
-
-function megabytes(bytes: number): string {
-  return `${Math.round(bytes / 1024 / 1024)} MB`;
 }

@@ -1,4 +1,4 @@
-import { settings } from '../model/settings.js';
+import { rowHeightOf } from '../model/density.js';
 
 /** Below this width of the window a row has two lines. */
 export const NARROW_PX = 720;
@@ -6,5 +6,5 @@ export const NARROW_PX = 720;
 /** In px. */
 export function rowHeightFor(isNarrow: boolean): number {
   if (isNarrow) return 44;
-  return settings.value.density === 'compact' ? 20 : 24;
+  return rowHeightOf('log');
 }

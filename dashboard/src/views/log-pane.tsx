@@ -249,7 +249,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
         ) : null}
       </div>
       <Foot shown={shown} isFollowing={isFollowing} isRange={isRange} onFollow={follow} />
-      {isOpen && chosen ? (
+      {isOpen && chosen && !around ? (
         <Whole
           line={chosen}
           exchange={exchange}

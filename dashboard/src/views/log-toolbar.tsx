@@ -49,7 +49,7 @@ export function Menu({ shown, filter }: { shown: LogWindow; filter: LogFilter })
       ref={menu}
       onFocusOut={(event) => menu.current?.contains(event.relatedTarget as Node) || close()}
     >
-      <summary aria-label="Download">
+      <summary aria-label="Download" title="Download">
         <Icon name="download" />
       </summary>
       <div class="menu-items">

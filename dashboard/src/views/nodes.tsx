@@ -8,6 +8,7 @@ import { age, fullTime, second } from '../model/time.js';
 import { Icon } from '../parts/icons.js';
 import { Labels } from '../parts/labels.js';
 import { NeedsScope } from '../parts/needs-scope.js';
+import { megabytesText } from '../parts/size.js';
 import { Status } from '../parts/status.js';
 import { say, sayError } from '../parts/toasts.js';
 import { ViewHead } from '../parts/view-head.js';
@@ -132,7 +133,6 @@ interface RowProps {
 function NodeRow({ node, isOn, onAction }: RowProps) {
   void second.value;
   const { node: name, figures, capacity, state, renewed_at_ms: renewed } = node;
-  const megabytes = (size: number): string => `${Math.round(size).toLocaleString('en')} MB`;
   return (
     <tr data-node={name}>
       <td class="token-name">
@@ -158,8 +158,8 @@ function NodeRow({ node, isOn, onAction }: RowProps) {
       </td>
       <td data-title="memory">
         <span>
-          {megabytes(figures.memory_mb)}
-          <span class="muted"> of {megabytes(capacity.memory_mb)}</span>
+          {megabytesText(figures.memory_mb)}
+          <span class="muted"> of {megabytesText(capacity.memory_mb)}</span>
         </span>
       </td>
       <td data-title="streams">{figures.streams.toLocaleString('en')}</td>

@@ -9,6 +9,7 @@ import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
 import { presentBounds, shownMoment, timeRange } from '../model/time-range.js';
 import { lazyView } from '../parts/lazy-view.js';
+import { sizeText } from '../parts/size.js';
 import { ViewHead } from '../parts/view-head.js';
 import { LIVE } from '../range/range.js';
 import { Hosts } from './hosts.js';
@@ -81,8 +82,6 @@ function Pressure() {
 function Meters({ report }: { report: PressureReport }) {
   const { cpu, memory, queue, streams, bots: of, short: lacking, store, journal } = report;
   const percent = (value: number): string => `${Math.round(value * 100)} %`;
-  const megabytes = (bytes: number): string =>
-    `${Math.round(bytes / 1024 / 1024).toLocaleString('en')} MB`;
   const meters = [
     { name: 'CPU', key: 'cpu', used: cpu.used, limit: cpu.limit, text: percent(cpu.used) },
     {
@@ -90,7 +89,7 @@ function Meters({ report }: { report: PressureReport }) {
       key: 'memory',
       used: memory.used_bytes,
       limit: memory.limit_bytes,
-      text: `${megabytes(memory.used_bytes)} of ${megabytes(memory.limit_bytes)}`,
+      text: `${sizeText(memory.used_bytes)} of ${sizeText(memory.limit_bytes)}`,
     },
     {
       name: 'Queue',

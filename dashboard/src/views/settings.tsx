@@ -6,8 +6,10 @@ const NAMES = {
   system: 'System',
   light: 'Light',
   dark: 'Dark',
+  spacious: 'Spacious',
   comfortable: 'Comfortable',
   compact: 'Compact',
+  dense: 'Dense',
 } as const;
 const ZONES = Intl.supportedValuesOf('timeZone');
 

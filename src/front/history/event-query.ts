@@ -10,7 +10,7 @@ import type { View } from '../view.js';
 type Pairs = readonly (readonly [name: string, value: string])[];
 
 /** Names of a route's parameters, in the order of its schema. */
-type Names<Query> = Readonly<Record<keyof Query & string, true>>;
+export type Names<Query> = Readonly<Record<keyof Query & string, true>>;
 const EVENTS_NAMES: Names<typeof EVENTS_QUERY> = {
   kind: true,
   level: true,
@@ -141,7 +141,7 @@ function expectSelf(node: string | undefined, what: string): void {
 }
 
 /** The parameters that may be given once, without those of `lists`. */
-function singles<Q extends object, List extends keyof Q & string>(
+export function singles<Q extends object, List extends keyof Q & string>(
   pairs: Pairs,
   names: Q,
   lists: readonly List[],

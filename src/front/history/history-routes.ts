@@ -15,6 +15,7 @@ import {
   parseStatesQuery,
   parseStatsQuery,
 } from './event-query.js';
+import { parseFieldHistoryQuery } from './field-history-query.js';
 import { SearchShares } from './search-shares.js';
 
 /** Events and bytes of one page of a download. */
@@ -45,12 +46,16 @@ export interface HistoryRoutesParts {
 }
 
 /**
- * `GET /api/events`, `GET /api/states` and `GET /api/stats`. The journal searches in its own thread. In a cluster the bus thread asks the journals of all
+ * `GET /api/events`, `GET /api/states`, `GET /api/stats` and `GET /api/bots/{id}/history`. The journal searches in its own thread. In a
+ * cluster the bus thread asks the journals of all
  * nodes.
  */
 export function historyRoutes(
   parts: HistoryRoutesParts,
-): Pick<Handlers, 'GET /api/events' | 'GET /api/states' | 'GET /api/stats'> {
+): Pick<
+  Handlers,
+  'GET /api/events' | 'GET /api/states' | 'GET /api/stats' | 'GET /api/bots/{id}/history'
+> {
   const { auth, views } = parts;
   const shares = new SearchShares();
   return {
@@ -96,6 +101,22 @@ export function historyRoutes(
         const view = views.of(pairs);
         const request = parseStatsQuery(pairs, view, streamReach(reach, view.mirror));
         const { body } = await view.journal.stats({ ...request, token }, exchange.gone());
+        auth.recheck(caller);
+        exchange.respond(jsonResponse(body));
+      } finally {
+        leave();
+      }
+    },
+    'GET /api/bots/{id}/history': async (exchange, caller, [id = '']) => {
+      const { id: token, reach } = caller.record;
+      const pairs = queryPairs(exchange.query);
+      const view = views.of(pairs);
+      // A bot that the token does not reach does not exist for it.
+      view.bots.one(id, reach);
+      const leave = shares.enter(token);
+      try {
+        const request = parseFieldHistoryQuery(pairs, id, view, streamReach(reach, view.mirror));
+        const { body } = await view.journal.fieldHistory({ ...request, token }, exchange.gone());
         auth.recheck(caller);
         exchange.respond(jsonResponse(body));
       } finally {

@@ -1,6 +1,7 @@
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import type {
   Asked,
+  FieldHistoryRequest,
   Page,
   PageRequest,
   ReplayPart,
@@ -74,6 +75,13 @@ export class JournalClient implements ReplaySource {
 
   stats(request: Asked<StatsRequest>, gone?: AbortSignal): Promise<Output<'stats'>> {
     return this.#call('stats', request, gone);
+  }
+
+  fieldHistory(
+    request: Asked<FieldHistoryRequest>,
+    gone?: AbortSignal,
+  ): Promise<Output<'fieldHistory'>> {
+    return this.#call('fieldHistory', request, gone);
   }
 
   /** Rejects with `unavailable` when the journal is off or gone, with `no_answer` when it takes too long. */

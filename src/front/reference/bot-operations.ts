@@ -70,11 +70,11 @@ export const BOT_OPERATIONS = {
     tag: 'Bots',
     summary: 'List bots',
     description:
-      'All bots, or with `limit` a page of them, in the order of their ids. Bots that come or go between two pages are listed or not; all others are listed once.',
+      'All bots, or with `limit` a page of them, in the order of their ids or of `sort`. Bots that come or go between two pages are listed or not; all others are listed once, unless their value of `sort` changes meanwhile.',
     query: BOTS_QUERY,
     responses: {
       200: {
-        description: 'Without `limit`: in the order in which they were created.',
+        description: 'Without `limit` and `sort`: in the order in which they were created.',
         schema: Type.Object({
           bots: Type.Array(BotSnapshot),
           next: Type.Optional(

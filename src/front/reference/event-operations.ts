@@ -1,8 +1,14 @@
 import { GapEvent, LogEvent, SessionEvent } from '../../shared/contract/event-schemas.js';
-import { EventPage, PastStates, Stats } from '../../shared/contract/journal-schemas.js';
+import {
+  EventPage,
+  FieldHistory,
+  PastStates,
+  Stats,
+} from '../../shared/contract/journal-schemas.js';
 import { ClusterStreamState } from '../../shared/contract/nodes.js';
 import {
   EVENTS_QUERY,
+  HISTORY_QUERY,
   STATES_QUERY,
   STATS_QUERY,
   STREAM_QUERY,
@@ -74,6 +80,45 @@ export const EVENT_OPERATIONS = {
       },
     },
     errors: { 503: 'The journal is off, is being checked, or cannot be opened.' },
+  },
+  'GET /api/bots/{id}/history': {
+    id: 'botHistory',
+    tag: 'Bots',
+    summary: 'What fields of a bot were',
+    description: [
+      'Reads the `session` events of the bot in the journal, divides the time into `points` parts of the same length, and returns for each part what the fields were last, with the lowest and the highest number of them. A part in which nothing of the bot was published is left out: its values are those of the part before it, or of `before`.',
+      'At most 2,000 blocks of the journal are read (some 64 KiB each), divided evenly among the parts. A part that has more of them shows its newest snapshots, and is not `complete`.',
+      'In a cluster the journals of all nodes are asked: the bot may have been on several. `missing` names the nodes that did not answer.',
+    ].join('\n\n'),
+    query: HISTORY_QUERY,
+    responses: {
+      200: {
+        description: 'The fields over time.',
+        schema: FieldHistory,
+        example: {
+          from_ms: 1795257540000,
+          step_ms: 60000,
+          before: {
+            at_ms: 1795257531000,
+            count: 1,
+            complete: true,
+            values: { 'data.gold': { last: 120, min: 120, max: 120 } },
+          },
+          points: [
+            {
+              at_ms: 1795257600123,
+              count: 3,
+              complete: true,
+              values: { 'data.gold': { last: 90, min: 80, max: 110 } },
+            },
+          ],
+        },
+      },
+    },
+    errors: {
+      404: '`no bot "x"`: it does not exist, or the token is not allowed to see it.',
+      503: 'The journal is off, is being checked, or cannot be opened.',
+    },
   },
   'GET /api/states': {
     id: 'pastStates',

@@ -57,7 +57,8 @@ function queryParameter(name: string, schema: TSchema): DocumentParameter {
   return {
     name,
     in: 'query',
-    required: false,
+    // One that may not be left out is a list of at least one value.
+    required: isList && rest['minItems'] !== undefined,
     description: `${description}${isList ? ' Separate values with commas or repeat the parameter.' : ''}`,
     schema: rest,
     ...(isList ? { style: 'form', explode: false } : {}),

@@ -2,6 +2,8 @@
 
 import type {
   BotState,
+  FieldHistory,
+  HistoryPoint,
   JournalStatus,
   MissingNode,
   PastStates,
@@ -9,7 +11,15 @@ import type {
 } from './journal-schemas.js';
 import type { Reach } from './tokens.js';
 
-export type { BotState, JournalStatus, MissingNode, PastStates, StatsAnswer };
+export type {
+  BotState,
+  FieldHistory,
+  HistoryPoint,
+  JournalStatus,
+  MissingNode,
+  PastStates,
+  StatsAnswer,
+};
 
 export const JOURNAL_OFF: JournalStatus = {
   state: 'off',
@@ -95,6 +105,19 @@ export interface Page {
   end: number;
   /** Of a page of all nodes of a cluster, in place of `cursor` and `end`. */
   merged?: MergedPosition & { missing: MissingNode[] };
+}
+
+/** Query of `GET /api/bots/{id}/history`, for one bot. */
+export interface FieldHistoryRequest {
+  /** Key of a filter for the `session` events of this bot, and of no other. */
+  filter: string;
+  /** Names of fields (src/shared/query/bot-field.ts). */
+  fields: readonly string[];
+  /** Unix epoch ms, inclusive. */
+  afterMs: number;
+  /** Unix epoch ms, exclusive. */
+  beforeMs: number;
+  points: number;
 }
 
 /** Query of `GET /api/stats`, in Unix epoch milliseconds. */

@@ -1,7 +1,7 @@
 // JSON Schemas of what the journal answers. Loads TypeBox: import the types from journal-messages.ts.
 
 import { BotSnapshot, GapEvent, LogEvent, SessionEvent } from './event-schemas.js';
-import { named, nullable, oneOf } from './json-schema.js';
+import { named, nullable, oneOf, time } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
 
 export const JOURNAL_STATES = ['off', 'opening', 'on', 'failed'] as const;
@@ -73,6 +73,44 @@ const missing = Type.Optional(
     description: 'In a cluster: the nodes that did not answer, whose events are not in here.',
   }),
 );
+
+const FieldValue = Type.Union([Type.Number(), Type.String(), Type.Boolean(), Type.Null()], {
+  description:
+    'A value; of a list or an object its JSON; a text is cut after 200 characters. Null: the bot had no such field.',
+});
+
+const HistoryPoint = Type.Object({
+  at_ms: time('When the newest of them was published.'),
+  count: Type.Integer({ description: 'Snapshots of the bot that it is made from.' }),
+  complete: Type.Boolean({
+    description:
+      'False where there were more snapshots than are read: then it has the newest of its time.',
+  }),
+  values: named(
+    Type.Object({
+      last: FieldValue,
+      min: nullable(Type.Number(), 'The lowest number; null when there was none.'),
+      max: nullable(Type.Number(), 'The highest number.'),
+    }),
+    'By field.',
+  ),
+});
+export type HistoryPoint = Static<typeof HistoryPoint>;
+
+/** Answer of `GET /api/bots/{id}/history`. */
+export const FieldHistory = Type.Object({
+  from_ms: time('Where the first part begins.'),
+  step_ms: Type.Integer({ description: 'Length of a part, in ms.' }),
+  before: Type.Union([HistoryPoint, Type.Null()], {
+    description:
+      'The last snapshot before that; null when there is none, or none within the part of the journal that is read for it.',
+  }),
+  points: Type.Array(HistoryPoint, {
+    description: 'Ascending; parts without a snapshot are left out.',
+  }),
+  missing,
+});
+export type FieldHistory = Static<typeof FieldHistory>;
 
 /** The same with the journal's state: in a cluster that of the node that answers. */
 export const Stats = Type.Object({ ...StatsAnswer.properties, journal: JournalStatus, missing });

@@ -3,10 +3,18 @@
 
 import { CAUSE } from './incident-groups.js';
 import { oneOf } from './json-schema.js';
-import { FORMATS, LIMIT, MAX_QUERY, MAX_TEXT, ORDERS } from './query-bounds.js';
+import {
+  FORMATS,
+  LIMIT,
+  MAX_HISTORY_FIELDS,
+  MAX_QUERY,
+  MAX_TEXT,
+  ORDERS,
+  POINTS,
+} from './query-bounds.js';
 import Type, { type TSchema } from './typebox.js';
 
-/** The query parameters of a route; all are optional. */
+/** The query parameters of a route. All are optional but lists with a least number of values. */
 export type QuerySchema = Readonly<Record<string, TSchema>>;
 
 /** Several values: comma-separated, repeated, or both. */
@@ -60,10 +68,15 @@ export const BOTS_QUERY = {
     'Only bots that were given to this node of the cluster. `self` alone: what the node that answers has.',
     ['h1'],
   ),
+  sort: text(
+    'A field by which bots are sorted: `bot`, `kind`, `status`, `desired`, `node`, `host`, `restarts`, `last_error`, `since` (how long a bot has had its status), `data.<name>` or `label.<name>`, as in docs/QUERY.md. With `-` before it in the reversed order. Numbers come before texts; bots without the field come last; with the same value the order is that of the ids.',
+    '-data.gold',
+  ),
   limit: Type.Integer({
     minimum: LIMIT.minimum,
     maximum: LIMIT.maximum,
-    description: 'Maximum number of bots, in the order of their ids. Without it all are returned.',
+    description:
+      'Maximum number of bots, in the order of their ids or of `sort`. Without it all are returned.',
   }),
   cursor: text('`next` of the previous page, with the same parameters. Needs `limit`.', 'demo-3'),
 } satisfies QuerySchema;
@@ -114,6 +127,25 @@ export const EVENTS_QUERY = {
   format: oneOf(FORMATS, {
     description:
       '`json` (the default) returns a page. `ndjson` downloads the whole range, one event per line, without `limit`.',
+  }),
+} satisfies QuerySchema;
+
+/** `GET /api/bots/{id}/history`. */
+export const HISTORY_QUERY = {
+  field: Type.Array(Type.String(), {
+    minItems: 1,
+    maxItems: MAX_HISTORY_FIELDS,
+    description: `What to read, at most ${MAX_HISTORY_FIELDS} of: \`status\`, \`desired\`, \`node\`, \`host\`, \`restarts\`, \`last_error\`, \`data.<name>\`, \`label.<name>\`.`,
+    examples: [['data.gold']],
+  }),
+  after: text('A time as in `GET /api/events`. Default: an hour before `before`.'),
+  before: text('A time, exclusive. Default: now.'),
+  points: Type.Integer({
+    ...POINTS,
+    description: 'Into how many parts of the same length the time is divided.',
+  }),
+  node: oneOf(['self'], {
+    description: '`self`: only from the node that answers, not from the cluster.',
   }),
 } satisfies QuerySchema;
 

@@ -6,5 +6,8 @@ export const MAX_TEXT = 1000;
 export const MAX_QUERY = 2000;
 export const ORDERS = ['newest', 'oldest'] as const;
 export const FORMATS = ['json', 'ndjson'] as const;
+/** Of `GET /api/bots/{id}/history`. */
+export const POINTS = { minimum: 1, maximum: 500, default: 200 } as const;
+export const MAX_HISTORY_FIELDS = 10;
 /** Steps of `GET /api/stats` are multiples of this, in s. */
 export const STEP_S = 10;

@@ -32,6 +32,7 @@ import type { HostList } from './hosts.js';
 import type { GroupQuery, IncidentGroups } from './incident-groups.js';
 import type {
   Asked,
+  FieldHistoryRequest,
   JournalStatus,
   Page,
   PageRequest,
@@ -349,6 +350,7 @@ export type JournalFrontMethods = {
   page(input: Asked<PageRequest>): Page;
   /** The answer as clients get it. */
   stats(input: Asked<StatsRequest>): { body: Uint8Array };
+  fieldHistory(input: Asked<FieldHistoryRequest>): { body: Uint8Array };
   /** The body of `GET /api/states`. */
   states(input: Asked<StatesRequest>): { body: Uint8Array };
 };

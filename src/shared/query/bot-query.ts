@@ -133,7 +133,7 @@ function compare(op: Comparison, number: number, wanted: number): boolean {
 }
 
 /** The value at a path whose parts are joined by dots. A name may have dots too, so the longest name that is there counts. */
-function lookUp(from: unknown, path: string): unknown {
+export function lookUp(from: unknown, path: string): unknown {
   if (typeof from !== 'object' || from === null) return undefined;
   if (Object.hasOwn(from, path)) return (from as Record<string, unknown>)[path];
   for (let at = path.lastIndexOf('.'); at > 0; at = path.lastIndexOf('.', at - 1)) {

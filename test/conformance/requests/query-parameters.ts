@@ -38,8 +38,16 @@ export function queryParameterTests(given: () => Service): void {
         limit: ['limit=0', 400],
         cursor: ['cursor=x', 400],
         query: ['query=id:nothing', /"bots":\[\]/],
+        sort: ['sort=gold', 400],
       },
       '/api/bots/{id}': { node: ['node=self', /"id":"a"/] },
+      '/api/bots/{id}/history': {
+        field: ['field=gold', 400],
+        after: ['field=status&after=x', 400],
+        before: ['field=status&before=x', 400],
+        points: ['field=status&points=501', 400],
+        node: ['field=status&node=x', 400],
+      },
       '/api/incidents': {
         cause: ['cause=0000000000000000', /"incidents":\[\]/],
         limit: ['limit=1001', 400],

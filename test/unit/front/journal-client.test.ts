@@ -55,6 +55,7 @@ function journal(methods: Partial<Serves<JournalFrontMethods>> = {}) {
       return new Promise<Page>(() => {});
     },
     stats: () => Promise.reject(new Error('not asked for')),
+    fieldHistory: () => Promise.reject(new Error('not asked for')),
     states: () => Promise.reject(new Error('not asked for')),
     ...methods,
   });

@@ -1,0 +1,37 @@
+import { valueText } from './flatten.js';
+import { boundsOf, type Step, sparkPath } from './series.js';
+
+const WIDTH = 96;
+const HEIGHT = 22;
+/** Room for the width of the line. */
+const EDGE = 1.5;
+
+/** A small line of what a number was; nothing when it was none. */
+export function Sparkline({
+  steps,
+  from,
+  to,
+}: {
+  steps: readonly Step[];
+  from: number;
+  to: number;
+}) {
+  const bounds = boundsOf(steps);
+  if (!bounds) return null;
+  const size = { width: WIDTH - 2 * EDGE, height: HEIGHT - 2 * EDGE };
+  const range =
+    bounds.min === bounds.max
+      ? `always ${valueText(bounds.min)}`
+      : `from ${valueText(bounds.min)} to ${valueText(bounds.max)}`;
+  return (
+    <svg
+      class="sparkline"
+      viewBox={`${-EDGE} ${-EDGE} ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`In the last hour ${range}`}
+    >
+      <path d={sparkPath(steps, { from, to, ...size })} />
+    </svg>
+  );
+}

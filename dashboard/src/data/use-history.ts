@@ -1,0 +1,68 @@
+import { useEffect, useRef } from 'preact/hooks';
+import type { BotHistory, BotSnapshot } from '../../../src/client/index.js';
+import { botField } from '../../../src/shared/query/bot-field.js';
+import { type Resource, useResource } from '../model/resource.js';
+import { api } from '../model/session.js';
+import { serverNow } from '../model/time.js';
+import type { LiveValue } from './series.js';
+
+/** Values that came since the journal was read; then the oldest are dropped, and are in the journal when it is read again. */
+const MAX_LIVE = 500;
+/** How often the journal is read again, in ms. */
+const AGAIN_MS = 60_000;
+
+export interface FieldHistory extends Pick<Resource<BotHistory>, 'value' | 'error' | 'isLoading'> {
+  /** What has come since, oldest first, by field. */
+  live: ReadonlyMap<string, readonly LiveValue[]>;
+  /** The range, Unix epoch ms: from where on something is known. */
+  from: number;
+  to: number;
+}
+
+/** What is read: the last `spanMs`, or a time of the past. */
+export type HistoryRange = { spanMs: number } | { fromMs: number; toMs: number };
+
+const NONE: FieldHistory['live'] = new Map();
+
+/** The past of fields of a bot: from the journal, and while it is live from the stream. @param names at most 10; none asks for nothing. */
+export function useHistory(
+  bot: BotSnapshot,
+  names: readonly string[],
+  range: HistoryRange,
+  points: number,
+): FieldHistory {
+  const live = useRef(new Map<string, LiveValue[]>());
+  const key = names.join();
+  const isFixed = 'toMs' in range;
+  const rangeKey = JSON.stringify(range);
+  const { value, error, isLoading } = useResource(
+    async (signal) => {
+      if (names.length === 0) return undefined;
+      const { after, before } = timesOf(range);
+      return api().bots.history(bot.id, { field: names, after, before, points, signal });
+    },
+    [bot.id, key, rangeKey, points],
+    isFixed ? undefined : AGAIN_MS,
+  );
+  useEffect(() => live.current.clear(), [bot.id, key, rangeKey]);
+  useEffect(() => {
+    const at = serverNow();
+    for (const name of names) {
+      const now = botField(name)?.of(bot) ?? null;
+      const list = live.current.get(name) ?? [];
+      live.current.set(name, list);
+      if (list.at(-1)?.value !== now) list.push({ at, value: now });
+      if (list.length > MAX_LIVE) list.splice(0, list.length - MAX_LIVE);
+    }
+  }, [bot, key]);
+  const { after, before: to = serverNow() } = timesOf(range);
+  // Where the journal knows nothing before, what it knows has the whole width.
+  const first = value?.before === null ? value.points[0]?.at_ms : undefined;
+  const from = Math.max(after, first ?? 0);
+  return { value, error, isLoading, live: isFixed ? NONE : live.current, from, to };
+}
+
+function timesOf(range: HistoryRange): { after: number; before: number | undefined } {
+  if ('toMs' in range) return { after: Math.floor(range.fromMs), before: Math.ceil(range.toMs) };
+  return { after: Math.floor(serverNow() - range.spanMs), before: undefined };
+}

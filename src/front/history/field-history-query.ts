@@ -1,0 +1,83 @@
+import { SELF } from '../../shared/cluster/names.js';
+import type { FieldHistoryRequest } from '../../shared/contract/journal-messages.js';
+import type { HISTORY_QUERY } from '../../shared/contract/queries.js';
+import { MAX_HISTORY_FIELDS, POINTS } from '../../shared/contract/query-bounds.js';
+import { DroverError } from '../../shared/errors.js';
+import { readBotField } from '../../shared/query/read-bot-field.js';
+import { type Filter, parseFilter, type StreamReach } from '../../shared/stream/filter.js';
+import type { View } from '../view.js';
+import { type Names, singles, timeOf } from './event-query.js';
+
+const NAMES: Names<typeof HISTORY_QUERY> = {
+  field: true,
+  after: true,
+  before: true,
+  points: true,
+  node: true,
+};
+/** They never change, or always. */
+const WITHOUT_PAST: readonly string[] = ['bot', 'kind', 'since'];
+const DEFAULT_RANGE_MS = 3_600_000;
+
+/** @throws DroverError `bad_request`. */
+export function parseFieldHistoryQuery(
+  pairs: readonly (readonly [name: string, value: string])[],
+  bot: string,
+  { names, nodes, makeJudge }: Pick<View, 'names' | 'nodes' | 'makeJudge'>,
+  reach: StreamReach,
+): FieldHistoryRequest {
+  const values = singles(pairs, NAMES, ['field']);
+  const node = values.get('node');
+  if (node !== undefined && node !== SELF) {
+    throw new DroverError('bad_request', `node must be ${SELF}: the past is of it or of all nodes`);
+  }
+  const before = values.get('before');
+  const after = values.get('after');
+  const beforeMs = before === undefined ? Date.now() : timeOf('before', before);
+  const afterMs = after === undefined ? beforeMs - DEFAULT_RANGE_MS : timeOf('after', after);
+  if (afterMs >= beforeMs)
+    throw new DroverError('bad_request', 'after must be earlier than before');
+  const only = [
+    ['kind', 'session'],
+    ['session', bot],
+  ] as const;
+  const filter = parseFilter(only, names, reach, nodes, makeJudge) as Filter;
+  return {
+    filter: filter.pastKey,
+    fields: fieldsOf(pairs),
+    afterMs,
+    beforeMs,
+    points: pointsOf(values.get('points')),
+  };
+}
+
+function fieldsOf(pairs: readonly (readonly [name: string, value: string])[]): string[] {
+  const given = pairs.filter(([name]) => name === 'field').flatMap(([, value]) => value.split(','));
+  const fields = new Set(given.filter((text) => text !== '').map(nameOf));
+  if (fields.size === 0) {
+    throw new DroverError('bad_request', 'field is missing: what is to be read, like data.gold');
+  }
+  if (fields.size > MAX_HISTORY_FIELDS) {
+    throw new DroverError('bad_request', `field has more than ${MAX_HISTORY_FIELDS} values`);
+  }
+  return [...fields];
+}
+
+function nameOf(text: string): string {
+  const { name } = readBotField(text, 'field');
+  if (WITHOUT_PAST.includes(name)) {
+    throw new DroverError('bad_request', `field: ${name} has no past`);
+  }
+  return name;
+}
+
+function pointsOf(value: string | undefined): number {
+  const points = Number(value ?? POINTS.default);
+  if ((value !== undefined && !/^[1-9][0-9]*$/.test(value)) || points > POINTS.maximum) {
+    throw new DroverError(
+      'bad_request',
+      `points must be a whole number from ${POINTS.minimum} to ${POINTS.maximum}`,
+    );
+  }
+  return points;
+}
