@@ -17,6 +17,7 @@ import { NeedsScope } from '../parts/needs-scope.js';
 import { Status } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { ViewHead } from '../parts/view-head.js';
+import { RangePicker } from '../range/range-picker.js';
 import { ConfirmAction } from './bots-confirm.js';
 import { IncidentList } from './incident.js';
 
@@ -33,7 +34,9 @@ export function IncidentGroupView({ cause }: { cause: string }) {
   if (value && group) return <Group loaded={value} group={group} />;
   return (
     <>
-      <ViewHead title="Incidents" />
+      <ViewHead title="Incidents">
+        <RangePicker />
+      </ViewHead>
       <div class="page">
         {error ? (
           <p role="alert" class="muted">
@@ -89,6 +92,7 @@ function Group({ loaded, group }: { loaded: LoadedGroups; group: IncidentGroup }
         ) : (
           <NeedsScope scope="control" to="restart or stop bots" />
         )}
+        <RangePicker />
       </ViewHead>
       <div class="page incident-group">
         <section class="card" aria-labelledby="cause-title">
