@@ -210,4 +210,4 @@ it('has no fault for axe-core, and fits, from 360 to 2560 px', async () => {
       expect(over, `${href} at ${width} px is too wide`).toBe(0);
     }
   }
-}, 60_000);
+}, 200_000);

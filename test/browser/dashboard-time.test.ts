@@ -318,4 +318,4 @@ it('has no fault for axe-core, and fits, from 360 to 2560 px, in both themes', a
       await page.keyboard.press('Escape');
     }
   }
-}, 120_000);
+}, 300_000);
