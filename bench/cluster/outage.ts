@@ -1,4 +1,4 @@
-// NATS is frozen under load for longer than the rings last. How long until all nodes have all events, while bots go on writing.
+// NATS is frozen under load for longer than the rings last. How long until all nodes have all events, while bots keep writing.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Progress } from '../harness/progress.js';

@@ -183,13 +183,25 @@ class Bot:
             raise ValueError(f"level must be one of {', '.join(LEVELS)}, not {level!r}")
         self._notify("log", {"level": level, "message": _cut(str(message))}, scope)
 
-    def wire(self, transport: str, direction: str, message: object, scope: Optional[str] = None) -> None:
-        """Writes a line that shows a message on the network. transport: tcp or http. direction: outgoing or incoming."""
+    def wire(
+        self,
+        transport: str,
+        direction: str,
+        message: object,
+        scope: Optional[str] = None,
+        correlation_id: Optional[str] = None,
+    ) -> None:
+        """Writes a line that shows a message on the network. transport: tcp or http. direction: outgoing or incoming.
+
+        correlation_id: the same for a request and its replies.
+        """
         if transport not in ("tcp", "http"):
             raise ValueError(f"transport must be tcp or http, not {transport!r}")
         if direction not in ("outgoing", "incoming"):
             raise ValueError(f"direction must be outgoing or incoming, not {direction!r}")
         params = {"transport": transport, "direction": direction, "message": _cut(str(message))}
+        if correlation_id is not None:
+            params["correlation_id"] = str(correlation_id)
         self._notify("wire", params, scope)
 
     def status(self, status: str) -> None:

@@ -1,7 +1,7 @@
 // Runs in a bot host thread. Owns the line budgets of one bot.
 
 import type { Level } from '../shared/contract/event-kinds.js';
-import type { LogEvent } from '../shared/contract/events.js';
+import type { LogEvent, LogItem } from '../shared/contract/events.js';
 import { messageJson } from '../shared/contract/line-text.js';
 import { LineBudget } from './line-budget.js';
 import type { Outbox } from './outbox.js';
@@ -27,6 +27,8 @@ export interface LineKind {
   scope: string;
   transport: LogEvent['transport'];
   direction: LogEvent['direction'];
+  /** Of a wire message that names one. */
+  correlation_id?: string;
 }
 
 /**
@@ -144,13 +146,13 @@ export class BotLines {
   }
 
   #add(
-    { level, scope, transport, direction }: LineKind,
+    { level, scope, transport, direction, correlation_id }: LineKind,
     message: string | (() => string),
     now: number,
   ): void {
     const text = messageJson(this.mask.text(typeof message === 'string' ? message : message()));
     this.#wrote(Buffer.byteLength(text));
-    this.#outbox.add({
+    const item: LogItem = {
       kind: 'log',
       timestamp_ms: now,
       level,
@@ -159,7 +161,9 @@ export class BotLines {
       transport,
       direction,
       message_json: text,
-    });
+    };
+    if (correlation_id !== undefined) item.correlation_id = correlation_id;
+    this.#outbox.add(item);
   }
 
   /** Why a line is skipped, for the report; null when it is not. */

@@ -1,11 +1,15 @@
-import type { Logger } from '../bot-sdk/index.js';
+import type { Logger, WireOptions } from '../bot-sdk/index.js';
 import { visible } from '../shared/contract/escapes.js';
 import type { LogEvent } from '../shared/contract/events.js';
-import type { BotLines } from './bot-lines.js';
+import type { BotLines, LineKind } from './bot-lines.js';
 import { textOf } from './value-text.js';
 
 /** Longest scope, in UTF-16 units; longer ones are cut. */
 const MAX_SCOPE_UNITS = 64;
+/** Scopes of lines about bots that only the service writes: a bot must not speak in their name. */
+const RESERVED = 'drover.';
+/** Longest correlation id, in UTF-16 units. A longer one is an error: cut, it could be that of another message. */
+const MAX_CORRELATION_UNITS = 128;
 
 /** The logger that a bot's code gets, for one scope. */
 export class BotLogger implements Logger {
@@ -37,6 +41,7 @@ export class BotLogger implements Logger {
     transport: NonNullable<LogEvent['transport']>,
     direction: NonNullable<LogEvent['direction']>,
     message: string,
+    { correlationId }: WireOptions = {},
   ): void {
     // Bot code is not always TypeScript, and both go into the frame unescaped.
     if (transport !== 'tcp' && transport !== 'http')
@@ -44,13 +49,23 @@ export class BotLogger implements Logger {
     if (direction !== 'outgoing' && direction !== 'incoming') {
       throw new TypeError('direction is outgoing or incoming');
     }
-    this.#lines.write({ level: 'info', scope: this.#scope, transport, direction }, text([message]));
+    const line: LineKind = { level: 'info', scope: this.#scope, transport, direction };
+    if (correlationId !== undefined) line.correlation_id = this.#correlation(correlationId);
+    this.#lines.write(line, text([message]));
   }
 
   scope(name: string): Logger {
     // Masked before it is cut: half a secret would not be recognized.
     const shown = visible(this.#lines.mask.text(String(name)));
-    return new BotLogger(this.#lines, shown.slice(0, MAX_SCOPE_UNITS));
+    const free = shown.startsWith(RESERVED) ? `bot:${shown}` : shown;
+    return new BotLogger(this.#lines, free.slice(0, MAX_SCOPE_UNITS));
+  }
+
+  #correlation(id: string): string {
+    if (typeof id !== 'string' || id === '' || id.length > MAX_CORRELATION_UNITS) {
+      throw new TypeError(`correlationId is a text of 1 to ${MAX_CORRELATION_UNITS} characters`);
+    }
+    return this.#lines.mask.text(id);
   }
 
   #write(level: LogEvent['level'], values: readonly unknown[]): void {

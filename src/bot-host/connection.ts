@@ -127,6 +127,12 @@ function write(socket: Socket, data: string | Uint8Array, fence: Fence | null): 
   });
 }
 
-function show(log: Logger, direction: 'outgoing' | 'incoming', message: string | null): void {
-  if (message !== null) log.wire('tcp', direction, message);
+function show(
+  log: Logger,
+  direction: 'outgoing' | 'incoming',
+  described: ReturnType<Describe<never>>,
+): void {
+  if (described === null) return;
+  if (typeof described === 'string') log.wire('tcp', direction, described);
+  else log.wire('tcp', direction, described.message, described);
 }

@@ -29,6 +29,8 @@ export interface TestLine {
   /** Of a wire line, how and which way the message went; null for others. */
   transport: 'tcp' | 'http' | null;
   direction: 'outgoing' | 'incoming' | null;
+  /** Of a wire line that has one. */
+  correlationId?: string;
   message: string;
 }
 
@@ -74,9 +76,11 @@ export class TestBot<Config = JsonObject, State = unknown> {
       flush() {},
       add: (item) => {
         if (item.kind === 'log') {
-          const { level, scope, transport, direction, message_json } = item;
+          const { level, scope, transport, direction, message_json, correlation_id } = item;
           const message = JSON.parse(message_json) as string;
-          this.lines.push({ level, scope, transport, direction, message });
+          const line: TestLine = { level, scope, transport, direction, message };
+          if (correlation_id !== undefined) line.correlationId = correlation_id;
+          this.lines.push(line);
         } else if (item.patch.status !== undefined) this.statuses.push(item.patch.status);
         this.#changed();
       },

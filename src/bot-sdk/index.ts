@@ -19,9 +19,20 @@ export interface Logger {
   /** A line about the bot's own state. */
   state(...values: unknown[]): void;
   /** A wire message, sent or received (interface-seed §6 rule 5): `message` is a display line. */
-  wire(transport: 'tcp' | 'http', direction: 'outgoing' | 'incoming', message: string): void;
+  wire(
+    transport: 'tcp' | 'http',
+    direction: 'outgoing' | 'incoming',
+    message: string,
+    options?: WireOptions,
+  ): void;
   /** The same logger under another scope. */
   scope(name: string): Logger;
+}
+
+/** Options of a wire message. */
+export interface WireOptions {
+  /** The same for a request and its replies, and different for requests that wait at the same time. At most 128 characters. */
+  correlationId?: string | undefined;
 }
 
 /** Options of {@link BotContext.fetch}: those of `fetch`, and: */
@@ -40,11 +51,16 @@ export interface TcpOptions {
   scope?: string;
 }
 
+/** A display line with what pairs it with other messages. */
+export interface DescribedMessage extends WireOptions {
+  message: string;
+}
+
 /** The display line of a message: its name and attributes, secrets redacted. Null logs nothing. */
 export type Describe<Message> = (
   message: Message,
   direction: 'outgoing' | 'incoming',
-) => string | null;
+) => string | DescribedMessage | null;
 
 /** A TCP or TLS connection. Closed when the bot stops; iterating over it ends when the other side ends it. */
 export interface TcpConnection extends AsyncIterable<Uint8Array> {

@@ -2,6 +2,7 @@ import type {
   ActionOutcome,
   BotAction,
   CreateBotBody,
+  Failover,
   Isolation,
   RestartPolicy,
   UpdateBotBody,
@@ -26,11 +27,17 @@ export interface BotActions {
 
 export interface BotConfig {
   config: JsonObject;
+  /** Secrets that are set, as paths with dots; undefined when that is not known. */
+  secrets?: string[];
   restart: RestartPolicy;
   dedicated: boolean;
   isolation: Isolation;
   host_group: string | null;
   quota: Quota;
+  /** These three only in a cluster. */
+  node?: string;
+  node_labels?: Record<string, string>;
+  failover?: Failover;
 }
 
 /** Calls about bots. */

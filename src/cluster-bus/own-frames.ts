@@ -202,7 +202,7 @@ export class OwnFrames {
   #readAhead(from: number): void {
     const part = this.#read(from);
     if (!part) return;
-    // Whoever takes it sees the error.
+    // The reader of the part sees the error.
     part.catch(() => undefined);
     this.#ahead = { from, part };
   }

@@ -162,7 +162,9 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
     },
     async 'PATCH /api/bots/{id}'(exchange, caller, [id = '']) {
       const change = await readUpdate(exchange, caller);
-      const elsewhere = await control.call('updateBot', { id, change, rights: rightsOf(caller) });
+      const { name: by } = caller.record;
+      const input = { id, change, rights: rightsOf(caller), by };
+      const elsewhere = await control.call('updateBot', input);
       await respondWithBot(exchange, caller, id, elsewhere);
     },
     async 'DELETE /api/bots/{id}'(exchange, caller, [id = '']) {

@@ -135,7 +135,7 @@ it('beside the incidents are commands, changes, requests, the start of the servi
   const body = { session_id: ['trader-3', 'trader-4'], command: 'print', args: { text: 'x' } };
   await call(service, 'POST', '/invoke', { body });
   await show(page, '#/incidents');
-  await happening('configuration changed: size, trader-2').waitFor();
+  await happening(/configuration changed by .*: size, trader-2/).waitFor();
   await happening(/start, .*trader-3/).waitFor();
   await happening(/print, .*trader-3/).waitFor();
   await happening(/print failed, .*trader-4/).waitFor();

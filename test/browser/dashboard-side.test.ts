@@ -33,12 +33,13 @@ beforeAll(async () => {
     },
   });
   token = await service.token();
-  await eventually(
-    async () => (await snapshot(service, 'painter-3')).status === 'painting',
-    'the painters paint',
-  );
+  await eventually(async () => {
+    const all = await Promise.all(PAINTERS.map((id) => snapshot(service, id)));
+    return all.every(({ status }) => status === 'painting');
+  }, 'the painters paint');
   await print('painter-1', 'call 1');
-  await print('painter-1', 'busy %n.', PAST);
+  // A command has a deadline, on a busy machine too.
+  for (let calls = 0; calls < PAST / 100; calls++) await print('painter-1', 'busy %n.', 100);
   await print('painter-2', 'answer 1');
   await print('painter-1', 'call 2');
   await print('painter-2', 'answer 2');
@@ -209,4 +210,4 @@ it('has no fault for axe-core, and fits, from 360 to 2560 px', async () => {
       expect(over, `${href} at ${width} px is too wide`).toBe(0);
     }
   }
-}, 60_000);
+}, 200_000);

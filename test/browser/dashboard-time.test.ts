@@ -35,10 +35,13 @@ beforeAll(async () => {
     },
   });
   token = await service.token();
+  const all = async () => Promise.all(PAINTERS.map((id) => snapshot(service, id)));
   await eventually(
-    async () => (await snapshot(service, 'painter-3')).status === 'painting',
+    async () => (await all()).every(({ status }) => status === 'painting'),
     'the painters paint',
   );
+  // They do so at the beginning of the second in which the first line is.
+  await untilAfter(Math.max(...(await all()).map(({ since_ms }) => since_ms)) + 1000);
   early = await print('an early brush');
   await untilAfter(early + 3000);
   await invoke(service, 'painter-2', 'fall', { why: 'the easel broke' });
@@ -315,4 +318,4 @@ it('has no fault for axe-core, and fits, from 360 to 2560 px, in both themes', a
       await page.keyboard.press('Escape');
     }
   }
-}, 120_000);
+}, 300_000);

@@ -19,6 +19,8 @@ const LOOKS = [
   { name: 'dark-wide', dark: true, width: 1440, height: 900 },
   { name: 'light-narrow', dark: false, width: 360, height: 740 },
   { name: 'dark-narrow', dark: true, width: 360, height: 740 },
+  { name: 'light-phone', dark: false, width: 390, height: 844 },
+  { name: 'dark-pad', dark: true, width: 768, height: 1024 },
   { name: 'light-tablet', dark: false, width: 900, height: 700 },
   { name: 'light-laptop', dark: false, width: 1280, height: 720 },
   { name: 'dark-wall', dark: true, width: 2560, height: 1440 },
@@ -165,6 +167,79 @@ const SHOTS: Shot[] = [
     },
   ],
   [
+    'console',
+    '#/bots/painter-1',
+    async (page) => {
+      const line = page.getByRole('combobox', { name: /^Command for/ });
+      for (const text of ['show name=canvas value="blue, 40 %"', 'hesitate']) {
+        await line.fill(text);
+        await line.press('Enter');
+      }
+      await page.locator('[data-call=done]').first().waitFor();
+      await line.fill('print ');
+      await page.keyboard.press('End');
+      await page.keyboard.type('l');
+      await page.getByRole('option').first().waitFor();
+    },
+  ],
+  [
+    'wire',
+    '#/bots/painter-1?q=transport%3Atcp%2Chttp',
+    async (page) => {
+      await post('/invoke', {
+        session_id: 'painter-1',
+        command: 'wire',
+        args: { url: service.url },
+      });
+      await page
+        .locator('.log-row', { hasText: '"method":"mix"' })
+        .last()
+        .click({ position: { x: 4, y: 4 } });
+      await page.getByRole('radio', { name: 'JSON' }).check();
+    },
+  ],
+  [
+    'bulk',
+    '#/bots?q=painter',
+    async (page) => {
+      await page.getByLabel('Select painter-1', { exact: true }).click();
+      await page.getByRole('button', { name: 'Run a command' }).click();
+      await page.getByRole('dialog').waitFor();
+    },
+  ],
+  [
+    'bulk-answers',
+    '#/bots?q=kind:demo,painter',
+    async (page) => {
+      await page.getByLabel('Select all shown bots').click();
+      await page.getByRole('button', { name: 'Run a command' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Command', { exact: true }).selectOption('show');
+      await dialog.getByLabel(/^name/).fill('canvas');
+      await dialog.getByLabel(/^value/).fill('green');
+      await dialog.getByRole('button', { name: /^Run show/ }).click();
+      await dialog.getByText(/ answered/).waitFor();
+    },
+  ],
+  [
+    'palette',
+    '#/bots/painter-1',
+    async (page) => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('dialog').waitFor();
+      await page.keyboard.type('st load-1');
+    },
+  ],
+  [
+    'undo',
+    '#/bots/load-1',
+    async (page) => {
+      await page.getByRole('button', { name: 'Stop', exact: true }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
+      await page.getByRole('button', { name: 'Undo' }).waitFor();
+    },
+  ],
+  [
     'incidents',
     '#/bots/clumsy?tab=incidents',
     async (page) => void (await page.locator('.incidents summary').first().click()),
@@ -178,7 +253,28 @@ const SHOTS: Shot[] = [
       await page.locator('.incidents summary').first().click();
     },
   ],
-  ['config', '#/bots/painter-1?tab=config'],
+  [
+    'config',
+    '#/bots/painter-1?tab=config',
+    async (page) => {
+      await call(service, 'PATCH', '/api/bots/painter-1', {
+        body: { config: { greeting: `good day ${Date.now()}`, secret: 'hunter2-hunter2' } },
+      });
+      await page.reload();
+      await page.getByLabel('size').fill('7');
+      await page.getByLabel('Labels').fill('team=art\nwall=north');
+    },
+  ],
+  [
+    'bulk-config',
+    '#/bots?q=painter',
+    async (page) => {
+      await page.getByLabel('Select all shown bots').click();
+      await page.getByRole('button', { name: 'Change', exact: true }).click();
+      await page.getByLabel('Change size').check();
+      await page.getByLabel('Change colour').check();
+    },
+  ],
   ['log', '#/log'],
   [
     'log-query',

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { clusterNames } from '../../src/shared/cluster/names.js';
+import type { IncidentGroups } from '../../src/shared/contract/incident-groups.js';
 import { call, expectError } from '../harness/api.js';
 import { create, eventually, invoke, POST } from '../harness/bots.js';
 import { TestCluster } from '../harness/cluster.js';
@@ -141,4 +142,30 @@ it('bots of a node that is gone are 503 at once, those of the others answer', as
   });
   // Not when the lease, or a deadline, has run out.
   expect(performance.now() - before).toBeLessThan(LEASE_MS / 2);
+});
+
+it('incidents of one cause on several nodes are one group; a node that does not answer is named', async () => {
+  for (const node of ['h1', 'h2']) {
+    const restart = { policy: 'never' };
+    const bot = { id: `falls-${node}`, kind: 'mortal', config: { end: 'throw' }, restart, node };
+    const made = await create(service(0), bot);
+    expect(made.status, made.text).toBe(201);
+  }
+  const list = async (query = ''): Promise<IncidentGroups> =>
+    (await call(service(0), 'GET', `/api/incidents/groups${query}`)).json as IncidentGroups;
+  const crashes = async () =>
+    (await list()).groups.find(({ bots }) => bots.some((id) => id.startsWith('falls-')));
+  await expect.poll(async () => (await crashes())?.count).toBe(2);
+  const { cause = '' } = (await crashes()) ?? {};
+  const { groups, missing } = await list(`?cause=${cause}`);
+  expect(missing).toEqual(['h3']);
+  expect(groups).toMatchObject([{ type: 'crash', bot_count: 2, nodes: ['h1', 'h2'] }]);
+  expect(groups[0]?.bots.toSorted()).toEqual(['falls-h1', 'falls-h2']);
+  // A report is stored a while after its group has counted it.
+  const reporters = async (): Promise<string[]> => {
+    const answer = await call(service(0), 'GET', `/api/incidents?cause=${cause}`);
+    const { incidents } = answer.json as { incidents: { node: string }[] };
+    return incidents.map(({ node }) => node).sort();
+  };
+  await expect.poll(reporters).toEqual(['h1', 'h2']);
 });

@@ -216,7 +216,13 @@ describe('services', () => {
       {
         jsonrpc: '2.0',
         method: 'wire',
-        params: { transport: 'tcp', direction: 'outgoing', message: 'HELLO', scope: 'game' },
+        params: {
+          transport: 'tcp',
+          direction: 'outgoing',
+          message: 'HELLO',
+          scope: 'game',
+          correlation_id: '7',
+        },
       },
       { jsonrpc: '2.0', method: 'status', params: { status: 'at work' } },
       { jsonrpc: '2.0', method: 'data', params: { patch: { a: 1, b: null } } },

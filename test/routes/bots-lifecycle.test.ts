@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { readChangeMessage } from '../../src/shared/contract/config-changes.js';
 import { call, expectError } from '../harness/api.js';
 import {
   act,
@@ -22,6 +23,7 @@ import {
 import { type InjectedService, inject } from '../harness/inject.js';
 import { expectSnapshot, type Snapshot } from '../harness/shapes.js';
 import type { SseStream } from '../harness/sse.js';
+import { makeToken } from '../harness/tokens.js';
 
 const lock = randomUUID();
 let service: InjectedService;
@@ -239,6 +241,32 @@ describe('PATCH', () => {
   });
 });
 
+it('a change is a line that says who made it and what it changed, without secrets', async () => {
+  const password = `hunter2-${serial}-hunter2`;
+  await call(service, 'POST', '/api/bots', { body: guarded({ labels: { team: 'a' } }) });
+  const { token } = await makeToken(service, { name: 'Ada', scopes: ['admin'] });
+  const body = {
+    config: { note: 'new', password },
+    labels: { team: 'b' },
+    restart: { max_restarts: 7 },
+  };
+  await call(service, 'PATCH', `/api/bots/${id}`, { token, body });
+  const frame = await stream.waitFor(
+    ({ event, data }) => event === 'log' && data.includes('drover.config') && data.includes(id),
+  );
+  const told = readChangeMessage((JSON.parse(frame.data) as { message: string }).message);
+  expect(told).toEqual({
+    by: 'Ada',
+    change: {
+      config: { note: { from: 'none', to: 'new' } },
+      labels: { team: { from: 'a', to: 'b' } },
+      restart: { max_restarts: { from: expect.any(Number), to: 7 } },
+      secrets: ['password'],
+    },
+  });
+  expect(stream.raw).not.toContain(password);
+});
+
 describe('secrets', () => {
   /** The config that the bot has. The bot returns it reversed, because secrets are masked in results. */
   async function ownConfig(): Promise<unknown> {
@@ -252,6 +280,7 @@ describe('secrets', () => {
     const shown = await call(service, 'GET', `/api/bots/${id}/config`);
     expect(shown.json).toEqual({
       config: { lock, note: 'none', start_ms: 0, stop_ms: 0, proxy: { host: 'h' } },
+      secrets: ['password', 'proxy.secret'],
       dedicated: false,
       quota: {},
       isolation: 'thread',

@@ -1,14 +1,12 @@
 import { useMemo, useState } from 'preact/hooks';
 import { cluster } from '../model/cluster.js';
 import { useHosts } from '../model/hosts.js';
-import { bots, botsVersion, isLoaded } from '../model/live.js';
+import { isLoaded } from '../model/live.js';
 import { may } from '../model/own-token.js';
 import { hrefTo } from '../model/route.js';
-import { setSelected, table } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
 import { shownMoment } from '../model/time-range.js';
 import { lazyView } from '../parts/lazy-view.js';
-import { ConfirmAction, type Question } from '../views/bots-confirm.js';
 import { SelectionBar } from '../views/selection-bar.js';
 import { HerdCanvas } from './canvas.js';
 import { shownStatus } from './cells.js';
@@ -119,48 +117,25 @@ function GroupBy() {
   );
 }
 
-/** What can be done with the selected bots; the selection is that of the table of bots. */
+/** The selection is that of the table of bots. */
 function Selected() {
-  const version = useThrottled(botsVersion, REDRAW_MS);
-  const { selected } = table.value;
   const { lit } = herdView.value;
   const held = herdHeld.value;
-  const [asking, setAsking] = useState<Question>();
-  const present = useMemo(() => [...selected].filter((id) => bots.has(id)), [selected, version]);
-  const hidden = useMemo(() => {
+  const hiddenOf = (present: readonly string[]): number => {
     if (lit.size === 0) return 0;
     return present.filter((id) => {
       const bot = herdBots().get(id);
       return bot && !lit.has(shownStatus(bot, held));
     }).length;
-  }, [present, lit, held]);
+  };
   return (
-    <>
-      {present.length > 0 ? (
-        <SelectionBar
-          present={present}
-          hidden={hidden}
-          list=".herd-cells"
-          onAction={(action) => setAsking({ action, ids: present })}
-          onNone={() => setSelected(new Set())}
-        >
-          <a class="herd-to-bots" href={hrefTo('bots')}>
-            Show in Bots
-          </a>
-        </SelectionBar>
-      ) : null}
-      {asking ? (
-        <ConfirmAction
-          {...asking}
-          onClose={() => setAsking(undefined)}
-          onDone={(errors) => {
-            setAsking(undefined);
-            // Bots with errors stay selected.
-            setSelected(new Set(errors.keys()));
-          }}
-        />
-      ) : null}
-    </>
+    <SelectionBar hiddenOf={hiddenOf} list=".herd-cells">
+      {() => (
+        <a class="herd-to-bots" href={hrefTo('bots')}>
+          Show in Bots
+        </a>
+      )}
+    </SelectionBar>
   );
 }
 

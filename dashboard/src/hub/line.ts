@@ -6,6 +6,7 @@ const MAX_TEXT = 65_536;
 
 export function logLine(id: string, event: LogEvent): Omit<Line, 'n'> {
   const { timestamp_ms, level, scope, session_id, transport, direction, message } = event;
+  const { correlation_id: correlation } = event;
   const isLong = message.length > MAX_TEXT;
   return {
     id,
@@ -15,6 +16,7 @@ export function logLine(id: string, event: LogEvent): Omit<Line, 'n'> {
     bot: session_id,
     transport,
     dir: direction === null ? null : direction === 'incoming' ? 'in' : 'out',
+    ...(correlation !== undefined && { correlation }),
     text: isLong ? cut(message) : message,
   };
 }

@@ -17,6 +17,8 @@ export interface Line {
   bot: string | null;
   transport: 'tcp' | 'http' | null;
   dir: 'in' | 'out' | null;
+  /** Of a wire message that names what it belongs to. */
+  correlation?: string;
   text: string;
 }
 

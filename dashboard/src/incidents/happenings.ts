@@ -1,6 +1,7 @@
 // What happened beside incidents: commands, requests, changes of configurations, starts of the service, losses of hosts.
 
 import type { Incident, IncidentGroup, StreamEvent } from '../../../src/client/index.js';
+import { CHANGE_SCOPE, readChangeMessage } from '../../../src/shared/contract/config-changes.js';
 
 export type Lane = 'incident' | 'loss' | 'deployment' | 'change' | 'request' | 'command';
 
@@ -34,7 +35,7 @@ const LOSSES: ReadonlySet<string> = new Set([
 ]);
 
 /** The query of the lines that {@link happeningsOf} reads. */
-export const HAPPENINGS_QUERY = 'scope:control,dispatch';
+export const HAPPENINGS_QUERY = `scope:control,dispatch,${CHANGE_SCOPE}`;
 
 /**
  * @param events in any order. @param losses incidents; those that ended a host count. @param groups whose first incident is shown.
@@ -75,14 +76,31 @@ function ofEvent(event: StreamEvent): Happening[] {
   const common = { at, until: at, count: 1, bots: bot === null ? [] : [bot] };
   if (scope === 'dispatch')
     return [{ ...common, lane: 'command', text: commandText(message, level) }];
+  if (scope === CHANGE_SCOPE) return [{ ...common, lane: 'change', text: changeText(message) }];
   if (scope !== 'control') return [];
   if (message.startsWith('the service has started')) {
     return [{ ...common, lane: 'deployment', text: message }];
   }
   const [, action, many] = /^(\w+) requested(?: for ([\d,]+) bots)?/.exec(message) ?? [];
-  if (action === undefined) return [{ ...common, lane: 'change', text: message }];
+  if (action === undefined) return [];
   const count = many === undefined ? 1 : Number(many.replaceAll(',', ''));
   return [{ ...common, lane: 'request', text: action, count }];
+}
+
+/** What was changed, by name. */
+function changeText(message: string): string {
+  const read = readChangeMessage(message);
+  if (!read) return 'configuration changed';
+  const { by, change } = read;
+  const { config, labels, restart, placement, secrets = [] } = change;
+  const names = [
+    ...Object.keys(config ?? {}),
+    ...secrets,
+    ...(labels ? ['labels'] : []),
+    ...(restart ? ['restart'] : []),
+    ...Object.keys(placement ?? {}),
+  ];
+  return `configuration changed by ${by}: ${names.join(', ')}`;
 }
 
 /** The result differs from bot to bot; that it failed does not. */

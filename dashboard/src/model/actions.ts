@@ -1,9 +1,13 @@
-import type { BotAction } from '../../../src/client/index.js';
-import { say, sayError } from '../parts/toasts.js';
+import type { BotAction, BotSnapshot, NewBot } from '../../../src/client/index.js';
+import { say, sayError, type ToastAction } from '../parts/toasts.js';
+import { bots } from './live.js';
 import { api } from './session.js';
+import { type Undo, undoOf } from './undo.js';
 
 /** Ids per request; the service accepts 10,000. */
 const MAX_IDS = 5000;
+/** Bots that are created at once. */
+const AT_ONCE = 6;
 
 export const ACTION_NAMES: Record<BotAction, string> = {
   start: 'Start',
@@ -11,11 +15,12 @@ export const ACTION_NAMES: Record<BotAction, string> = {
   restart: 'Restart',
   delete: 'Delete',
 };
-const DONE: Record<BotAction, string> = {
+const DONE: Record<BotAction | 'create', string> = {
   start: 'started',
   stop: 'stopped',
   restart: 'restarted',
   delete: 'deleted',
+  create: 'created again',
 };
 
 const CALLS: Record<BotAction, (id: string) => Promise<unknown>> = {
@@ -24,6 +29,11 @@ const CALLS: Record<BotAction, (id: string) => Promise<unknown>> = {
   restart: (id) => api().bots.restart(id),
   delete: (id) => api().bots.delete(id),
 };
+
+/** `1 bot`, `312 bots`. */
+export function botsText(count: number): string {
+  return count === 1 ? '1 bot' : `${count.toLocaleString('en')} bots`;
+}
 
 /** @returns the errors by id. */
 export async function actOn(
@@ -40,11 +50,34 @@ export async function actOn(
   return errors;
 }
 
+/** What an action may be taken back with. */
+export interface Before {
+  /** The bots as they were. */
+  bots: ReadonlyMap<string, BotSnapshot>;
+  /** What deleted bots can be created from. */
+  known?: ReadonlyMap<string, NewBot> | undefined;
+}
+
+/** To be called before an action. */
+export function asBefore(ids: readonly string[]): Before['bots'] {
+  return new Map(
+    ids.flatMap((id): [string, BotSnapshot][] => {
+      const bot = bots.get(id);
+      return bot ? [[id, bot]] : [];
+    }),
+  );
+}
+
 /** One action on one bot, with a toast. @returns whether it succeeded. */
-export async function actOnOne(action: BotAction, id: string): Promise<boolean> {
+export async function actOnOne(
+  action: BotAction,
+  id: string,
+  known?: Before['known'],
+): Promise<boolean> {
+  const before = { bots: asBefore([id]), known };
   try {
     await CALLS[action](id);
-    say(`${id} ${DONE[action]}`);
+    say(`${id} ${DONE[action]}`, undoAction(undoOf(action, [id], before.bots, known)));
     return true;
   } catch (thrown) {
     sayError(thrown, `Could not ${action} ${id}`);
@@ -57,11 +90,50 @@ export function showOutcome(
   action: BotAction,
   ids: readonly string[],
   errors: ReadonlyMap<string, string>,
+  before?: Before,
 ): void {
-  const done = ids.length - errors.size;
-  if (done > 0) say(`${done.toLocaleString('en')} ${done === 1 ? 'bot' : 'bots'} ${DONE[action]}`);
+  const done = ids.filter((id) => !errors.has(id));
+  const undo = before && undoOf(action, done, before.bots, before.known);
+  if (done.length > 0) say(`${botsText(done.length)} ${DONE[action]}`, undoAction(undo));
+  showErrors(errors, `${ACTION_NAMES[action]} failed`);
+}
+
+function showErrors(errors: ReadonlyMap<string, string>, what: string): void {
   const [first] = errors;
   if (!first) return;
   const more = errors.size > 1 ? ` (and ${errors.size - 1} more)` : '';
-  sayError(`${first[0]}: ${first[1]}${more}`, `${ACTION_NAMES[action]} failed`);
+  sayError(`${first[0]}: ${first[1]}${more}`, what);
+}
+
+function undoAction(undo: Undo | undefined): ToastAction | undefined {
+  if (!undo) return undefined;
+  const run = async (): Promise<void> => {
+    const { action, ids } = undo;
+    try {
+      const errors = await (action === 'create' ? createAll(undo.bots) : actOn(action, ids));
+      const count = ids.length - errors.size;
+      if (count > 0) say(`Undone: ${botsText(count)} ${DONE[action]}`);
+      showErrors(errors, 'Undo failed');
+    } catch (thrown) {
+      sayError(thrown, 'Undo failed');
+    }
+  };
+  return { title: 'Undo', run: () => void run() };
+}
+
+/** @returns the errors by id. */
+async function createAll(all: readonly NewBot[]): Promise<Map<string, string>> {
+  const errors = new Map<string, string>();
+  const rest = [...all];
+  const work = async (): Promise<void> => {
+    for (let bot = rest.shift(); bot; bot = rest.shift()) {
+      try {
+        await api().bots.create(bot);
+      } catch (thrown) {
+        errors.set(bot.id, thrown instanceof Error ? thrown.message : String(thrown));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return errors;
 }

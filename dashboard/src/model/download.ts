@@ -9,7 +9,7 @@ const CHUNK = 1000;
 
 /** The event of a line, as in `GET /api/events?format=ndjson`. */
 export function eventOf(line: Line): object {
-  const { id, at, level, scope, bot, transport, dir, text } = line;
+  const { id, at, level, scope, bot, transport, dir, correlation, text } = line;
   if (level === 'gap') return { id, event: 'gap', message: text };
   const direction = dir === null ? null : dir === 'in' ? 'incoming' : 'outgoing';
   const data = {
@@ -19,6 +19,7 @@ export function eventOf(line: Line): object {
     session_id: bot,
     transport,
     direction,
+    ...(correlation !== undefined && { correlation_id: correlation }),
     message: text,
   };
   return { id, event: 'log', data };

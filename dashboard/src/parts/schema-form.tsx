@@ -1,6 +1,7 @@
-import { useId, useState } from 'preact/hooks';
+import { useContext, useId, useState } from 'preact/hooks';
 import type { Json, JsonObject } from '../../../src/client/index.js';
 import { type Field, fieldFor, isObject, NOT_JSON, NotJson, type Schema } from './schema.js';
+import { SecretField, SetSecrets } from './secret-field.js';
 
 interface FieldsProps {
   schema: Schema;
@@ -53,6 +54,8 @@ function OneField(props: FieldProps) {
   // Invalid JSON is shown while typing and disappears once it is valid.
   const fault = value instanceof NotJson ? NOT_JSON : reported === NOT_JSON ? undefined : reported;
   const label = schema.title ?? name;
+  const secrets = useContext(SetSecrets);
+  const isSecret = field.type === 'text' && field.isSecret;
   if (field.type === 'group') {
     return (
       <fieldset>
@@ -79,14 +82,27 @@ function OneField(props: FieldProps) {
         {label}
         {isRequired ? <span class="required"> required</span> : null}
       </label>
-      <Input
-        id={id}
-        field={field}
-        schema={schema}
-        value={value}
-        isFaulty={fault !== undefined}
-        onChange={onChange}
-      />
+      {isSecret && secrets ? (
+        <SecretField
+          id={id}
+          label={label}
+          isSet={secrets.has(path.replace(/^config\./, ''))}
+          isRequired={isRequired}
+          value={value}
+          isFaulty={fault !== undefined}
+          describedBy={fault === undefined ? `${id}-hint` : `${id}-fault ${id}-hint`}
+          onChange={onChange}
+        />
+      ) : (
+        <Input
+          id={id}
+          field={field}
+          schema={schema}
+          value={value}
+          isFaulty={fault !== undefined}
+          onChange={onChange}
+        />
+      )}
       {fault === undefined ? null : (
         <p class="fault" id={`${id}-fault`}>
           {fault}

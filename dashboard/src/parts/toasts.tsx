@@ -1,24 +1,34 @@
-// Owns the toasts: short messages at the edge of the page. Errors stay until they are closed.
+// Owns the toasts: short messages at the edge of the page. Errors stay until they are closed; one with an action stays longer than
+// others, and as long as somebody is at it.
 
 import { signal } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
 import { Icon } from './icons.js';
+
+/** What can be done about a message, once. */
+export interface ToastAction {
+  title: string;
+  run: () => void;
+}
 
 interface Toast {
   key: number;
   text: string;
   isError: boolean;
+  action?: ToastAction | undefined;
 }
 
 /** Bound; the oldest is removed. */
 const MAX_TOASTS = 4;
 const SHOWN_MS = 5000;
+/** How long one with an action is shown, and so how long the action can be taken. */
+export const ACTION_MS = 20_000;
 
 const toasts = signal<Toast[]>([]);
 let next = 0;
 
-export function say(text: string): void {
-  const { key } = add(text, false);
-  setTimeout(() => drop(key), SHOWN_MS);
+export function say(text: string, action?: ToastAction): void {
+  add(text, false, action);
 }
 
 export function sayError(thrown: unknown, what = ''): void {
@@ -26,38 +36,72 @@ export function sayError(thrown: unknown, what = ''): void {
   add(what === '' ? text : `${what}: ${text}`, true);
 }
 
+/** Takes the action of the newest message that has one. */
+export function takeLastAction(): void {
+  const last = toasts.peek().findLast(({ action }) => action !== undefined);
+  if (last) take(last);
+}
+
 /** On sign-out: they belong to the previous session. */
 export function clearToasts(): void {
   toasts.value = [];
 }
 
-function add(text: string, isError: boolean): Toast {
-  const toast = { key: next++, text, isError };
-  toasts.value = [...toasts.value, toast].slice(-MAX_TOASTS);
-  return toast;
+function add(text: string, isError: boolean, action?: ToastAction): void {
+  toasts.value = [...toasts.value, { key: next++, text, isError, action }].slice(-MAX_TOASTS);
 }
 
 function drop(key: number): void {
   toasts.value = toasts.value.filter((toast) => toast.key !== key);
 }
 
+function take({ key, action }: Toast): void {
+  drop(key);
+  action?.run();
+}
+
 export function Toasts() {
   return (
     <div class="toasts" role="status" aria-live="polite">
-      {toasts.value.map(({ key, text, isError }) => (
-        <div key={key} class={isError ? 'toast error' : 'toast'}>
-          <span>{text}</span>
-          <button
-            type="button"
-            class="quiet square"
-            aria-label="Dismiss"
-            title="Dismiss"
-            onClick={() => drop(key)}
-          >
-            <Icon name="close" />
-          </button>
-        </div>
+      {toasts.value.map((toast) => (
+        <OneToast key={toast.key} toast={toast} />
       ))}
+    </div>
+  );
+}
+
+function OneToast({ toast }: { toast: Toast }) {
+  const { key, text, isError, action } = toast;
+  const [isHeld, setHeld] = useState(false);
+  useEffect(() => {
+    if (isError || isHeld) return;
+    const timer = setTimeout(() => drop(key), action ? ACTION_MS : SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [isHeld]);
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: who points at it, or is in it, is still reading
+    <div
+      class={isError ? 'toast error' : 'toast'}
+      onMouseEnter={() => setHeld(true)}
+      onMouseLeave={() => setHeld(false)}
+      onFocusIn={() => setHeld(true)}
+      onFocusOut={() => setHeld(false)}
+    >
+      <span>{text}</span>
+      {action ? (
+        <button type="button" onClick={() => take(toast)}>
+          {action.title}
+        </button>
+      ) : null}
+      <button
+        type="button"
+        class="quiet square"
+        aria-label="Dismiss"
+        title="Dismiss"
+        onClick={() => drop(key)}
+      >
+        <Icon name="close" />
+      </button>
     </div>
   );
 }

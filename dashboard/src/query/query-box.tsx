@@ -4,6 +4,7 @@ import { MAX_QUERY } from '../../../src/shared/contract/query-bounds.js';
 import type { QueryUse } from '../../../src/shared/query/fields.js';
 import { printTerm } from '../../../src/shared/query/print-query.js';
 import { Icon } from '../parts/icons.js';
+import { Offers, offerId } from '../parts/offers.js';
 import { checkedQuery } from './checked-query.js';
 import { type Completion, type Completions, complete } from './complete-query.js';
 import { inverted, removed } from './edit-query.js';
@@ -116,7 +117,7 @@ export function QueryBox({ use, value, onChange, waitMs }: Props) {
           aria-autocomplete="list"
           aria-expanded={offered.items.length > 0}
           aria-controls={`offers-${name}`}
-          aria-activedescendant={active < 0 ? undefined : `offer-${name}-${active}`}
+          aria-activedescendant={active < 0 ? undefined : offerId(`offers-${name}`, active)}
           aria-invalid={error !== undefined}
           aria-describedby={error === undefined ? undefined : `query-error-${name}`}
           placeholder={
@@ -149,30 +150,7 @@ export function QueryBox({ use, value, onChange, waitMs }: Props) {
             <Icon name="close" />
           </button>
         )}
-        <div
-          class="offers"
-          id={`offers-${name}`}
-          role="listbox"
-          aria-label="Completions"
-          hidden={offered.items.length === 0}
-        >
-          {offered.items.map((item, at) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys, as a combobox does
-            <div
-              key={item.insert}
-              id={`offer-${name}-${at}`}
-              role="option"
-              // The focus stays in the field.
-              tabIndex={-1}
-              aria-selected={at === active}
-              onMouseDown={(event) => event.preventDefault()}
-              onClick={() => take(item)}
-            >
-              <code>{visible(item.label)}</code>
-              <span class="muted">{item.hint}</span>
-            </div>
-          ))}
-        </div>
+        <Offers id={`offers-${name}`} items={offered.items} active={active} onTake={take} />
       </div>
       {error === undefined ? null : (
         <p class="query-error" id={`query-error-${name}`} role="status">

@@ -15,8 +15,8 @@ export function SavedViewsMenu() {
     const wanted = name.trim();
     if (wanted === '') return;
     const kept = new URLSearchParams(query);
-    // A link to one line is no view.
-    kept.delete('at');
+    // What shows one line is no view.
+    for (const name of ['at', 'around']) kept.delete(name);
     const fault = saveView({ name: wanted, view, query: kept.toString() });
     say(fault ?? `Saved as “${wanted}”.`);
     setName('');

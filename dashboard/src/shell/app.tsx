@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { asked } from '../model/asked.js';
 import { cluster } from '../model/cluster.js';
 import { go, hrefTo, route } from '../model/route.js';
 import { handedToken, session, takeHanded } from '../model/session.js';
@@ -13,7 +14,7 @@ import { OverviewView } from '../views/overview.js';
 import { SignIn } from '../views/sign-in.js';
 import { Banner, ConnectionState } from './banner.js';
 import { HelpSheet } from './help.js';
-import { isHelpOpen, useKeys } from './keys.js';
+import { isHelpOpen, isPaletteOpen, useKeys } from './keys.js';
 import { WhoAmI, WhoAmIDialogs } from './who-am-i.js';
 
 const VIEWS: { name: string; title: string; icon: IconName }[] = [
@@ -42,6 +43,9 @@ const TokensView = lazyView(async () => (await import('../views/tokens.js')).Tok
 const SideView = lazyView(async () => (await import('../side/side-view.js')).SideView);
 const DiffView = lazyView(async () => (await import('../side/diff-view.js')).DiffView);
 const SettingsView = lazyView(async () => (await import('../views/settings.js')).SettingsView);
+// Dialogs that a person asks for.
+const AskedView = lazyView(async () => (await import('../views/asked.js')).AskedView);
+const PaletteView = lazyView(async () => (await import('../palette/palette.js')).PaletteView);
 
 export function App() {
   const now = session.value;
@@ -99,6 +103,15 @@ function Frame() {
           <button
             type="button"
             class="quiet wide-only"
+            title="Go to…"
+            onClick={() => (isPaletteOpen.value = true)}
+          >
+            <Icon name="search" />
+            <span>Go to… (Ctrl K)</span>
+          </button>
+          <button
+            type="button"
+            class="quiet wide-only"
             title="Keyboard"
             onClick={() => (isHelpOpen.value = true)}
           >
@@ -116,6 +129,8 @@ function Frame() {
       <HandedToken />
       <InvitationQuestion />
       <WhoAmIDialogs />
+      {asked.value ? <AskedView question={asked.value} /> : null}
+      {isPaletteOpen.value ? <PaletteView pages={shown} /> : null}
       {cluster.value === null ? null : <NodesKey />}
     </div>
   );

@@ -1,3 +1,4 @@
+import { DraftsBanner } from '../config/drafts-banner.js';
 import { cluster } from '../model/cluster.js';
 import { clockAheadMs, connection } from '../model/live.js';
 import { retryNow } from '../model/session.js';
@@ -14,6 +15,7 @@ export function Banner() {
       <ConnectionBanner />
       <ClusterBanner />
       <ClockBanner />
+      <DraftsBanner />
     </div>
   );
 }

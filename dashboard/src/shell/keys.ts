@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { go, hrefTo } from '../model/route.js';
 import { settings } from '../model/settings.js';
+import { takeLastAction } from '../parts/toasts.js';
 
 export interface Binding {
   /** `KeyboardEvent.key`; two keys separated by a space are a sequence. */
@@ -23,6 +24,15 @@ const SECOND_KEY_MS = 1500;
 
 export const groups = signal<readonly Group[]>([]);
 export const isHelpOpen = signal(false);
+export const isPaletteOpen = signal(false);
+/** What was typed for the palette before it was loaded. */
+let ahead = '';
+
+export function takeTypedAhead(): string {
+  const text = ahead;
+  ahead = '';
+  return text;
+}
 
 const EVERYWHERE: Group = {
   title: 'Everywhere',
@@ -33,6 +43,12 @@ const EVERYWHERE: Group = {
     { keys: 'g i', does: 'Incidents', run: () => go(hrefTo('incidents')) },
     { keys: 'g t', does: 'Tokens', run: () => go(hrefTo('tokens')) },
     { keys: 'g s', does: 'Settings', run: () => go(hrefTo('settings')) },
+    {
+      keys: 'Ctrl k',
+      does: 'Go to a page, a bot or an action',
+      run: () => (isPaletteOpen.value = true),
+    },
+    { keys: 'z', does: 'Undo the last action', run: takeLastAction },
     { keys: '/', does: 'Search', run: focusSearch },
     {
       keys: '?',
@@ -79,7 +95,21 @@ let first = '';
 let firstAt = 0;
 
 window.addEventListener('keydown', (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (event.defaultPrevented) return;
+  if (isPaletteKey(event)) {
+    event.preventDefault();
+    // Not over another dialog, whose question comes first.
+    ahead = '';
+    isPaletteOpen.value = !isPaletteOpen.peek() && document.querySelector('dialog[open]') === null;
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (isPaletteOpen.peek() && document.querySelector('dialog[open]') === null) {
+    event.preventDefault();
+    if (event.key === 'Escape') isPaletteOpen.value = false;
+    else if (event.key.length === 1) ahead += event.key;
+    return;
+  }
   const target = event.target as HTMLElement;
   // Shortcuts of the page behind an open dialog are off, also after a click inside the dialog moved the focus to the body.
   const isBehindDialog = document.querySelector('dialog[open]') !== null;
@@ -101,6 +131,11 @@ window.addEventListener('keydown', (event) => {
   event.preventDefault();
   found.run();
 });
+
+/** From anywhere, also out of a field: it is no character. */
+function isPaletteKey({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean {
+  return key.toLowerCase() === 'k' && ctrlKey !== metaKey && !altKey && !shiftKey;
+}
 
 function find(keys: string): Binding | undefined {
   if (keys === '') return undefined;

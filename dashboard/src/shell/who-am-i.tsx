@@ -23,12 +23,7 @@ const leaving = signal<TokenInfo | null>(null);
 export function WhoAmI() {
   return (
     <>
-      <button
-        type="button"
-        class="quiet"
-        title="Who am I, what may I"
-        onClick={() => (isOpen.value = true)}
-      >
+      <button type="button" class="quiet" title="Who am I, what may I" onClick={openWhoAmI}>
         <Icon name="person" />
         <span class="own-name">{ownToken.value?.name ?? 'Who am I'}</span>
       </button>
@@ -38,6 +33,10 @@ export function WhoAmI() {
       </button>
     </>
   );
+}
+
+export function openWhoAmI(): void {
+  isOpen.value = true;
 }
 
 /** What the buttons of the menu open. */
@@ -57,7 +56,7 @@ function closeAll(): void {
 }
 
 /** Others may use a token that was not made by signing in: it is revoked only if the user says so. */
-async function askToLeave(): Promise<void> {
+export async function askToLeave(): Promise<void> {
   closeAll();
   const token = await knownToken();
   if (token && !isSignIn(token)) leaving.value = token;

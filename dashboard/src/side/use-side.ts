@@ -19,7 +19,7 @@ import {
 
 /** Bound of each log while nothing is followed. */
 const HELD = { rows: 10_000, chars: 12 * 1024 * 1024 };
-/** Rows are put together this often at most, in ms: that visits all lines. */
+/** Rows are composed this often at most, in ms: that visits all lines. */
 const ALIGN_MS = 200;
 
 export interface Side {

@@ -1,13 +1,18 @@
 // The configuration form of a bot. It sends only changed fields: secrets are not shown, and must stay as they are.
 
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import type {
   BotSnapshot,
   JsonObject,
   BotConfig as SavedConfig,
   UpdateBotBody,
 } from '../../../src/client/index.js';
+import type { BotParts } from '../../../src/shared/contract/config-changes.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
+import { type ChangedField, changedFields } from '../config/changes.js';
+import { ChangesList } from '../config/changes-list.js';
+import { drafts, keepDraft } from '../config/drafts.js';
+import { ConfigHistory } from '../config/history-card.js';
 import { kinds } from '../model/kinds.js';
 import { connection } from '../model/live.js';
 import { may } from '../model/own-token.js';
@@ -18,7 +23,8 @@ import { labelsText, parseLabels, rebasedLabels } from '../parts/labels.js';
 import { NeedsScope } from '../parts/needs-scope.js';
 import { changesBetween, faultsOf, filled, type Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
-import { say } from '../parts/toasts.js';
+import { SetSecrets } from '../parts/secret-field.js';
+import { say, sayError } from '../parts/toasts.js';
 import { faultFrom } from './faults.js';
 import { RESTART_COMPLETE, RestartFields } from './restart-policy.js';
 
@@ -46,11 +52,14 @@ function ConfigForm({
 }) {
   const schema = (kinds.value.find((one) => one.kind === bot.kind)?.config ?? {}) as Schema;
   /** The initial values of the fields; a difference from them is an edit. */
-  const [base, setBase] = useState<{ config: JsonObject; restart: JsonObject }>(saved);
-  const [config, setConfig] = useState<JsonObject>(saved.config);
+  const [draft] = useState(() => drafts.peek().get(bot.id));
+  const [base, setBase] = useState<{ config: JsonObject; restart: JsonObject }>(
+    draft?.base ?? saved,
+  );
+  const [config, setConfig] = useState<JsonObject>(draft?.config ?? saved.config);
   /** Undefined until they are edited; until then the bot's current labels are shown. */
-  const [labels, setLabels] = useState<{ text: string; base: Record<string, string> }>();
-  const [restart, setRestart] = useState<JsonObject>(saved.restart);
+  const [labels, setLabels] = useState(draft?.labels);
+  const [restart, setRestart] = useState<JsonObject>(draft?.restart ?? saved.restart);
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
   const form = useFirstFault(faults);
   const [isBusy, setBusy] = useState(false);
@@ -68,6 +77,25 @@ function ConfigForm({
   const restartChanged = changesBetween(base.restart, filled(restart));
   const isRestartChanged = Object.keys(restartChanged).length > 0;
   const isTouched = isChanged || areLabelsChanged || isRestartChanged;
+  const secrets = useMemo(() => saved.secrets && new Set(saved.secrets), [saved]);
+  const changes = [
+    ...changedFields('config', filled(base.config), filled(config), schema, secrets),
+    ...(areLabelsChanged ? labelChanges(labels.base, labels.text) : []),
+    ...changedFields('restart', base.restart, filled(restart)),
+  ];
+  // The page may show another bot, or another view, before they are saved.
+  useEffect(() => {
+    const names = changes.map(({ path }) => path.replace(/^config\./, ''));
+    keepDraft(bot.id, isTouched ? { base, config, labels, restart, names } : undefined);
+  }, [base, config, labels, restart, isTouched]);
+  const restore = ({ config: was, labels: hadLabels, restart: hadRestart }: BotParts): void => {
+    setBase(saved);
+    setConfig(was);
+    setLabels({ text: labelsText(hadLabels as Record<string, string>), base: bot.labels });
+    setRestart(hadRestart);
+    form.current?.scrollIntoView({ block: 'start' });
+    say('Restored into the form. Look at the changes, then save.');
+  };
   // A layout effect: after the next paint the user may already be typing.
   useLayoutEffect(() => {
     if (!isTouched) undo();
@@ -102,7 +130,19 @@ function ConfigForm({
       // Edits made during the request are not saved yet.
       setBase({ config, restart });
       setLabels((now) => (now === labels ? undefined : now));
-      say(isChanged ? `${bot.id} saved; it restarts if it is running` : `${bot.id} saved`);
+      const { labels: hadLabels } = bot;
+      const undo = (): void => {
+        api()
+          .bots.update(bot.id, { labels: hadLabels })
+          .then(() => say(`Undone: the labels of ${bot.id} are those from before`))
+          .catch((thrown: unknown) => sayError(thrown, 'Undo failed'));
+      };
+      say(
+        isChanged ? `${bot.id} saved; it restarts if it is running` : `${bot.id} saved`,
+        areLabelsChanged && !isChanged && !isRestartChanged
+          ? { title: 'Undo', run: undo }
+          : undefined,
+      );
       onSaved();
     } catch (thrown) {
       setFaults(faultFrom(thrown, { config: schema, restart: RESTART_COMPLETE }));
@@ -124,13 +164,15 @@ function ConfigForm({
         <div>
           <fieldset class="card">
             <legend>Configuration</legend>
-            <SchemaFields
-              schema={schema}
-              value={config}
-              path="config"
-              faults={faults}
-              onChange={setConfig}
-            />
+            <SetSecrets.Provider value={secrets}>
+              <SchemaFields
+                schema={schema}
+                value={config}
+                path="config"
+                faults={faults}
+                onChange={setConfig}
+              />
+            </SetSecrets.Provider>
           </fieldset>
         </div>
         <div>
@@ -157,8 +199,15 @@ function ConfigForm({
           </div>
           <RestartFields value={restart} faults={faults} onChange={setRestart} />
           <p class="muted">{hostText(saved)}</p>
+          <ConfigHistory bot={bot} saved={saved} onRestore={restore} />
         </div>
       </fieldset>
+      {isTouched ? (
+        <section class="card" aria-label="Unsaved changes">
+          <h2>{changes.length === 1 ? '1 unsaved change' : `${changes.length} unsaved changes`}</h2>
+          <ChangesList changes={changes} label="What saving changes" />
+        </section>
+      ) : null}
       <div class="form-end">
         {may('control') ? (
           <>
@@ -184,6 +233,15 @@ function ConfigForm({
       </div>
     </form>
   );
+}
+
+/** What the edited text changes; a line that is no label is said when it is saved. */
+function labelChanges(base: Record<string, string>, text: string): ChangedField[] {
+  try {
+    return changedFields('labels', base, parseLabels(text));
+  } catch {
+    return [{ path: 'labels', was: labelsText(base), is: text }];
+  }
 }
 
 function withOptionalSecrets(schema: Schema): Schema {

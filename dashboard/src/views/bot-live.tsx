@@ -1,4 +1,5 @@
 import type { BotSnapshot, BotUsage } from '../../../src/client/index.js';
+import { Console } from '../console/console.js';
 import { BotData } from '../data/bot-data.js';
 import { useLogAddress } from '../model/log-address.js';
 import { age, fullTime, second } from '../model/time.js';
@@ -33,6 +34,7 @@ export function BotLive({ bot }: { bot: BotSnapshot }) {
       </div>
       <div class="bot-lines">
         <LogPane {...address} isOfOne at={timeRange.value.momentMs} />
+        <Console bot={bot} />
       </div>
       {/* Hundreds of fields would push the log out of sight. */}
       {isNarrow ? <div class="bot-below">{details}</div> : null}

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BotAction } from '../../../src/client/index.js';
-import { ACTION_NAMES, actOnOne } from '../model/actions.js';
+import { drafts } from '../config/drafts.js';
+import { ACTION_NAMES, actOnOne, type Before } from '../model/actions.js';
 import { bots, botsVersion, isLoaded, serviceErrors } from '../model/live.js';
 import { may } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
@@ -20,6 +21,7 @@ import { useKeys } from '../shell/keys.js';
 import { BotCommands } from './bot-commands.js';
 import { BotConfig } from './bot-config.js';
 import { BotLive } from './bot-live.js';
+import { DeletionNote, useSpecifications } from './deletion-note.js';
 import { IncidentList } from './incident.js';
 
 /** Shortest time between two requests for the incidents, in ms. */
@@ -53,10 +55,10 @@ export function BotView({ id }: { id: string }) {
   const tab = TABS.find(({ name }) => name === asked)?.name ?? '';
   const visited = useRef(new Set<string>()).current.add(tab);
 
-  const act = async (action: BotAction): Promise<void> => {
+  const act = async (action: BotAction, known?: Before['known']): Promise<void> => {
     setAsking(undefined);
     setBusy(action);
-    const isDone = await actOnOne(action, id);
+    const isDone = await actOnOne(action, id, known);
     setBusy(undefined);
     if (isDone && action === 'delete') go(hrefOfTable());
   };
@@ -178,6 +180,11 @@ export function BotView({ id }: { id: string }) {
             onKeyDown={(event) => moveTab(event, tab, showTab)}
           >
             {title}
+            {name === 'config' && drafts.value.has(id) ? (
+              <span class="tab-mark" title="Unsaved changes">
+                <span class="unseen">, unsaved changes</span>
+              </span>
+            ) : null}
           </button>
         ))}
       </div>
@@ -204,23 +211,48 @@ export function BotView({ id }: { id: string }) {
         ) : null,
       )}
       {asking ? (
-        <Confirm
-          title={`${ACTION_NAMES[asking]} ${id}?`}
-          action={ACTION_NAMES[asking]}
-          isDangerous={asking === 'delete'}
-          onYes={() => void act(asking)}
+        <ConfirmOne
+          id={id}
+          action={asking}
+          onYes={(known) => void act(asking, known)}
           onClose={() => setAsking(undefined)}
-        >
-          <p>
-            {asking === 'delete'
-              ? 'The bot is stopped and deleted together with its configuration. This cannot be undone.'
-              : asking === 'stop'
-                ? 'The bot stays stopped until it is started again.'
-                : 'The bot is stopped and started again.'}
-          </p>
-        </Confirm>
+        />
       ) : null}
     </div>
+  );
+}
+
+interface ConfirmProps {
+  id: string;
+  action: BotAction;
+  /** @param known what the bot can be created from, if it is to be deleted. */
+  onYes: (known: Before['known']) => void;
+  onClose: () => void;
+}
+
+function ConfirmOne({ id, action, onYes, onClose }: ConfirmProps) {
+  const specifications = useSpecifications([id], action === 'delete');
+  return (
+    <Confirm
+      title={`${ACTION_NAMES[action]} ${id}?`}
+      action={ACTION_NAMES[action]}
+      isDangerous={action === 'delete'}
+      onYes={() => {
+        onClose();
+        void specifications.later.then(({ known }) => onYes(known));
+      }}
+      onClose={onClose}
+    >
+      {action === 'delete' ? (
+        <DeletionNote count={1} known={specifications} />
+      ) : (
+        <p>
+          {action === 'stop'
+            ? 'The bot stays stopped until it is started again.'
+            : 'The bot is stopped and started again.'}
+        </p>
+      )}
+    </Confirm>
   );
 }
 

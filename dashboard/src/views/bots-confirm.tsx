@@ -1,18 +1,15 @@
 import { useState } from 'preact/hooks';
 import type { BotAction } from '../../../src/client/index.js';
-import { ACTION_NAMES, actOn, showOutcome } from '../model/actions.js';
+import { ACTION_NAMES, actOn, asBefore, botsText, showOutcome } from '../model/actions.js';
 import { bots } from '../model/live.js';
 import { forRestart } from '../model/stopped.js';
 import { Confirm } from '../parts/dialog.js';
 import { sayError } from '../parts/toasts.js';
+import { DeletionNote, useSpecifications } from './deletion-note.js';
 
-/** An action to confirm. The ids are fixed when the dialog opens, so that the user confirms exactly what is shown. */
-export interface Question {
+interface ConfirmProps {
   action: BotAction;
   ids: readonly string[];
-}
-
-interface ConfirmProps extends Question {
   onClose: () => void;
   onDone: (errors: ReadonlyMap<string, string>) => void;
 }
@@ -26,13 +23,15 @@ export function ConfirmAction({ action, ids: asked, onClose, onDone }: ConfirmPr
   const [withStopped, setWithStopped] = useState(false);
   const isChoice = action === 'restart' && running.length > 0 && stopped.length > 0;
   const ids = isChoice && !withStopped ? running : asked;
-  const many = (of: readonly string[]): string =>
-    of.length === 1 ? 'bot' : `${of.length.toLocaleString('en')} bots`;
+  const many = (of: readonly string[]): string => (of.length === 1 ? 'bot' : botsText(of.length));
+  const specifications = useSpecifications(asked, action === 'delete');
   const run = async (): Promise<void> => {
     setBusy(true);
     try {
+      const { known } = await specifications.later;
+      const before = { bots: asBefore(ids), known };
       const errors = await actOn(action, ids);
-      showOutcome(action, ids, errors);
+      showOutcome(action, ids, errors, before);
       onDone(errors);
     } catch (thrown) {
       sayError(thrown, `${ACTION_NAMES[action]} failed`);
@@ -73,12 +72,7 @@ export function ConfirmAction({ action, ids: asked, onClose, onDone }: ConfirmPr
           {stopped.length === 1 ? 'it' : 'them'}.
         </p>
       ) : null}
-      {action === 'delete' ? (
-        <p>
-          {ids.length === 1 ? 'The bot is' : 'The bots are'} stopped and deleted together with{' '}
-          {ids.length === 1 ? 'its' : 'their'} configuration. This cannot be undone.
-        </p>
-      ) : null}
+      {action === 'delete' ? <DeletionNote count={ids.length} known={specifications} /> : null}
     </Confirm>
   );
 }

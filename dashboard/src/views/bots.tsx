@@ -14,7 +14,6 @@ import { queryParameters } from '../query/address-query.js';
 import { useKeys } from '../shell/keys.js';
 import { CompareLinks } from '../side/compare-links.js';
 import { ColumnsMenu } from './bots-columns-menu.js';
-import { ConfirmAction, type Question } from './bots-confirm.js';
 import { Filters } from './bots-filters.js';
 import { Head } from './bots-head.js';
 import { idsBetween, queryOf, useShown } from './bots-query.js';
@@ -34,18 +33,12 @@ export function BotsView() {
   const width = useWidth();
   const isNarrow = width < NARROW_PX;
   const { selected, active } = table.value;
-  const [asking, setAsking] = useState<Question>();
   const [isCreating, setCreating] = useState(false);
   const anchor = useRef<string | undefined>(undefined);
   const shown = useShown(query, version);
   const { columns, chosen, inLine, hasNodes, style, choose } = useColumns(shown, isNarrow);
-  const present = useMemo(() => [...selected].filter((id) => bots.has(id)), [selected, version]);
   // The filter does not change the selection: actions also apply to selected bots that are filtered out.
-  const hidden = useMemo(() => {
-    if (present.length === 0) return 0;
-    const seen = new Set(shown.map(({ id }) => id));
-    return present.filter((id) => !seen.has(id)).length;
-  }, [present, shown]);
+  const shownIds = useMemo(() => new Set(shown.map(({ id }) => id)), [shown]);
 
   const at = active === undefined ? -1 : shown.findIndex(({ id }) => id === active);
   const step = (by: number): void => {
@@ -110,17 +103,12 @@ export function BotsView() {
       <Filters query={query}>
         <ColumnsMenu columns={chosen} hasNodes={hasNodes} onChoose={choose} />
       </Filters>
-      {present.length > 0 ? (
-        <SelectionBar
-          present={present}
-          hidden={hidden}
-          list=".bots-list"
-          onAction={(action) => setAsking({ action, ids: present })}
-          onNone={() => setSelected(new Set())}
-        >
-          <CompareLinks ids={present} />
-        </SelectionBar>
-      ) : null}
+      <SelectionBar
+        hiddenOf={(present) => present.filter((id) => !shownIds.has(id)).length}
+        list=".bots-list"
+      >
+        {(present) => <CompareLinks ids={present} />}
+      </SelectionBar>
       {shown.length === 0 ? (
         <NothingShown isFiltered={bots.size > 0} onCreate={() => setCreating(true)} />
       ) : (
@@ -169,17 +157,6 @@ export function BotsView() {
           }}
         />
       )}
-      {asking ? (
-        <ConfirmAction
-          {...asking}
-          onClose={() => setAsking(undefined)}
-          onDone={(errors) => {
-            setAsking(undefined);
-            // Bots with errors stay selected.
-            setSelected(new Set(errors.keys()));
-          }}
-        />
-      ) : null}
       {isCreating ? <CreateBot onClose={() => setCreating(false)} /> : null}
     </div>
   );

@@ -69,6 +69,17 @@ export function historySeries(length: number, history: JournalStats): FlowSeries
   return seriesOf(times, ratesOf(history));
 }
 
+/** A range that is over, from the journal. The last bucket is drawn up to its end. */
+export function pastSeries(fromMs: number, history: JournalStats): FlowSeries {
+  const step = history.stats.step_s;
+  const first = Math.floor(fromMs / 1000 / step);
+  const end = Math.ceil(history.requestedMs / 1000 / step);
+  const times = Array.from({ length: end - first + 1 }, (_, at) => (first + at) * step);
+  // Its last bucket is counted to its end.
+  const isWhole = { ...history, requestedMs: end * step * 1000 };
+  return seriesOf(times, ratesOf(isWhole));
+}
+
 /** Events per second at a time in s. The newest bucket was incomplete when it was requested. */
 function ratesOf({ requestedMs, stats }: JournalStats): (time: number, name: LevelName) => number {
   const step = stats.step_s;

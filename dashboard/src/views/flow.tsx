@@ -10,7 +10,7 @@ import { StackedChart } from '../parts/chart.js';
 import { short } from '../parts/short.js';
 import { boundsOf, LIVE, type TimeRange } from '../range/range.js';
 import { rangeText } from '../range/range-text.js';
-import { historySeries, liveSeries, NO_SERIES, rateOf } from './flow-series.js';
+import { historySeries, liveSeries, NO_SERIES, pastSeries, rateOf } from './flow-series.js';
 import { SeverityStrip } from './severity-strip.js';
 
 const STATS_MS = 10_000;
@@ -76,7 +76,9 @@ export function Flow() {
   const shown = range.isLive
     ? liveSeries(range.seconds, counts, Date.now(), clockAheadMs.value, value)
     : value
-      ? historySeries(range.seconds, value)
+      ? range.toMs === undefined
+        ? historySeries(range.seconds, value)
+        : pastSeries(range.toMs - range.seconds * 1000, value)
       : NO_SERIES;
   const at = point !== undefined && point < shown.times.length ? point : undefined;
   const rateText = rate === undefined ? '–' : short(rate);

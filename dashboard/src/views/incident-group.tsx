@@ -1,9 +1,9 @@
-import { useState } from 'preact/hooks';
 import type { BotAction, IncidentGroup } from '../../../src/client/index.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { TYPES } from '../incidents/incident-types.js';
 import { Timeline } from '../incidents/timeline.js';
 import { type LoadedGroups, useGroups, useHappenings } from '../incidents/use-incidents.js';
+import { ask } from '../model/asked.js';
 import { bots, botsVersion, serviceErrors } from '../model/live.js';
 import { may } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
@@ -17,7 +17,7 @@ import { NeedsScope } from '../parts/needs-scope.js';
 import { Status } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { ViewHead } from '../parts/view-head.js';
-import { ConfirmAction } from './bots-confirm.js';
+import { RangePicker } from '../range/range-picker.js';
 import { IncidentList } from './incident.js';
 
 const REDRAW_MS = 500;
@@ -33,7 +33,9 @@ export function IncidentGroupView({ cause }: { cause: string }) {
   if (value && group) return <Group loaded={value} group={group} />;
   return (
     <>
-      <ViewHead title="Incidents" />
+      <ViewHead title="Incidents">
+        <RangePicker />
+      </ViewHead>
       <div class="page">
         {error ? (
           <p role="alert" class="muted">
@@ -59,7 +61,6 @@ function Group({ loaded, group }: { loaded: LoadedGroups; group: IncidentGroup }
   void second.value;
   useThrottled(botsVersion, REDRAW_MS);
   const { value: beside } = useHappenings(loaded);
-  const [asking, setAsking] = useState<{ action: BotAction; ids: readonly string[] }>();
   const { cause, type, title, where, reason, count, bot_count, fallen, nodes } = group;
   const { first_at_ms, last_at_ms } = group;
   // Others have been deleted.
@@ -72,7 +73,7 @@ function Group({ loaded, group }: { loaded: LoadedGroups; group: IncidentGroup }
       type="button"
       // Not `disabled`: a disabled button loses the focus.
       aria-disabled={ids.length === 0}
-      onClick={() => ids.length > 0 && setAsking({ action, ids })}
+      onClick={() => ids.length > 0 && ask({ action, ids })}
     >
       <Icon name={action === 'stop' ? 'stop' : 'restart'} />
       {text}
@@ -89,6 +90,7 @@ function Group({ loaded, group }: { loaded: LoadedGroups; group: IncidentGroup }
         ) : (
           <NeedsScope scope="control" to="restart or stop bots" />
         )}
+        <RangePicker />
       </ViewHead>
       <div class="page incident-group">
         <section class="card" aria-labelledby="cause-title">
@@ -133,13 +135,6 @@ function Group({ loaded, group }: { loaded: LoadedGroups; group: IncidentGroup }
           <GroupBots ids={present} />
         </div>
       </div>
-      {asking ? (
-        <ConfirmAction
-          {...asking}
-          onClose={() => setAsking(undefined)}
-          onDone={() => setAsking(undefined)}
-        />
-      ) : null}
     </>
   );
 }

@@ -13,9 +13,15 @@ import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
 import { picked } from '../query/edit-query.js';
 import { PICK_TITLE } from '../query/pick-button.js';
+import { WireDetails, WireFormats } from '../wire/wire-details.js';
+import type { WireExchange } from '../wire/wire-pairs.js';
 
 interface WholeProps {
   line: Line;
+  /** Of a wire message: those that it belongs to. */
+  exchange: WireExchange | undefined;
+  /** Goes to another line. */
+  onGo: (line: Line) => void;
   onClose: () => void;
   onLink: () => void;
   onContext: () => void;
@@ -25,7 +31,8 @@ interface WholeProps {
   withBot: boolean;
 }
 
-export function Whole({ line, onClose, onLink, onContext, query, onFilter, withBot }: WholeProps) {
+export function Whole(props: WholeProps) {
+  const { line, exchange, onGo, onClose, onLink, onContext, query, onFilter, withBot } = props;
   const { level, at, scope, bot, dir, transport, text, id } = line;
   const element = useRef<HTMLElement>(null);
   useFocusFor('.log-list', element);
@@ -42,6 +49,7 @@ export function Whole({ line, onClose, onLink, onContext, query, onFilter, withB
           </span>
         )}
         <code class="muted">{id}</code>
+        {dir === null ? null : <WireFormats />}
         <span class="whole-actions">
           {withBot && bot !== null ? (
             <OnlyButton what="bot" {...{ field: 'bot', value: bot, query, onFilter }} />
@@ -81,9 +89,13 @@ export function Whole({ line, onClose, onLink, onContext, query, onFilter, withB
           </button>
         </span>
       </header>
-      <TextBox name="Message">
-        <LineText text={text} isWhole />
-      </TextBox>
+      {dir === null ? (
+        <TextBox name="Message">
+          <LineText text={text} isWhole />
+        </TextBox>
+      ) : (
+        <WireDetails line={line} exchange={exchange} onGo={onGo} />
+      )}
     </section>
   );
 }

@@ -16,6 +16,8 @@ import { VirtualList } from '../parts/virtual-list.js';
 import { picked } from '../query/edit-query.js';
 import { SavedViewsMenu } from '../query/saved-views-menu.js';
 import { useKeys } from '../shell/keys.js';
+import { LogParts } from '../wire/log-parts.js';
+import { tookIn, WirePairs } from '../wire/wire-pairs.js';
 import {
   type ContextKeys,
   hideAround,
@@ -73,6 +75,8 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
   });
   void shown.version.value;
   const { rows, base } = shown;
+  const pairs = useRef(new WirePairs()).current;
+  pairs.take(rows, base);
 
   const cursorAt = cursor === undefined ? -1 : rows.findIndex(({ id }) => id === cursor);
   const anchorAt = anchor === undefined ? -1 : rows.findIndex(({ id }) => id === anchor);
@@ -81,6 +85,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
       ? [cursorAt, cursorAt]
       : [Math.min(anchorAt, cursorAt), Math.max(anchorAt, cursorAt)];
   const chosen = cursorAt < 0 ? undefined : rows[cursorAt];
+  const exchange = chosen && pairs.of(chosen);
 
   const around = useAround();
   const contextKeys = useRef<ContextKeys | undefined>(undefined);
@@ -178,6 +183,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
       data-following={isFollowing}
     >
       <Toolbar filter={filter} onFilter={setFilter}>
+        {isOfOne ? <LogParts query={filter.query} onFilter={setFilter} /> : null}
         {toMs === undefined ? (
           <button
             type="button"
@@ -228,6 +234,8 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
                   mark={mark}
                   isCursor={index === cursorAt}
                   isSelected={index >= first && index <= last && first >= 0}
+                  isPair={exchange !== undefined && pairs.of(line) === exchange}
+                  took={tookIn(line, pairs.of(line))}
                   withBot={withBot}
                   today={today}
                   zone={zone}
@@ -241,9 +249,14 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
         ) : null}
       </div>
       <Foot shown={shown} isFollowing={isFollowing} isRange={isRange} onFollow={follow} />
-      {isOpen && chosen ? (
+      {isOpen && chosen && !around ? (
         <Whole
           line={chosen}
+          exchange={exchange}
+          onGo={(line) => {
+            choose(line, false);
+            open(line.id);
+          }}
           onClose={() => setOpen(false)}
           onLink={copyLink}
           onContext={openContext}

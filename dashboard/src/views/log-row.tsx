@@ -11,6 +11,10 @@ interface Props {
   mark: string;
   isCursor: boolean;
   isSelected: boolean;
+  /** It belongs to the wire message at the cursor. */
+  isPair?: boolean;
+  /** Of a wire message: how long its reply took, or that there is none. */
+  took?: string;
   withBot: boolean;
   /** `YYYY-MM-DD`; lines of other days show their date. */
   today: string;
@@ -29,15 +33,28 @@ export class LogRow extends Component<Props> {
       next.mark !== now.mark ||
       next.isCursor !== now.isCursor ||
       next.isSelected !== now.isSelected ||
+      next.isPair !== now.isPair ||
+      next.took !== now.took ||
       next.withBot !== now.withBot ||
       next.today !== now.today ||
       next.zone !== now.zone
     );
   }
 
-  override render({ line, mark, isCursor, isSelected, withBot, today, name = 'line' }: Props) {
+  override render(props: Props) {
+    const {
+      line,
+      mark,
+      isCursor,
+      isSelected,
+      isPair = false,
+      took = '',
+      withBot,
+      today,
+      name = 'line',
+    } = props;
     const { level, at, scope, bot, dir, transport, text, id } = line;
-    const look = `log-row row-${level}${isCursor ? ' is-active' : ''}${isSelected ? ' is-selected' : ''}`;
+    const look = `log-row row-${level}${isCursor ? ' is-active' : ''}${isSelected ? ' is-selected' : ''}${isPair ? ' is-pair' : ''}`;
     if (level === 'gap') {
       return (
         <div
@@ -89,9 +106,18 @@ export class LogRow extends Component<Props> {
             <span class="unseen">{dir === 'in' ? 'incoming' : 'outgoing'}</span>
           )}
         </span>
-        <span class="cell-message">
-          <LineText text={text} mark={mark} />
-        </span>
+        {took === '' ? (
+          <span class="cell-message">
+            <LineText text={text} mark={mark} />
+          </span>
+        ) : (
+          <span class="cell-message has-took">
+            <span class="cell-text">
+              <LineText text={text} mark={mark} />
+            </span>
+            <span class="cell-took">{took}</span>
+          </span>
+        )}
       </div>
     );
   }

@@ -1,12 +1,17 @@
 import type { ComponentChildren } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import type { BotAction } from '../../../src/client/index.js';
 import { ACTION_NAMES } from '../model/actions.js';
+import { ask } from '../model/asked.js';
+import { bots, botsVersion } from '../model/live.js';
 import { may } from '../model/own-token.js';
+import { setSelected, table } from '../model/table.js';
+import { useThrottled } from '../model/throttle.js';
 import { useFocusFor } from '../parts/focus.js';
 import { Icon, type IconName } from '../parts/icons.js';
 import { NeedsScope } from '../parts/needs-scope.js';
 
+const REDRAW_MS = 300;
 const ACTIONS: { action: BotAction; icon: IconName }[] = [
   { action: 'start', icon: 'start' },
   { action: 'stop', icon: 'stop' },
@@ -15,28 +20,31 @@ const ACTIONS: { action: BotAction; icon: IconName }[] = [
 ];
 
 interface SelectionProps {
-  present: string[];
-  /** Number of selected bots that are filtered out. */
-  hidden: number;
+  /** How many of these the view does not show. Actions apply to them too. */
+  hiddenOf: (present: readonly string[]) => number;
   /** CSS selector of what gets the focus when the bar goes. */
   list: string;
-  onAction: (action: BotAction) => void;
-  onNone: () => void;
-  /** Other things to do with them. */
-  children?: ComponentChildren;
+  /** Other things to do with the selected bots. */
+  children?: (present: readonly string[]) => ComponentChildren;
 }
 
-/** The bar with the actions for the selected bots. */
-export function SelectionBar({
-  present,
-  hidden,
-  list,
-  onAction,
-  onNone,
-  children,
-}: SelectionProps) {
+/** What can be done with the selected bots, of the table and of the herd. Nothing while none is selected. */
+export function SelectionBar(props: SelectionProps) {
+  const version = useThrottled(botsVersion, REDRAW_MS);
+  const { selected } = table.value;
+  const present = useMemo(() => [...selected].filter((id) => bots.has(id)), [selected, version]);
+  return present.length > 0 ? <Bar present={present} {...props} /> : null;
+}
+
+/** Bots with errors stay selected. */
+export function keepFailed(errors: ReadonlyMap<string, string>): void {
+  setSelected(new Set(errors.keys()));
+}
+
+function Bar({ present, hiddenOf, list, children }: SelectionProps & { present: string[] }) {
   const element = useRef<HTMLDivElement>(null);
   useFocusFor(list, element);
+  const hidden = hiddenOf(present);
   return (
     <div ref={element} class="selection" role="region" aria-label="Selected bots">
       <strong data-selected>{present.length.toLocaleString('en')} selected</strong>
@@ -47,7 +55,7 @@ export function SelectionBar({
             key={action}
             type="button"
             class={action === 'delete' ? 'danger' : ''}
-            onClick={() => onAction(action)}
+            onClick={() => ask({ action, ids: present, onDone: keepFailed })}
           >
             <Icon name={icon} />
             {ACTION_NAMES[action]}
@@ -56,8 +64,20 @@ export function SelectionBar({
       ) : (
         <NeedsScope scope="control" to="change bots" />
       )}
-      {children}
-      <button type="button" class="quiet" onClick={onNone}>
+      {may('control') ? (
+        <button type="button" onClick={() => ask({ action: 'config', ids: present })}>
+          <Icon name="edit" />
+          Change
+        </button>
+      ) : null}
+      {may('invoke') ? (
+        <button type="button" onClick={() => ask({ action: 'command', ids: present })}>
+          <Icon name="command" />
+          Run a command
+        </button>
+      ) : null}
+      {children?.(present)}
+      <button type="button" class="quiet" onClick={() => setSelected(new Set())}>
         Clear selection
       </button>
     </div>

@@ -35,11 +35,12 @@ export class ProgramServices {
       return;
     }
     const { report } = this.#output;
-    const { level, message, scope, status, patch, transport, direction } =
+    const { level, message, scope, status, patch, transport, direction, correlation_id } =
       params as unknown as Params;
     if (method === 'log') this.line({ level, scope: scope ?? 'bot' }, message);
     else if (method === 'wire') {
-      this.line({ level: 'info', scope: scope ?? transport, transport, direction }, message);
+      const wire = { level: 'info', scope: scope ?? transport, transport, direction } as const;
+      this.line(correlation_id === undefined ? wire : { ...wire, correlation_id }, message);
     } else if (method === 'status') report.status = status;
     else {
       for (const [name, value] of Object.entries(patch)) {
@@ -118,7 +119,8 @@ export class ProgramServices {
           oneOf('transport', TRANSPORTS) ??
           oneOf('direction', DIRECTIONS) ??
           text('message') ??
-          scope
+          scope ??
+          (params['correlation_id'] === undefined ? null : text('correlation_id'))
         );
       case 'status':
         return text('status');
@@ -136,6 +138,7 @@ interface Params {
   direction: (typeof DIRECTIONS)[number];
   message: string;
   scope?: string;
+  correlation_id?: string;
   status: string;
   patch: JsonObject;
 }

@@ -93,7 +93,8 @@ class JsonlSession extends RpcSession {
         const transport = oneOf(params, 'transport', ['tcp', 'http']);
         const direction = oneOf(params, 'direction', ['outgoing', 'incoming']);
         const scope = optionalText(params, 'scope') ?? transport;
-        log.scope(scope).wire(transport, direction, text(params, 'message'));
+        const correlationId = optionalText(params, 'correlation_id');
+        log.scope(scope).wire(transport, direction, text(params, 'message'), { correlationId });
         return;
       }
       case 'status':

@@ -63,7 +63,7 @@ export class BotAccess {
     await this.#registry.create(bot);
   }
 
-  async update({ id, change, rights }: Input<'updateBot'>): Promise<void> {
+  async update({ id, change, rights, by }: Input<'updateBot'>): Promise<void> {
     this.#check(id, rights);
     // Otherwise the bot would leave the token's reach, and disappear for the caller without a reason.
     if (change.labels) {
@@ -71,7 +71,7 @@ export class BotAccess {
       this.#checkLabels(rights, this.#registry.labelsOf(id) ?? {}, change.labels);
     }
     checkQuotaRight(change.quota, rights);
-    await this.#registry.update(id, change, allows(rights, 'admin'));
+    await this.#registry.update(id, change, allows(rights, 'admin'), by);
   }
 
   async act({ id, action, rights }: Input<'actOnBot'>): Promise<void> {

@@ -10,7 +10,6 @@ import { logItem, type ServiceEvents } from '../service-events.js';
 import type { HostThread } from '../threads/host-thread.js';
 import type { BotCluster } from './bot-cluster.js';
 import { type BotEffect, type BotEvent, type BotState, nextStep } from './bot-life.js';
-import { changeLine } from './control-lines.js';
 import type { HostPool } from './host-pool.js';
 import { KindHeld } from './kind-quarantine.js';
 import { NoPlace } from './no-place.js';
@@ -191,13 +190,20 @@ export class Bot {
     });
   }
 
-  /** Replaces the spec. @param restart whether a bot that is started, or waits for its restart, is restarted. */
-  update(spec: BotSpec, restart: boolean): Promise<void> {
+  /**
+   * Replaces the spec. @param restart whether a bot that is started, or waits for its restart, is restarted.
+   * @param saved is called when the new one is on disk, with the one before.
+   */
+  update(
+    spec: BotSpec,
+    restart: boolean,
+    saved: (before: Readonly<BotSpec>) => void,
+  ): Promise<void> {
     return this.#operate('update', async () => {
       await this.#dependencies.save(spec);
-      const line = changeLine(this.#spec, spec);
-      if (line) this.#dependencies.events.tell(line);
+      const before = this.#spec;
       this.#spec = spec;
+      saved(before);
       await this.#showSpec();
       if (!restart || this.#state === 'stopped' || this.#state === 'failed') return;
       await this.#halt();

@@ -10,7 +10,12 @@ import {
   kindAjv,
 } from '../../shared/contract/command-args.js';
 import type { JsonObject } from '../../shared/contract/json.js';
-import { redirectedSecrets, withoutSecrets } from '../../shared/contract/secrets.js';
+import {
+  changedSecrets,
+  redirectedSecrets,
+  secretPaths,
+  withoutSecrets,
+} from '../../shared/contract/secrets.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { lazy } from '../../shared/lazy.js';
 import { SHIPPED } from './kind-modules.js';
@@ -95,6 +100,18 @@ export class KindSchemas {
   withoutSecrets(kind: string, config: JsonObject): JsonObject {
     const schema = this.#kinds.get(kind)?.info.config;
     return schema ? withoutSecrets(config, schema) : {};
+  }
+
+  /** Where the configuration has secrets. */
+  secretPaths(kind: string, config: JsonObject): string[] {
+    const schema = this.#kinds.get(kind)?.info.config;
+    return schema ? secretPaths(config, schema) : [];
+  }
+
+  /** Where secrets of the configuration have changed. */
+  changedSecrets(kind: string, before: JsonObject, after: JsonObject): string[] {
+    const schema = this.#kinds.get(kind)?.info.config;
+    return schema ? changedSecrets(before, after, schema) : [];
   }
 
   /** The forms in which a configuration may have been shown: as it was given, and with defaults filled in. */

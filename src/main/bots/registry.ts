@@ -13,6 +13,7 @@ import type {
   RestartPolicy,
   UpdateBotBody,
 } from '../../shared/contract/bots.js';
+import { type BotParts, CHANGE_SCOPE } from '../../shared/contract/config-changes.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import type { GroupQuery, IncidentGroups } from '../../shared/contract/incident-groups.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
@@ -29,6 +30,7 @@ import type { ShowIncident } from '../store/incident-store.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { Bot, type BotDependencies } from './bot.js';
 import { changedSpec, newSpec } from './bot-spec.js';
+import { changeMessage } from './config-change.js';
 import { actionLine, actionsLine } from './control-lines.js';
 import type { Incidents } from './incidents.js';
 import type { KindQuarantine } from './kind-quarantine.js';
@@ -42,6 +44,8 @@ import type { BotWithUsage, ShownUsage } from './usage-snapshots.js';
 const SLICE_BOTS = 128;
 /** A slice does not wait longer for the one before, in ms: in that, a dedicated bot may wait for its host. */
 const SLICE_MS = 100;
+/** Of a change that another node with an earlier version has sent. */
+const UNKNOWN_AUTHOR = 'unknown';
 
 /** Where bots are stored: on this node, or in its cluster too. */
 export type SpecStore = Pick<BotStore, 'all' | 'put' | 'remove'>;
@@ -237,10 +241,15 @@ export class BotRegistry {
   }
 
   /**
-   * @param mayRedirect whether the change may alter where secrets go that it does not give.
+   * @param mayRedirect whether the change may alter where secrets go that it does not give. @param by who makes it.
    * @throws DroverError `not_found`, `bad_request`, `forbidden`, or `conflict`.
    */
-  async update(id: string, body: UpdateBotBody, mayRedirect: boolean): Promise<void> {
+  async update(
+    id: string,
+    body: UpdateBotBody,
+    mayRedirect: boolean,
+    by = UNKNOWN_AUTHOR,
+  ): Promise<void> {
     const bot = this.#get(id);
     const { spec } = bot;
     const change = body.config as JsonObject | undefined;
@@ -255,7 +264,30 @@ export class BotRegistry {
     const restartNow = hasMoved || JSON.stringify(changed.config) !== JSON.stringify(spec.config);
     if (restartNow) this.#noteStart(id);
     if (JSON.stringify(changed.labels) !== JSON.stringify(spec.labels)) this.#forgetCommands(id);
-    await bot.update(changed, restartNow);
+    await bot.update(changed, restartNow, (before) => this.#tellChange(before, changed, by));
+  }
+
+  #tellChange(before: Readonly<BotSpec>, after: Readonly<BotSpec>, by: string): void {
+    const { id, kind } = after;
+    const secrets = this.#schemas.changedSecrets(kind, before.config, after.config);
+    const message = changeMessage(by, this.#partsOf(before), this.#partsOf(after), secrets);
+    if (message === null) return;
+    this.#dependencies.events.tell(logItem('info', CHANGE_SCOPE, message, id));
+  }
+
+  /** As `GET /api/bots/{id}/config` shows them. */
+  #partsOf(spec: Readonly<BotSpec>): BotParts {
+    const { kind, config, labels, restart, isolation, host_group, quota } = spec;
+    const { node, node_labels, failover } = spec;
+    const placement = { isolation, host_group, quota, node, node_labels, failover };
+    return {
+      config: this.#schemas.withoutSecrets(kind, this.#schemas.checkConfig(kind, config)),
+      labels: { ...labels },
+      restart: { ...restart },
+      placement: Object.fromEntries(
+        Object.entries(placement).filter(([, value]) => value !== undefined),
+      ) as JsonObject,
+    };
   }
 
   /** Other callers may see the bot from now on than those who ran its commands. */
@@ -370,6 +402,7 @@ export class BotRegistry {
     const filled = this.#schemas.checkConfig(kind, config);
     return {
       config: this.#schemas.withoutSecrets(kind, filled),
+      secrets: this.#schemas.secretPaths(kind, config),
       restart,
       dedicated,
       isolation: this.#dependencies.isolationOf(spec),

@@ -38,9 +38,10 @@ export function servedMethods(
       await local.createBot({ bot: { ...bot, config }, rights });
       return snapshotOf(bot.id);
     },
-    async updateBot({ id, change, rights, sealed }: UpdateInput) {
+    async updateBot({ id, change, rights, by, sealed }: UpdateInput) {
       const config = open(id, sealed);
-      await local.updateBot({ id, change: config ? { ...change, config } : change, rights });
+      const opened = config ? { ...change, config } : change;
+      await local.updateBot({ id, change: opened, rights, by });
       return snapshotOf(id);
     },
     async actOnBot(input: Input<'actOnBot'>) {

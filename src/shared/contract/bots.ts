@@ -343,6 +343,12 @@ export const BotConfig = Type.Object(
     config: freeObject(
       "By the kind's schema, defaults filled in; what that marks as `writeOnly` is left out.",
     ),
+    secrets: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'What is left out and has a value, as paths with dots. Missing when the bot is on a node of a cluster that does not say it.',
+      }),
+    ),
     restart: RestartPolicy,
     dedicated: Type.Boolean({ description: 'It has its own host.' }),
     isolation: IsolationSchema,

@@ -12,11 +12,17 @@ export const LogEvent = Type.Object(
     level: oneOf(LEVELS),
     scope: Type.String({
       description:
-        'Where it comes from: `bot` (the bot itself, and main about it), `tcp`, `http`, `auth_client`, `tutorial`, `dispatch` (results of `POST /invoke`), `control` (what requests do to bots: actions, and what has changed in a configuration, by name without values; and what the service runs, at its start), `auth` (security events), `drover` (the service). Bots may use others.',
+        'Where it comes from: `bot` (the bot itself, and main about it), `tcp`, `http`, `auth_client`, `tutorial`, `dispatch` (results of `POST /invoke`), `control` (what requests do to bots; and what the service runs, at its start), `drover.config` (who has changed what of a bot; secrets are only named), `auth` (security events), `drover` (the service). Bots may use others.',
     }),
     session_id: nullable(Type.String(), 'The bot that it is about.'),
     transport: nullable(oneOf(['tcp', 'http']), 'Of a wire message, how it travelled.'),
     direction: nullable(oneOf(['outgoing', 'incoming']), 'Of a wire message, which way it went.'),
+    correlation_id: Type.Optional(
+      Type.String({
+        description:
+          'Of a wire message whose bot says which others it belongs to: the same for a request and its replies. Unique only within a bot, a scope, and the requests that wait at the same time.',
+      }),
+    ),
     message: Type.String({
       description: 'A display line; cut at 8,192 characters with a mark that says so.',
     }),

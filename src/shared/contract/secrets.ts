@@ -46,6 +46,34 @@ export function secretStrings(config: JsonObject, schema: JsonObject): string[] 
   );
 }
 
+/** Where a configuration has secrets: paths with dots. @param config without defaults, which are no secrets. */
+export function secretPaths(config: JsonObject, schema: JsonObject): string[] {
+  if (!marksSecrets(schema)) return [];
+  return leavesOf(config, [schema], schema)
+    .filter(({ value, isSecret }) => isSecret && value !== null)
+    .map(({ path }) => path.join('.'));
+}
+
+/** Where secrets were set, replaced or removed: paths with dots. */
+export function changedSecrets(
+  before: JsonObject,
+  after: JsonObject,
+  schema: JsonObject,
+): string[] {
+  if (!marksSecrets(schema)) return [];
+  const [old, now] = [before, after].map(
+    (config) =>
+      new Map(
+        leavesOf(config, [schema], schema)
+          .filter(({ isSecret }) => isSecret)
+          .map(({ path, value }) => [path.join('.'), value]),
+      ),
+  ) as [Map<string, Json>, Map<string, Json>];
+  return [...new Set([...old.keys(), ...now.keys()])].filter(
+    (path) => !isDeepStrictEqual(old.get(path), now.get(path)),
+  );
+}
+
 /**
  * Whether a change may send secrets elsewhere: `secrets` stay although `change` does not give them, and `keys` have another
  * value. Paths with dots.

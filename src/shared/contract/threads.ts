@@ -256,7 +256,13 @@ export type ControlMethods = {
    * which another node of the cluster has.
    */
   createBot(input: { bot: CreateBotBody; rights: Rights }): BotSnapshot | null;
-  updateBot(input: { id: string; change: UpdateBotBody; rights: Rights }): BotSnapshot | null;
+  /** @param input `by` is the name of the caller's token; an earlier version of another node does not say it. */
+  updateBot(input: {
+    id: string;
+    change: UpdateBotBody;
+    rights: Rights;
+    by?: string | undefined;
+  }): BotSnapshot | null;
   actOnBot(input: { id: string; action: BotAction; rights: Rights }): BotSnapshot | null;
   /** The same for what ends a bot: a front has room for these calls when others fill its bound (src/front/control.ts). */
   endBot(input: { id: string; action: EndingAction; rights: Rights }): BotSnapshot | null;

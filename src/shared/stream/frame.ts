@@ -42,11 +42,11 @@ const MESSAGE_END = '"}';
  */
 export function logJson(item: LogItem, scope: string, session: string): string {
   // By hand because it runs for every line of every bot: JSON.stringify of the object takes three times as long.
-  const { transport, direction } = item;
+  const { transport, direction, correlation_id: id } = item;
   return (
     `{"timestamp_ms":${timestampText(item.timestamp_ms)},"level":"${item.level}","scope":${scope},` +
     `"session_id":${session},"transport":${transport === null ? 'null' : `"${transport}"`},` +
-    `"direction":${direction === null ? 'null' : `"${direction}"`},"message":${item.message_json}}`
+    `"direction":${direction === null ? 'null' : `"${direction}"`}${id === undefined ? '' : `,"correlation_id":${JSON.stringify(id)}`},"message":${item.message_json}}`
   );
 }
 

@@ -358,4 +358,32 @@ describe('the lines of a bot', () => {
     const shown = ['undefined', 'null', '5', '{ a: 1 }', 'Symbol(s)', '10n'];
     expect(take().flat().map(textOf)).toEqual(shown.flatMap((text) => [text, text]));
   });
+
+  it('carry the correlation id of a wire message, masked, and no other line has the field', () => {
+    const { outbox, take } = connect(1_000_000);
+    const log = new BotLogger(new BotLines(outbox, 'bot-1', 0, ['hunter2-hunter2']), 'bot');
+    log.wire('tcp', 'outgoing', 'ask', { correlationId: '7' });
+    log.wire('tcp', 'incoming', 'answer', { correlationId: 'of hunter2-hunter2' });
+    log.wire('tcp', 'incoming', 'news');
+    log.info('a line');
+    for (const wrong of ['', 'x'.repeat(129), 7 as unknown as string]) {
+      expect(() => log.wire('tcp', 'incoming', 'x', { correlationId: wrong })).toThrow(
+        'correlationId is a text of 1 to 128 characters',
+      );
+    }
+    outbox.flush();
+    const items = take().flat() as LogItem[];
+    expect(items.map(({ correlation_id }) => correlation_id)).toEqual([
+      '7',
+      'of ***',
+      undefined,
+      undefined,
+    ]);
+    expect(items.map((item) => Object.hasOwn(item, 'correlation_id'))).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+  });
 });

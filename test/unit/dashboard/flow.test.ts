@@ -7,6 +7,7 @@ import {
   historySeries,
   type JournalStats,
   liveSeries,
+  pastSeries,
   rateOf,
 } from '../../../dashboard/src/views/flow-series.js';
 import type { Stats } from '../../../src/client/index.js';
@@ -32,6 +33,17 @@ function info({ times, series }: ReturnType<typeof liveSeries>): [number, number
   const values = series.find(({ name }) => name === 'info')?.values ?? [];
   return times.map((time, at) => [time, values[at] ?? Number.NaN]);
 }
+
+it('a range that is over is drawn from the bucket of its beginning to the end of its last', () => {
+  const stats = past(10, { [NOW_S - 20]: 30, [NOW_S - 10]: 60 }, NOW_S - 5);
+  expect(info(pastSeries((NOW_S - 27) * 1000, stats))).toEqual([
+    [NOW_S - 30, 0],
+    [NOW_S - 20, 3],
+    // Half of it is in the range, and all of it is counted.
+    [NOW_S - 10, 6],
+    [NOW_S, 0],
+  ]);
+});
 
 describe('live', () => {
   it("is by the service's clock, however far ahead this machine's is", () => {

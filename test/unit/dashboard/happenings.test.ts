@@ -50,16 +50,17 @@ it('a command to many bots within a short time is one, apart from those that fai
   expect(shown(events.toReversed())).toEqual(expected);
 });
 
+const changed = (name: string): string =>
+  `changed by "Ada": {"config":{"${name}":{"from":1,"to":2}}}`;
+
 it('requests, changes and starts of the service are told apart', () => {
   const many = 'restart requested for 1,890 bots: a, b and 1,888 more';
   expect(
     shown([
       line(0, 'control', 'the service has started: Drover 1.1.0, before it 1.0.0', null),
-      line(1000, 'control', 'configuration changed: gold', 'a'),
-      ...['b', 'c', 'd', 'e'].map((bot) =>
-        line(2000, 'control', 'configuration changed: gold', bot),
-      ),
-      line(3000, 'control', 'configuration changed: name', 'b'),
+      line(1000, 'drover.config', changed('gold'), 'a'),
+      ...['b', 'c', 'd', 'e'].map((bot) => line(2000, 'drover.config', changed('gold'), bot)),
+      line(3000, 'drover.config', changed('name'), 'b'),
       line(4000, 'control', 'stop requested', 'a'),
       line(5000, 'control', many, null),
       line(6000, 'bot', 'no happening', 'a'),
@@ -67,8 +68,8 @@ it('requests, changes and starts of the service are told apart', () => {
   ).toEqual([
     'request: restart, 1,890 bots',
     'request: stop, a',
-    'change: configuration changed: name, b',
-    'change: configuration changed: gold, 5 bots',
+    'change: configuration changed by Ada: name, b',
+    'change: configuration changed by Ada: gold, 5 bots',
     'deployment: the service has started: Drover 1.1.0, before it 1.0.0',
   ]);
 });

@@ -131,6 +131,23 @@ sys.stdin.readline()`),
   ]);
 });
 
+it('pairs the messages of a program by the correlation id that it gives', async () => {
+  const bot = await startProgram(
+    program(`
+ask = {"transport": "tcp", "direction": "outgoing", "message": "ask"}
+send(method="wire", params={**ask, "correlation_id": "7"})
+send(method="wire", params={**ask, "correlation_id": 7})
+send(method="wire", params=ask)
+sys.stdin.readline()`),
+  );
+  await until(bot, () => bot.lines.filter(({ transport }) => transport === 'tcp').length === 2);
+  const wire = bot.lines.filter(({ transport }) => transport === 'tcp');
+  expect(wire.map(({ correlationId }) => correlationId)).toEqual(['7', undefined]);
+  expect(bot.messages('warn')).toEqual([
+    "the program's wire was ignored: correlation_id must be a string, not number",
+  ]);
+});
+
 it('ignores notifications that are wrong, each with a warning', async () => {
   const bot = await startProgram(
     program(`

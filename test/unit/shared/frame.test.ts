@@ -46,15 +46,29 @@ function parse(
   return events;
 }
 
-const logEvents: fc.Arbitrary<LogEvent> = fc.record({
-  timestamp_ms: fc.maxSafeInteger(),
-  level: fc.constantFrom(...LEVELS),
-  scope: anyText,
-  session_id: fc.option(anyText),
-  transport: fc.constantFrom('tcp', 'http', null),
-  direction: fc.constantFrom('outgoing', 'incoming', null),
-  message: anyText,
-});
+const logEvents: fc.Arbitrary<LogEvent> = fc.record(
+  {
+    timestamp_ms: fc.maxSafeInteger(),
+    level: fc.constantFrom(...LEVELS),
+    scope: anyText,
+    session_id: fc.option(anyText),
+    transport: fc.constantFrom('tcp', 'http', null),
+    direction: fc.constantFrom('outgoing', 'incoming', null),
+    correlation_id: anyText,
+    message: anyText,
+  },
+  {
+    requiredKeys: [
+      'timestamp_ms',
+      'level',
+      'scope',
+      'session_id',
+      'transport',
+      'direction',
+      'message',
+    ],
+  },
+);
 const jsonOf = (event: LogEvent): string =>
   logJson(logLine(event), JSON.stringify(event.scope), JSON.stringify(event.session_id));
 
@@ -136,7 +150,7 @@ describe('a frame on the wire', () => {
     );
   });
 
-  it('holds the fields of interface-seed §2.5 in their order', () => {
+  it('holds the fields of interface-seed §2.5 in their order, and a correlation id only where there is one', () => {
     fc.assert(
       fc.property(logEvents, (event) => {
         expect(Object.keys(JSON.parse(jsonOf(event)) as object)).toEqual([
@@ -146,6 +160,7 @@ describe('a frame on the wire', () => {
           'session_id',
           'transport',
           'direction',
+          ...(event.correlation_id === undefined ? [] : ['correlation_id']),
           'message',
         ]);
       }),

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/shared/contract/json.js';
 import {
   keepSecretsInLists,
+  secretPaths,
   secretStrings,
   withoutSecrets,
 } from '../../../src/shared/contract/secrets.js';
@@ -60,6 +61,21 @@ describe('is not shown', () => {
 it('what is no secret is shown as it is', () => {
   const value = { list: [1, null, [2, [3]], {}], nothing: null, deep: { a: [{ b: false }] } };
   expect(withoutSecrets(value, { type: 'object' })).toEqual(value);
+});
+
+it('is named by its path where it has a value', () => {
+  const schema = {
+    properties: {
+      password: { writeOnly: true },
+      proxy: { properties: { host: {}, key: { writeOnly: true } } },
+      keys: { items: { writeOnly: true } },
+      unset: { writeOnly: true },
+    },
+  };
+  const config = { password: 'p', proxy: { host: 'h', key: 'k' }, keys: ['a'], unset: null };
+  expect(secretPaths(config, schema)).toEqual(['password', 'proxy.key', 'keys.0']);
+  expect(secretPaths({ proxy: { host: 'h' } }, schema)).toEqual([]);
+  expect(secretPaths(config, { properties: {} })).toEqual([]);
 });
 
 describe('a changed list', () => {

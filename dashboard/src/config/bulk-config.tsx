@@ -1,0 +1,278 @@
+// One change of chosen fields for the selected bots: on how many, its progress, the outcome of each.
+
+import { useMemo, useState } from 'preact/hooks';
+import type { BotSnapshot, InvokeOutcome, JsonObject } from '../../../src/client/index.js';
+import { botsText } from '../model/actions.js';
+import { BulkRun } from '../model/bulk-run.js';
+import { kinds } from '../model/kinds.js';
+import { bots } from '../model/live.js';
+import { api } from '../model/session.js';
+import { isStopped } from '../model/stopped.js';
+import { Dialog } from '../parts/dialog.js';
+import { useFirstFault } from '../parts/first-fault.js';
+import { faultsOf, initialOf, type Schema } from '../parts/schema.js';
+import { SchemaFields } from '../parts/schema-form.js';
+import { BulkAnswers, RetryFailed } from '../views/bulk-answers.js';
+import { RESTART } from '../views/restart-policy.js';
+import { type BulkChange, parseLabelChanges, partOf, updateOf } from './bulk-fields.js';
+
+/** Bots in one batch: a change is a request for each. */
+const BATCH = 1;
+const SAME: InvokeOutcome = { result: 'it was so already' };
+
+interface Props {
+  ids: readonly string[];
+  onClose: () => void;
+}
+
+export function BulkConfig({ ids, onClose }: Props) {
+  const [run, setRun] = useState<BulkRun>();
+  const isRunning = run?.isRunning.value ?? false;
+  const title = run ? `Change of ${botsText(run.answers.size)}` : `Change ${botsText(ids.length)}`;
+  return (
+    <Dialog
+      title={title}
+      // As for commands: while it runs, the first attempt to close it only cancels the rest.
+      onClose={() => (isRunning ? run?.cancel() : onClose())}
+      isWide
+    >
+      <div class="bulk-form" hidden={run !== undefined}>
+        <Form ids={ids} onStart={setRun} onClose={onClose} />
+      </div>
+      {run ? (
+        <>
+          <BulkAnswers run={run} />
+          <footer>
+            {isRunning ? (
+              <button type="button" onClick={() => run.cancel()}>
+                Cancel the rest
+              </button>
+            ) : (
+              <>
+                <button type="button" onClick={() => setRun(undefined)}>
+                  Another change
+                </button>
+                <RetryFailed run={run} />
+                <button type="button" class="primary" data-first onClick={onClose}>
+                  Done
+                </button>
+              </>
+            )}
+          </footer>
+        </>
+      ) : null}
+    </Dialog>
+  );
+}
+
+function Form({ ids, onStart, onClose }: Props & { onStart: (run: BulkRun) => void }) {
+  // As they were when the dialog opened, so that the user changes exactly what is shown.
+  const [present] = useState(() =>
+    ids.flatMap((id): BotSnapshot[] => {
+      const bot = bots.get(id);
+      return bot ? [bot] : [];
+    }),
+  );
+  const found = useMemo(() => [...new Set(present.map(({ kind }) => kind))], [present]);
+  const [kind, setKind] = useState(found.length === 1 ? found[0] : undefined);
+  const schema = (kinds.value.find((one) => one.kind === kind)?.config ?? {}) as Schema;
+  const [fields, setFields] = useState<readonly string[]>([]);
+  const [rules, setRules] = useState<readonly string[]>([]);
+  const [config, setConfig] = useState<JsonObject>({});
+  const [restart, setRestart] = useState<JsonObject>({});
+  const [labels, setLabels] = useState('');
+  const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
+  const form = useFirstFault(faults);
+  const targets = fields.length > 0 ? present.filter((bot) => bot.kind === kind) : present;
+  const restarts = fields.length > 0 ? targets.filter((bot) => !isStopped(bot)).length : 0;
+  const isNothing = fields.length === 0 && rules.length === 0 && labels.trim() === '';
+
+  const start = (): void => {
+    const part = partOf(schema, fields);
+    const wrong = new Map([
+      ...faultsOf(part, config, 'config'),
+      ...faultsOf(partOf(RESTART, rules), restart, 'restart'),
+    ]);
+    let changes: Pick<BulkChange, 'labels' | 'unlabel'> = { labels: {}, unlabel: [] };
+    try {
+      changes = parseLabelChanges(labels);
+    } catch (thrown) {
+      wrong.set('labels', (thrown as Error).message);
+    }
+    setFaults(wrong);
+    if (wrong.size > 0 || isNothing || targets.length === 0) return;
+    const change: BulkChange = {
+      config: fields,
+      restart: rules,
+      values: { config, restart },
+      ...changes,
+    };
+    const run = new BulkRun(
+      targets.map(({ id }) => id),
+      async ([id = ''], signal) => ({ [id]: await changeOne(id, change, signal) }),
+      BATCH,
+    );
+    onStart(run);
+    void run.run();
+  };
+
+  return (
+    <form
+      ref={form}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        start();
+      }}
+    >
+      <div class="dialog-body form">
+        {found.length > 1 ? (
+          <div class="field">
+            <label for="bulk-kind">Kind</label>
+            <select
+              id="bulk-kind"
+              value={kind ?? ''}
+              onChange={({ currentTarget: { value } }) => {
+                setKind(value === '' ? undefined : value);
+                setFields([]);
+                setConfig({});
+              }}
+            >
+              <option value="">all: labels and restart policy only</option>
+              {found.map((one) => (
+                <option key={one}>{one}</option>
+              ))}
+            </select>
+            <p class="hint">Kinds have different configurations.</p>
+          </div>
+        ) : null}
+        {kind === undefined ? null : (
+          <Chosen
+            title="Configuration"
+            path="config"
+            schema={schema}
+            chosen={fields}
+            value={config}
+            faults={faults}
+            onChosen={setFields}
+            onChange={setConfig}
+          />
+        )}
+        <div class="field">
+          <label for="bulk-labels">Labels</label>
+          <textarea
+            id="bulk-labels"
+            rows={2}
+            placeholder="team=a sets it, -team removes it (one per line)"
+            value={labels}
+            aria-invalid={faults.has('labels')}
+            onInput={({ currentTarget }) => setLabels(currentTarget.value)}
+          />
+          {faults.has('labels') ? <p class="fault">{faults.get('labels')}</p> : null}
+        </div>
+        <Chosen
+          title="Restart policy"
+          path="restart"
+          schema={RESTART}
+          chosen={rules}
+          value={restart}
+          faults={faults}
+          onChosen={setRules}
+          onChange={setRestart}
+        />
+        <p role="status" data-dry={targets.length}>
+          {isNothing
+            ? 'Choose what to change.'
+            : dryText(targets.length, present.length - targets.length, restarts, kind)}
+        </p>
+      </div>
+      <footer>
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="submit" class="primary" disabled={isNothing || targets.length === 0}>
+          Change {botsText(targets.length)}
+        </button>
+      </footer>
+    </form>
+  );
+}
+
+async function changeOne(
+  id: string,
+  change: BulkChange,
+  signal: AbortSignal,
+): Promise<InvokeOutcome> {
+  const bot = bots.get(id);
+  if (!bot) return { error: 'it has been deleted' };
+  const body = updateOf(change, bot);
+  if (!body) return SAME;
+  await api().bots.update(id, body, { signal });
+  return { result: 'changed' };
+}
+
+function dryText(count: number, left: number, restarts: number, kind: string | undefined): string {
+  const parts = [
+    `It changes ${botsText(count)}${kind === undefined ? '' : ` of kind ${kind}`}.`,
+    restarts > 0
+      ? `${botsText(restarts)} that ${restarts === 1 ? 'runs' : 'run'} will restart.`
+      : '',
+    left > 0 ? `Left out: ${botsText(left)} of another kind.` : '',
+  ];
+  return parts.filter((part) => part !== '').join(' ');
+}
+
+interface ChosenProps {
+  title: string;
+  path: string;
+  schema: Schema;
+  chosen: readonly string[];
+  value: JsonObject;
+  faults: ReadonlyMap<string, string>;
+  onChosen: (names: readonly string[]) => void;
+  onChange: (value: JsonObject) => void;
+}
+
+/** Which fields are changed, and to what. */
+function Chosen(props: ChosenProps) {
+  const { title, path, schema, chosen, value, faults, onChosen, onChange } = props;
+  const fields = Object.entries(schema.properties ?? {});
+  if (fields.length === 0) return null;
+  const toggle = (name: string, isOn: boolean): void => {
+    const { [name]: _, ...rest } = value;
+    if (!isOn) {
+      onChosen(chosen.filter((one) => one !== name));
+      onChange(rest);
+      return;
+    }
+    onChosen([...chosen, name]);
+    const preset = initialOf(schema)[name];
+    if (preset !== undefined) onChange({ ...value, [name]: preset });
+  };
+  return (
+    <fieldset>
+      <legend>{title}</legend>
+      <div class="bulk-choose">
+        {fields.map(([name, { title: shown }]) => (
+          <label key={name} class="check">
+            <input
+              type="checkbox"
+              checked={chosen.includes(name)}
+              onChange={({ currentTarget }) => toggle(name, currentTarget.checked)}
+            />
+            Change {shown ?? name}
+          </label>
+        ))}
+      </div>
+      {chosen.length === 0 ? null : (
+        <SchemaFields
+          schema={partOf(schema, chosen)}
+          value={value}
+          path={path}
+          faults={faults}
+          onChange={onChange}
+        />
+      )}
+    </fieldset>
+  );
+}

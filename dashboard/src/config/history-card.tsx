@@ -1,0 +1,95 @@
+// Who has changed a bot, when, and what; from the journal.
+
+import type {
+  BotSnapshot,
+  JsonObject,
+  BotConfig as SavedConfig,
+} from '../../../src/client/index.js';
+import { type BotParts, CHANGE_SCOPE } from '../../../src/shared/contract/config-changes.js';
+import { visible } from '../../../src/shared/contract/escapes.js';
+import { may } from '../model/own-token.js';
+import { useResource } from '../model/resource.js';
+import { api } from '../model/session.js';
+import { fullTime } from '../model/time.js';
+import { ChangesList } from './changes-list.js';
+import { type ChangeLine, versionsOf } from './history.js';
+
+/** Changes that are shown: the newest. */
+const LIMIT = 50;
+
+interface Props {
+  bot: BotSnapshot;
+  saved: SavedConfig;
+  /** Puts what the bot was into the form. */
+  onRestore: (before: BotParts) => void;
+}
+
+export function ConfigHistory({ bot, saved, onRestore }: Props) {
+  const { value, error } = useResource(
+    async (signal) => {
+      const { events } = await api().events({
+        kind: ['log'],
+        session: [bot.id],
+        scope: [CHANGE_SCOPE],
+        order: 'newest',
+        limit: LIMIT,
+        signal,
+      });
+      return events.flatMap((event): ChangeLine[] =>
+        event.event === 'log'
+          ? [{ id: event.id ?? '', at: event.data.timestamp_ms, message: event.data.message }]
+          : [],
+      );
+    },
+    // A change of anyone else shows when the form is loaded again.
+    [bot.id, saved],
+  );
+  const { config, restart, isolation, host_group, quota, node, node_labels, failover } = saved;
+  const now: BotParts = {
+    config,
+    labels: bot.labels,
+    restart: { ...restart },
+    placement: {
+      isolation,
+      ...(host_group !== null && { host_group }),
+      quota: quota as JsonObject,
+      ...(node !== undefined && { node }),
+      ...(node_labels && { node_labels }),
+      ...(failover && { failover }),
+    },
+  };
+  const versions = value ? versionsOf(now, value) : [];
+  return (
+    <section class="card config-history" aria-label="History of the configuration">
+      <h2>History</h2>
+      {value === undefined ? (
+        <p class="muted">{error ? `It is in the journal: ${error.message}` : 'Loading…'}</p>
+      ) : versions.length === 0 ? (
+        <p class="muted">No changes in the journal.</p>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard
+        <ol tabIndex={0} aria-label="Changes, the newest first">
+          {versions.map(({ id, at, by, changes, isCut, before }) => (
+            <li key={id} data-version={by}>
+              <header>
+                <strong>{visible(by)}</strong>
+                <time class="muted">{fullTime(at)}</time>
+                {before && may('control') ? (
+                  <button
+                    type="button"
+                    aria-label={`Restore what was before the change of ${fullTime(at)}`}
+                    onClick={() => onRestore(before)}
+                  >
+                    Restore what was before
+                  </button>
+                ) : null}
+              </header>
+              <ChangesList changes={changes} label={`Changes of ${fullTime(at)}`} />
+              {isCut ? <p class="hint">The values were too long for the history.</p> : null}
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}

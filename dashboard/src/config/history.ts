@@ -1,0 +1,85 @@
+// The history of a bot's configuration, from the lines that the service writes about changes, and what it was before each.
+
+import type { Json, JsonObject } from '../../../src/client/index.js';
+import {
+  type BotChange,
+  type BotParts,
+  readChangeMessage,
+  type ValueChange,
+} from '../../../src/shared/contract/config-changes.js';
+import { type ChangedField, changedFields, isSame } from './changes.js';
+
+export const PARTS = ['config', 'labels', 'restart', 'placement'] as const;
+
+export interface Version {
+  /** Of the event. */
+  id: string;
+  at: number;
+  by: string;
+  changes: readonly ChangedField[];
+  /** The values did not fit into the line. */
+  isCut: boolean;
+  /** What the bot was before the change; undefined when that cannot be told. */
+  before: BotParts | undefined;
+}
+
+export interface ChangeLine {
+  id: string;
+  at: number;
+  message: string;
+}
+
+/** @param now what the bot is. @param lines the newest first. */
+export function versionsOf(now: BotParts, lines: readonly ChangeLine[]): Version[] {
+  let state: BotParts | undefined = now;
+  return lines.flatMap(({ id, at, message }): Version[] => {
+    const read = readChangeMessage(message);
+    if (!read) return [];
+    const { by, change } = read;
+    state = state && without(state, change);
+    return [{ id, at, by, changes: fieldsOf(change), isCut: change.cut === true, before: state }];
+  });
+}
+
+/** The state before a change; undefined when the change does not lead to this state, as after a line that is missing. */
+function without(state: BotParts, change: BotChange): BotParts | undefined {
+  if (change.cut) return undefined;
+  const before: BotParts = { ...state };
+  for (const part of PARTS) {
+    const values: JsonObject = { ...state[part] };
+    for (const [name, { from, to }] of Object.entries(change[part] ?? {})) {
+      if (!isSame(values[name], to)) return undefined;
+      if (from === undefined) delete values[name];
+      else values[name] = from;
+    }
+    before[part] = values;
+  }
+  return before;
+}
+
+function fieldsOf(change: BotChange): ChangedField[] {
+  const of = (part: (typeof PARTS)[number], which: keyof ValueChange): JsonObject =>
+    Object.fromEntries(
+      Object.entries(change[part] ?? {}).flatMap(([name, value]): [string, Json][] => {
+        const one = value[which];
+        return one === undefined ? [] : [[name, one]];
+      }),
+    );
+  if (change.cut) {
+    return PARTS.flatMap((part) =>
+      Object.keys(change[part] ?? {}).map((name) => ({
+        path: `${part}.${name}`,
+        was: null,
+        is: 'changed',
+      })),
+    );
+  }
+  return [
+    ...PARTS.flatMap((part) => changedFields(part, of(part, 'from'), of(part, 'to'))),
+    ...(change.secrets ?? []).map((path) => ({
+      path: `config.${path}`,
+      was: '•••',
+      is: '••• (changed)',
+    })),
+  ];
+}

@@ -1,0 +1,26 @@
+// Runs in tabs. Owns the question about bots that is being asked: the views and the palette ask it, the frame shows its dialog.
+
+import { effect, signal } from '@preact/signals';
+import type { BotAction } from '../../../src/client/index.js';
+import { session } from './session.js';
+
+/** The ids are fixed when it is asked, so that the user confirms exactly what is shown. */
+export interface Asked {
+  /** `command` asks which one to run, `config` what to change. */
+  action: BotAction | 'command' | 'config';
+  ids: readonly string[];
+  /** Called when the action is done, with the errors by id. */
+  onDone?: (errors: ReadonlyMap<string, string>) => void;
+}
+
+export const asked = signal<Asked | null>(null);
+
+export function ask(question: Asked): void {
+  asked.value = question;
+}
+
+effect(() => {
+  // What was asked is about the bots of that session.
+  void session.value;
+  asked.value = null;
+});

@@ -1,0 +1,68 @@
+// From what deleted bots can be created again, as far as the service tells it: it does not tell secrets.
+
+import type { BotConfig, BotSnapshot, NewBot } from '../../../src/client/index.js';
+
+/** More at once are not looked up: each is a request. */
+export const MAX_KNOWN = 100;
+/** Requests at once. */
+const AT_ONCE = 6;
+
+export interface Specifications {
+  known: ReadonlyMap<string, NewBot>;
+  /** Why bots cannot be created again, by id. */
+  unknown: ReadonlyMap<string, string>;
+}
+
+type Bot = Pick<BotSnapshot, 'id' | 'kind' | 'labels' | 'desired'>;
+
+/**
+ * @param configOf asks the service for the configuration of a bot.
+ * @param mayQuota whether the user may set quotas.
+ */
+export async function specificationsOf(
+  bots: readonly Bot[],
+  configOf: (id: string) => Promise<BotConfig>,
+  mayQuota: boolean,
+): Promise<Specifications> {
+  const known = new Map<string, NewBot>();
+  const unknown = new Map<string, string>();
+  const tooMany = bots.length > MAX_KNOWN;
+  const rest = [...bots];
+  const work = async (): Promise<void> => {
+    for (let bot = rest.shift(); bot; bot = rest.shift()) {
+      const { id } = bot;
+      if (tooMany) {
+        unknown.set(id, `of more than ${MAX_KNOWN} bots at once`);
+        continue;
+      }
+      try {
+        const given = specificationOf(bot, await configOf(id), mayQuota);
+        if (typeof given === 'string') unknown.set(id, given);
+        else known.set(id, given);
+      } catch (thrown) {
+        unknown.set(id, thrown instanceof Error ? thrown.message : String(thrown));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return { known, unknown };
+}
+
+/** @returns why not, when something of it is not known or may not be set. */
+function specificationOf(bot: Bot, stored: BotConfig, mayQuota: boolean): NewBot | string {
+  const { secrets, host_group, quota, ...rest } = stored;
+  if (secrets === undefined) return 'the service does not say whether it has secrets';
+  if (secrets.length > 0) return `its secrets cannot be read (${secrets.join(', ')})`;
+  const hasQuota = Object.keys(quota).length > 0;
+  if (hasQuota && !mayQuota) return 'only the scope “admin” may set its quota';
+  const { id, kind, labels, desired } = bot;
+  return {
+    id,
+    kind,
+    labels,
+    desired,
+    ...rest,
+    ...(hasQuota && { quota }),
+    ...(host_group !== null && { host_group }),
+  };
+}

@@ -1,0 +1,44 @@
+import { visible } from '../../../src/shared/contract/escapes.js';
+
+export interface Offer {
+  insert: string;
+  label: string;
+  hint: string;
+}
+
+interface OffersProps<T extends Offer> {
+  /** Of the list; its options have it with their place. The field names both. */
+  id: string;
+  items: readonly T[];
+  /** Place of the chosen one; -1 for none. */
+  active: number;
+  onTake: (item: T) => void;
+}
+
+/** The completions of a combobox. The focus stays in its field, which has the keys. */
+export function Offers<T extends Offer>({ id, items, active, onTake }: OffersProps<T>) {
+  return (
+    <div class="offers" id={id} role="listbox" aria-label="Completions" hidden={items.length === 0}>
+      {items.map((item, at) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys, as a combobox does
+        <div
+          key={item.insert}
+          id={offerId(id, at)}
+          role="option"
+          // The focus stays in the field.
+          tabIndex={-1}
+          aria-selected={at === active}
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => onTake(item)}
+        >
+          <code>{visible(item.label)}</code>
+          <span class="muted">{visible(item.hint)}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+export function offerId(list: string, at: number): string {
+  return `${list}-${at}`;
+}

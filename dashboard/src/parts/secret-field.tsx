@@ -1,0 +1,70 @@
+// A secret of a configuration. Its value is never shown: it can be set where there is none, and replaced or removed where there is.
+
+import { createContext } from 'preact';
+import type { Json } from '../../../src/client/index.js';
+
+/** Paths of the secrets that are set, as the service says them; undefined where that is not known. */
+export const SetSecrets = createContext<ReadonlySet<string> | undefined>(undefined);
+
+interface Props {
+  id: string;
+  /** Of the field, for its buttons. */
+  label: string;
+  isSet: boolean;
+  isRequired: boolean;
+  /** A text is the new value, null removes it, undefined leaves it. */
+  value: Json | undefined;
+  isFaulty: boolean;
+  describedBy: string;
+  onChange: (value: Json | undefined) => void;
+}
+
+export function SecretField(props: Props) {
+  const { id, label, isSet, isRequired, value, isFaulty, describedBy, onChange } = props;
+  const leave = (
+    <button type="button" onClick={() => onChange(undefined)}>
+      {isSet ? 'Keep the present one' : 'Cancel'}
+    </button>
+  );
+  if (typeof value === 'string') {
+    return (
+      <span class="secret">
+        <input
+          id={id}
+          type="password"
+          autocomplete="new-password"
+          aria-invalid={isFaulty}
+          aria-describedby={describedBy}
+          value={value}
+          onInput={({ currentTarget }) => onChange(currentTarget.value)}
+        />
+        {leave}
+      </span>
+    );
+  }
+  return (
+    <span class="secret">
+      <span class="tag">{value === null ? 'will be removed' : isSet ? 'set' : 'not set'}</span>
+      {value === null ? (
+        leave
+      ) : (
+        <>
+          <button
+            type="button"
+            id={id}
+            aria-label={`${isSet ? 'Replace' : 'Set'} ${label}`}
+            aria-describedby={describedBy}
+            onClick={() => onChange('')}
+          >
+            {isSet ? 'Replace' : 'Set'}
+          </button>
+          {isSet && !isRequired ? (
+            <button type="button" aria-label={`Remove ${label}`} onClick={() => onChange(null)}>
+              Remove
+            </button>
+          ) : null}
+        </>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,211 @@
+// One command for many bots: its form, on how many it would run, its progress, the answer of each, and those that failed again.
+
+import { useMemo, useState } from 'preact/hooks';
+import type { BotSnapshot, JsonObject } from '../../../src/client/index.js';
+import { CopyShell } from '../console/call-entry.js';
+import { botsText } from '../model/actions.js';
+import { BulkRun } from '../model/bulk-run.js';
+import { type DryRun, dryRun, type SharedCommand, sharedCommands } from '../model/bulk-targets.js';
+import { kinds } from '../model/kinds.js';
+import { bots, botsVersion } from '../model/live.js';
+import { api } from '../model/session.js';
+import { useThrottled } from '../model/throttle.js';
+import { Dialog } from '../parts/dialog.js';
+import { useFirstFault } from '../parts/first-fault.js';
+import { faultsOf, filled, initialOf, withoutSecrets } from '../parts/schema.js';
+import { SchemaFields } from '../parts/schema-form.js';
+import { BulkAnswers, RetryFailed } from './bulk-answers.js';
+
+const REDRAW_MS = 300;
+
+interface Props {
+  ids: readonly string[];
+  onClose: () => void;
+}
+
+interface Started {
+  run: BulkRun;
+  command: string;
+  /** Without secrets. */
+  shown: JsonObject;
+}
+
+export function BulkCommand({ ids, onClose }: Props) {
+  const [started, setStarted] = useState<Started>();
+  const isRunning = started?.run.isRunning.value ?? false;
+  return (
+    <Dialog
+      title={started ? `${started.command} on ${botsText(started.run.answers.size)}` : titleOf(ids)}
+      // The answers are lost with the dialog: while it runs, the first attempt to close it only cancels the rest.
+      onClose={() => (isRunning ? started?.run.cancel() : onClose())}
+      isWide
+    >
+      {/* Hidden while there are answers, so that what was typed is there for the next round. */}
+      <div class="bulk-form" hidden={started !== undefined}>
+        <BulkForm ids={ids} onStart={setStarted} onClose={onClose} />
+      </div>
+      {started ? (
+        <>
+          <BulkAnswers run={started.run} />
+          <footer>
+            <span class="bulk-copy">
+              <CopyShell
+                call={{
+                  bots: [...started.run.answers.keys()],
+                  command: started.command,
+                  args: started.shown,
+                }}
+                of={started.command}
+              />
+            </span>
+            {isRunning ? (
+              <button type="button" onClick={() => started.run.cancel()}>
+                Cancel the rest
+              </button>
+            ) : (
+              <>
+                <button type="button" onClick={() => setStarted(undefined)}>
+                  Another command
+                </button>
+                <RetryFailed run={started.run} />
+                <button type="button" class="primary" data-first onClick={onClose}>
+                  Done
+                </button>
+              </>
+            )}
+          </footer>
+        </>
+      ) : null}
+    </Dialog>
+  );
+}
+
+function titleOf(ids: readonly string[]): string {
+  return `Run a command on ${ids.length === 1 ? ids[0] : botsText(ids.length)}`;
+}
+
+interface FormProps extends Props {
+  onStart: (started: Started) => void;
+}
+
+function BulkForm({ ids, onStart, onClose }: FormProps) {
+  const version = useThrottled(botsVersion, REDRAW_MS);
+  const present = useMemo(
+    () =>
+      ids.flatMap((id): BotSnapshot[] => {
+        const bot = bots.get(id);
+        return bot ? [bot] : [];
+      }),
+    [ids, version],
+  );
+  const commands = useMemo(() => sharedCommands(present, kinds.value), [present, kinds.value]);
+  const [key, setKey] = useState('');
+  const [args, setArgs] = useState<JsonObject>();
+  const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
+  const form = useFirstFault(faults);
+  const command = commands.find((one) => one.key === key);
+  if (commands.length === 0) {
+    return (
+      <>
+        <p class="dialog-body muted">None of these bots has a command.</p>
+        <footer>
+          <button type="button" class="primary" data-first onClick={onClose}>
+            Close
+          </button>
+        </footer>
+      </>
+    );
+  }
+  const schema = command?.args ?? {};
+  const value = args ?? initialOf(schema);
+  const dry = command && dryRun(present, command);
+  const start = (): void => {
+    if (!command || !dry) return;
+    const { name } = command;
+    const found = faultsOf(schema, value, 'args');
+    setFaults(found);
+    if (found.size > 0 || dry.targets.length === 0) return;
+    const given = filled(value);
+    const run = new BulkRun(dry.targets, (some, signal) =>
+      api().invokeMany(some, name, given, { signal }),
+    );
+    onStart({ run, command: name, shown: withoutSecrets(schema, given) });
+    void run.run();
+  };
+  return (
+    <form
+      ref={form}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        start();
+      }}
+    >
+      <div class="dialog-body form">
+        <div class="field">
+          <label for="bulk-command">Command</label>
+          <select
+            id="bulk-command"
+            value={command?.key ?? ''}
+            onChange={({ currentTarget }) => {
+              setKey(currentTarget.value);
+              setArgs(undefined);
+              setFaults(new Map());
+            }}
+          >
+            {/* None is chosen yet: a command that nobody chose must not run on many bots. */}
+            {command ? null : <option value="">Choose one…</option>}
+            {commands.map((one) => (
+              <option key={one.key} value={one.key}>
+                {optionText(one, commands)}
+              </option>
+            ))}
+          </select>
+          {command?.description ? <p class="hint">{command.description}</p> : null}
+        </div>
+        {command && dry ? (
+          <>
+            <fieldset key={command.key}>
+              <legend>Arguments</legend>
+              <SchemaFields
+                schema={schema}
+                value={value}
+                path="args"
+                faults={faults}
+                onChange={setArgs}
+              />
+            </fieldset>
+            <p role="status" data-dry={dry.targets.length}>
+              {dryText(dry, command.name)}
+            </p>
+          </>
+        ) : null}
+      </div>
+      <footer>
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="submit" class="primary" disabled={!dry?.targets.length}>
+          {command && dry ? `Run ${command.name} on ${botsText(dry.targets.length)}` : 'Run'}
+        </button>
+      </footer>
+    </form>
+  );
+}
+
+/** Commands of one name are told apart by their kinds. */
+function optionText({ name, kinds: of }: SharedCommand, all: readonly SharedCommand[]): string {
+  const isAlone = all.filter((one) => one.name === name).length === 1;
+  return isAlone ? name : `${name} (${[...of].join(', ')})`;
+}
+
+function dryText({ targets, stopped, without }: DryRun, name: string): string {
+  const left = [
+    stopped.length === 0
+      ? ''
+      : `${botsText(stopped.length)} that ${stopped.length === 1 ? 'does' : 'do'} not run`,
+    without.length === 0 ? '' : `${botsText(without.length)} without the command ${name}`,
+  ].filter((part) => part !== '');
+  const runs = `It runs on ${botsText(targets.length)}.`;
+  return left.length === 0 ? runs : `${runs} Left out: ${left.join(', ')}.`;
+}

@@ -1,0 +1,30 @@
+// Which part of one bot's log is shown: everything, what it says, or what goes over the wire.
+
+import { LOG_PARTS, type LogPart, partIn, withPart } from './wire-part.js';
+
+const NAMES: Readonly<Record<LogPart, string>> = { all: 'All', log: 'Log', wire: 'Wire' };
+
+export function LogParts({
+  query,
+  onFilter,
+}: {
+  query: string;
+  onFilter: (query: string) => void;
+}) {
+  const part = partIn(query);
+  return (
+    <fieldset class="segments log-parts" aria-label="Part of the log">
+      {LOG_PARTS.map((one) => (
+        <label key={one}>
+          <input
+            type="radio"
+            name="log-part"
+            checked={part === one}
+            onChange={() => onFilter(withPart(query, one))}
+          />
+          <span>{NAMES[one]}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
