@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { NODE_NAME } from '../shared/cluster/names.js';
 import type { Config } from '../shared/contract/config.js';
+import { CONTROL_SCOPE } from '../shared/contract/control-scope.js';
 import type { Level } from '../shared/contract/event-kinds.js';
 import type { StreamIdentity } from '../shared/contract/threads.js';
 import type { TokenRecord } from '../shared/contract/tokens.js';
@@ -288,7 +289,7 @@ export class Service {
     this.#access.start();
     this.#counts.start();
     const deployed = this.#record.deployed(VERSION, this.#kindFiles.digests());
-    this.#events.tell(logItem('info', 'control', deployed));
+    this.#events.tell(logItem('info', CONTROL_SCOPE, deployed));
     this.#say('info', `listening on ${this.#config.http.host}:${port}`);
     this.#say('info', engine);
     for (const notice of this.#store.notices) this.#say('error', notice);

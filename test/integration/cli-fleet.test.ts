@@ -253,12 +253,14 @@ describe('reports', () => {
     const listed = await done(['incidents', 'groups', '--since', '2h']);
     expect(listed.split('\n')[0]).toMatch(/^CAUSE +COUNT +BOTS +FIRST +LAST +TYPE +MESSAGE$/);
     expect(listed).toMatch(
-      new RegExp(`^${cause} +\\d+ +1 +\\S+Z +\\S+Z +crash +the password is wrong \\(`, 'm'),
+      new RegExp(`^${cause} +\\d+ +\\d+ +\\S+Z +\\S+Z +crash +the password is wrong \\(`, 'm'),
     );
-    expect(await done(['incidents', 'groups', '--cause', cause])).toBe('g\n');
-    expect(await json(['incidents', 'groups', '--cause', cause])).toMatchObject({
-      groups: [{ cause, bots: ['g'] }],
-    });
+    // Other bots of this service may have failed in the same way.
+    const { groups } = await client.incidentGroups({ cause });
+    expect(groups).toMatchObject([{ cause, bots: expect.arrayContaining(['g']) }]);
+    const printed = await done(['incidents', 'groups', '--cause', cause]);
+    expect(printed).toBe(`${groups[0]?.bots.join('\n')}\n`);
+    expect(await json(['incidents', 'groups', '--cause', cause])).toMatchObject({ groups });
     expect(await json(['incidents', '--cause', cause])).toEqual(await client.incidents({ cause }));
     expectFailure(
       await drover(['incidents', 'groups', '--cause', '0000000000000000']),

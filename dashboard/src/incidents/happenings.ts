@@ -2,6 +2,7 @@
 
 import type { Incident, IncidentGroup, StreamEvent } from '../../../src/client/index.js';
 import { CHANGE_SCOPE, readChangeMessage } from '../../../src/shared/contract/config-changes.js';
+import { CONTROL_SCOPE } from '../../../src/shared/contract/control-scope.js';
 
 export type Lane = 'incident' | 'loss' | 'deployment' | 'change' | 'request' | 'command';
 
@@ -35,7 +36,7 @@ const LOSSES: ReadonlySet<string> = new Set([
 ]);
 
 /** The query of the lines that {@link happeningsOf} reads. */
-export const HAPPENINGS_QUERY = `scope:control,dispatch,${CHANGE_SCOPE}`;
+export const HAPPENINGS_QUERY = `scope:${CONTROL_SCOPE},dispatch,${CHANGE_SCOPE}`;
 
 /**
  * @param events in any order. @param losses incidents; those that ended a host count. @param groups whose first incident is shown.
@@ -77,7 +78,7 @@ function ofEvent(event: StreamEvent): Happening[] {
   if (scope === 'dispatch')
     return [{ ...common, lane: 'command', text: commandText(message, level) }];
   if (scope === CHANGE_SCOPE) return [{ ...common, lane: 'change', text: changeText(message) }];
-  if (scope !== 'control') return [];
+  if (scope !== CONTROL_SCOPE) return [];
   if (message.startsWith('the service has started')) {
     return [{ ...common, lane: 'deployment', text: message }];
   }

@@ -57,12 +57,12 @@ it('requests, changes and starts of the service are told apart', () => {
   const many = 'restart requested for 1,890 bots: a, b and 1,888 more';
   expect(
     shown([
-      line(0, 'control', 'the service has started: Drover 1.1.0, before it 1.0.0', null),
+      line(0, 'drover.control', 'the service has started: Drover 1.1.0, before it 1.0.0', null),
       line(1000, 'drover.config', changed('gold'), 'a'),
       ...['b', 'c', 'd', 'e'].map((bot) => line(2000, 'drover.config', changed('gold'), bot)),
       line(3000, 'drover.config', changed('name'), 'b'),
-      line(4000, 'control', 'stop requested', 'a'),
-      line(5000, 'control', many, null),
+      line(4000, 'drover.control', 'stop requested', 'a'),
+      line(5000, 'drover.control', many, null),
       line(6000, 'bot', 'no happening', 'a'),
     ]),
   ).toEqual([

@@ -6,7 +6,7 @@ import type { Item } from '../../../src/shared/contract/events.js';
 
 function said(item: Item | null): [string | null, string] | null {
   if (item?.kind !== 'log') return null;
-  expect([item.scope, item.level]).toEqual(['control', 'info']);
+  expect([item.scope, item.level]).toEqual(['drover.control', 'info']);
   return [item.session_id, JSON.parse(item.message_json)];
 }
 
