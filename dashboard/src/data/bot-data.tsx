@@ -125,7 +125,7 @@ function Row({ kind, field: { path, value }, isPinned, children }: RowProps) {
       </Changed>
       <button
         type="button"
-        class="quiet square pin"
+        class="quiet square pin-field"
         aria-pressed={isPinned}
         aria-label={`Pin ${path}`}
         title={isPinned ? 'Release' : `Pin for all bots of the kind ${kind}`}
