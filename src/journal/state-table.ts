@@ -1,9 +1,10 @@
 // Runs in the journal thread. Owns the states that bots have had, in their table: a row with each change of a bot's state, so that
 // the states of a past moment are found without reading what was on the stream before it.
 
-import { type BotSnapshot, hasLeft } from '../shared/contract/events.js';
+import type { BotSnapshot } from '../shared/contract/events.js';
 import type { BotState } from '../shared/contract/journal-messages.js';
 import type { NameHasher } from '../shared/contract/name-hash.js';
+import { BotChanges } from './bot-changes.js';
 import type { NameKey, StateKey, Tables } from './tables.js';
 
 /** Most rows that are checked in one transaction. */
@@ -20,73 +21,49 @@ export interface KnownFrom {
 }
 
 export class JournalStates {
-  readonly #names: NameHasher;
-  /** Each bot's present state by its key, as JSON, so that a frame without a change costs one comparison. */
-  readonly #now = new Map<string, { json: string; key: NameKey }>();
-  #fresh: { key: StateKey; state: BotState | null }[] = [];
+  readonly #changes: BotChanges<BotState>;
   /** To be written, when the table is new. */
   #since: KnownFrom | undefined;
   /** A pass over the rows, a step at a time: the last one that was checked. */
   #checked: StateKey | undefined;
 
   constructor(names: NameHasher) {
-    this.#names = names;
+    this.#changes = new BotChanges(names, stateOf);
   }
 
   /** Loads the present states. @param next the frame from which on it records, when the table is new. */
   load(tables: Tables, next: number): void {
     if (sinceOf(tables) === undefined) this.#since = { seq: next, ms: Date.now() };
     for (const key of botsIn(tables)) {
-      const state = stateAt(tables, key, END);
-      if (state) this.#now.set(key.join(), { json: JSON.stringify(state), key });
+      this.#changes.load(key, stateAt(tables, key, END) ?? null);
     }
   }
 
   /** A session frame has passed. */
   saw(seq: number, snapshot: BotSnapshot): void {
-    const { low, high } = this.#names.of(snapshot.id);
-    const key: NameKey = [low, high];
-    const state = hasLeft(snapshot.status) ? null : stateOf(snapshot);
-    const json = state ? JSON.stringify(state) : '';
-    const before = this.#now.get(key.join())?.json ?? '';
-    if (before === json) return;
-    if (state) this.#now.set(key.join(), { json, key });
-    else this.#now.delete(key.join());
-    this.#fresh.push({ key: [low, high, seq], state });
+    this.#changes.saw(seq, snapshot);
   }
 
   /** After missed frames: these are the snapshots as of just before frame `seq`. */
   rebase(seq: number, snapshots: readonly BotSnapshot[]): void {
-    const gone = new Map(this.#now);
-    for (const snapshot of snapshots) {
-      const { low, high } = this.#names.of(snapshot.id);
-      gone.delete([low, high].join());
-      this.saw(seq, snapshot);
-    }
-    for (const [id, { key }] of gone) {
-      this.#now.delete(id);
-      this.#fresh.push({ key: [...key, seq], state: null });
-    }
+    this.#changes.rebase(seq, snapshots);
   }
 
   /** Adds the changes to the table. In a transaction; call {@link written} after its commit. */
   write({ states, state }: Tables): void {
     if (this.#since) state.putSync(SINCE, this.#since as never);
-    for (const { key, state: value } of this.#fresh) states.putSync(key, value);
+    for (const { seq, key, value } of this.#changes.fresh) states.putSync([...key, seq], value);
   }
 
   written(): void {
-    this.#fresh = [];
+    this.#changes.written();
     this.#since = undefined;
   }
 
   /** Adds all present states as changes: for a new journal. */
   renew(seq: number): void {
     this.#since = { seq, ms: Date.now() };
-    this.#fresh = [...this.#now.values()].map(({ json, key }) => ({
-      key: [...key, seq],
-      state: JSON.parse(json) as BotState,
-    }));
+    this.#changes.renew(seq);
   }
 
   /**
