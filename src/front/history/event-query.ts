@@ -104,7 +104,7 @@ export function parseStatsQuery(
     const value = values.get(name);
     return value === undefined ? null : timeOf(name, value);
   };
-  expectSelf(values.get('node'), 'statistics');
+  expectSelf(values.get('node'), 'statistics are');
   const asked = values.get('query');
   if (reach !== null && asked === undefined) {
     throw new DroverError('forbidden', 'this token is limited to some bots: it needs a query');
@@ -130,14 +130,15 @@ export function parseStatsQuery(
 /** @returns the moment, in Unix epoch ms. @throws DroverError `bad_request`. */
 export function parseStatesQuery(pairs: Pairs): number {
   const values = singles(pairs, STATES_NAMES, []);
-  expectSelf(values.get('node'), 'states');
+  expectSelf(values.get('node'), 'states are');
   const at = values.get('at');
   return at === undefined ? Date.now() : timeOf('at', at);
 }
 
-function expectSelf(node: string | undefined, what: string): void {
+/** @param what `states are`. @throws DroverError `bad_request` for the name of a node. */
+export function expectSelf(node: string | undefined, what: string): void {
   if (node === undefined || node === SELF) return;
-  throw new DroverError('bad_request', `node must be ${SELF}: ${what} are of it or of all nodes`);
+  throw new DroverError('bad_request', `node must be ${SELF}: ${what} of it or of all nodes`);
 }
 
 /** The parameters that may be given once, without those of `lists`. */

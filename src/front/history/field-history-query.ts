@@ -1,4 +1,3 @@
-import { SELF } from '../../shared/cluster/names.js';
 import type { FieldHistoryRequest } from '../../shared/contract/journal-messages.js';
 import type { HISTORY_QUERY } from '../../shared/contract/queries.js';
 import { MAX_HISTORY_FIELDS, POINTS } from '../../shared/contract/query-bounds.js';
@@ -6,7 +5,7 @@ import { DroverError } from '../../shared/errors.js';
 import { readBotField } from '../../shared/query/read-bot-field.js';
 import { type Filter, parseFilter, type StreamReach } from '../../shared/stream/filter.js';
 import type { View } from '../view.js';
-import { type Names, singles, timeOf } from './event-query.js';
+import { expectSelf, type Names, singles, timeOf } from './event-query.js';
 
 const NAMES: Names<typeof HISTORY_QUERY> = {
   field: true,
@@ -27,10 +26,7 @@ export function parseFieldHistoryQuery(
   reach: StreamReach,
 ): FieldHistoryRequest {
   const values = singles(pairs, NAMES, ['field']);
-  const node = values.get('node');
-  if (node !== undefined && node !== SELF) {
-    throw new DroverError('bad_request', `node must be ${SELF}: the past is of it or of all nodes`);
-  }
+  expectSelf(values.get('node'), 'the past is');
   const before = values.get('before');
   const after = values.get('after');
   const beforeMs = before === undefined ? Date.now() : timeOf('before', before);

@@ -58,6 +58,22 @@ export function historyRoutes(
 > {
   const { auth, views } = parts;
   const shares = new SearchShares();
+  /** One answer of the journal, within the caller's share of the searches. @param ask is called within it too. */
+  const answer = async (
+    exchange: Exchange,
+    caller: Caller,
+    ask: (token: string, gone: AbortSignal) => Promise<{ body: Uint8Array }>,
+  ): Promise<void> => {
+    const { id: token } = caller.record;
+    const leave = shares.enter(token);
+    try {
+      const { body } = await ask(token, exchange.gone());
+      auth.recheck(caller);
+      exchange.respond(jsonResponse(body));
+    } finally {
+      leave();
+    }
+  };
   return {
     'GET /api/events': async (exchange, caller) => {
       const { id: token, reach } = caller.record;
@@ -79,50 +95,30 @@ export function historyRoutes(
       if (exchange.method === 'GET') return download(parts, view, exchange, caller, query);
       exchange.respond({ status: 200, headers: DOWNLOAD_HEADERS, body: '' });
     },
-    'GET /api/states': async (exchange, caller) => {
-      const { id: token, reach } = caller.record;
-      const leave = shares.enter(token);
-      try {
+    'GET /api/states': (exchange, caller) =>
+      answer(exchange, caller, (token, gone) => {
         const pairs = queryPairs(exchange.query);
-        const at = parseStatesQuery(pairs);
-        const { journal } = views.of(pairs);
-        const { body } = await journal.states({ at, reach, token }, exchange.gone());
-        auth.recheck(caller);
-        exchange.respond(jsonResponse(body));
-      } finally {
-        leave();
-      }
-    },
-    'GET /api/stats': async (exchange, caller) => {
-      const { id: token, reach } = caller.record;
-      const leave = shares.enter(token);
-      try {
+        const request = { at: parseStatesQuery(pairs), reach: caller.record.reach, token };
+        return views.of(pairs).journal.states(request, gone);
+      }),
+    'GET /api/stats': (exchange, caller) =>
+      answer(exchange, caller, (token, gone) => {
         const pairs = queryPairs(exchange.query);
         const view = views.of(pairs);
-        const request = parseStatsQuery(pairs, view, streamReach(reach, view.mirror));
-        const { body } = await view.journal.stats({ ...request, token }, exchange.gone());
-        auth.recheck(caller);
-        exchange.respond(jsonResponse(body));
-      } finally {
-        leave();
-      }
-    },
+        const reach = streamReach(caller.record.reach, view.mirror);
+        return view.journal.stats({ ...parseStatsQuery(pairs, view, reach), token }, gone);
+      }),
     'GET /api/bots/{id}/history': async (exchange, caller, [id = '']) => {
-      const { id: token, reach } = caller.record;
+      const { reach } = caller.record;
       const pairs = queryPairs(exchange.query);
       const view = views.of(pairs);
       // A bot that the token does not reach does not exist for it.
       await views.whenCurrent(view, (bots) => void view.bots.one(id, reach, bots));
       auth.recheck(caller);
-      const leave = shares.enter(token);
-      try {
-        const request = parseFieldHistoryQuery(pairs, id, view, streamReach(reach, view.mirror));
-        const { body } = await view.journal.fieldHistory({ ...request, token }, exchange.gone());
-        auth.recheck(caller);
-        exchange.respond(jsonResponse(body));
-      } finally {
-        leave();
-      }
+      await answer(exchange, caller, (token, gone) => {
+        const asked = parseFieldHistoryQuery(pairs, id, view, streamReach(reach, view.mirror));
+        return view.journal.fieldHistory({ ...asked, token }, gone);
+      });
     },
   };
 }
