@@ -3,6 +3,7 @@
 import type { BusMember, ClusterBusStart } from '../shared/cluster/bus-messages.js';
 import { clusterNames } from '../shared/cluster/names.js';
 import type { NatsConnection } from '../shared/cluster/nats.js';
+import type { Asked } from '../shared/contract/journal-messages.js';
 import { Handover, type Rpc, type Serves } from '../shared/contract/rpc.js';
 import type { JournalFrontMethods } from '../shared/contract/threads.js';
 import { DroverError } from '../shared/errors.js';
@@ -123,24 +124,24 @@ export class BusHistory {
         const page = (): ReturnType<MergedPages['page']> => this.#pages.page(request, cancelled);
         return Handover.bytes(await this.#merges.run(page, cancelled, token), 'body');
       },
-      states: async (request, cancelled) => {
-        const states = (): Promise<Uint8Array> => mergedStates(this.#nodes, request, cancelled);
-        const body = await this.#merges.run(states, cancelled, request.token);
-        return Handover.bytes({ body }, 'body');
-      },
-      stats: async (request, cancelled) => {
-        const stats = (): Promise<Uint8Array> =>
-          mergedStats(this.#nodes, this.#node, request, cancelled);
-        const body = await this.#merges.run(stats, cancelled, request.token);
-        return Handover.bytes({ body }, 'body');
-      },
-      fieldHistory: async (request, cancelled) => {
-        const history = (): Promise<Uint8Array> =>
-          mergedFieldHistory(this.#nodes, request, cancelled);
-        const body = await this.#merges.run(history, cancelled, request.token);
-        return Handover.bytes({ body }, 'body');
-      },
+      states: (request, cancelled) =>
+        this.#merged(request, cancelled, () => mergedStates(this.#nodes, request, cancelled)),
+      stats: (request, cancelled) =>
+        this.#merged(request, cancelled, () =>
+          mergedStats(this.#nodes, this.#node, request, cancelled),
+        ),
+      fieldHistory: (request, cancelled) =>
+        this.#merged(request, cancelled, () => mergedFieldHistory(this.#nodes, request, cancelled)),
     };
+  }
+
+  /** An answer that is made of those of the nodes, in its turn. */
+  async #merged(
+    { token }: Asked<object>,
+    cancelled: AbortSignal | undefined,
+    merge: () => Promise<Uint8Array>,
+  ) {
+    return Handover.bytes({ body: await this.#merges.run(merge, cancelled, token) }, 'body');
   }
 
   close(): void {

@@ -60,6 +60,29 @@ export function readAnswers<T>(
   return { answers: found, missing: every, faults: all };
 }
 
+/**
+ * Asks nodes the same question, whose answer is JSON.
+ * @param wanted, @param afterMs as for {@link HistoryNodes.of}. @throws DroverError when no node has answered.
+ */
+export async function askAll<T>(
+  nodes: Pick<HistoryNodes, 'of' | 'ask'>,
+  wanted: readonly string[] | null,
+  afterMs: number | null,
+  question: HistoryQuestion,
+  cancelled?: AbortSignal,
+): Promise<{ answers: { node: string; answer: T }[]; missing: MissingNode[] }> {
+  const asked = nodes.of(wanted, afterMs).map((node) => [node, question] as const);
+  const answered = await nodes.ask(new Map(asked), cancelled);
+  const { answers, missing, faults } = readAnswers(
+    answered,
+    (bytes) => JSON.parse(bytes.toString()) as T,
+  );
+  if (answers.length === 0) {
+    throw faults.values().next().value ?? new DroverError('unavailable', 'no node answers');
+  }
+  return { answers, missing };
+}
+
 export class HistoryNodes {
   readonly #parts: HistoryNodesParts;
 

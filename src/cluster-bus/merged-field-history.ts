@@ -7,9 +7,8 @@ import type {
   FieldHistoryRequest,
   HistoryPoint,
 } from '../shared/contract/journal-messages.js';
-import { DroverError } from '../shared/errors.js';
 import type { FieldHistoryQuestion } from './history-messages.js';
-import { type HistoryNodes, readAnswers } from './history-nodes.js';
+import { askAll, type HistoryNodes } from './history-nodes.js';
 
 /** @throws DroverError when no node has answered. */
 export async function mergedFieldHistory(
@@ -18,16 +17,16 @@ export async function mergedFieldHistory(
   cancelled?: AbortSignal,
 ): Promise<Uint8Array> {
   const question: FieldHistoryQuestion = { kind: 'field-history', request, token };
-  const asked = nodes.of(null, request.afterMs).map((node) => [node, question] as const);
-  const { answers, missing, faults } = readAnswers(
-    await nodes.ask(new Map(asked), cancelled),
-    (bytes) => JSON.parse(bytes.toString()) as FieldHistory,
+  const { afterMs } = request;
+  const { answers, missing } = await askAll<FieldHistory>(
+    nodes,
+    null,
+    afterMs,
+    question,
+    cancelled,
   );
-  const [first] = answers;
-  if (!first) {
-    throw faults.values().next().value ?? new DroverError('unavailable', 'no node answers');
-  }
-  const { from_ms, step_ms } = first.answer;
+  // The nodes have cut the same range into the same parts.
+  const { from_ms, step_ms } = (answers[0] as (typeof answers)[number]).answer;
   const parts = new Map<number, HistoryPoint>();
   for (const point of answers.flatMap(({ answer }) => answer.points)) {
     const part = Math.floor((point.at_ms - from_ms) / step_ms);

@@ -6,9 +6,8 @@ import type {
   PastStates,
   StatesRequest,
 } from '../shared/contract/journal-messages.js';
-import { DroverError } from '../shared/errors.js';
 import type { StatesQuestion } from './history-messages.js';
-import { type HistoryNodes, readAnswers } from './history-nodes.js';
+import { askAll, type HistoryNodes } from './history-nodes.js';
 
 /** @throws DroverError when no node has answered. */
 export async function mergedStates(
@@ -19,14 +18,7 @@ export async function mergedStates(
   // The same moment for each of them.
   const at = Math.min(request.at, Date.now());
   const question: StatesQuestion = { kind: 'states', request: { ...request, at }, token };
-  const asked = nodes.of(null, at).map((node) => [node, question] as const);
-  const { answers, missing, faults } = readAnswers(
-    await nodes.ask(new Map(asked), cancelled),
-    (bytes) => JSON.parse(bytes.toString()) as PastStates,
-  );
-  if (answers.length === 0) {
-    throw faults.values().next().value ?? new DroverError('unavailable', 'no node answers');
-  }
+  const { answers, missing } = await askAll<PastStates>(nodes, null, at, question, cancelled);
   const states = new Map<string, BotState>();
   for (const { node, answer } of answers) {
     for (const state of answer.states) {

@@ -8,11 +8,10 @@ import {
   type StatsAnswer,
   type StatsRequest,
 } from '../shared/contract/journal-messages.js';
-import { DroverError } from '../shared/errors.js';
 import { nodesOfKey } from '../shared/stream/filter.js';
 import { largestScopes } from '../shared/stream/scope-counts.js';
 import type { CountsQuestion, StatsQuestion } from './history-messages.js';
-import { type HistoryNodes, readAnswers } from './history-nodes.js';
+import { askAll, type HistoryNodes } from './history-nodes.js';
 
 /** Default range, in ms, as a single journal has it (src/journal/stats.ts). */
 const RANGE_MS = 3_600_000;
@@ -42,14 +41,7 @@ export async function mergedStats(
     },
     token,
   };
-  const asked = nodes.of(wanted, after).map((node) => [node, question] as const);
-  const { answers, missing, faults } = readAnswers(
-    await nodes.ask(new Map(asked), cancelled),
-    (bytes) => JSON.parse(bytes.toString()) as NodeStats,
-  );
-  if (answers.length === 0) {
-    throw faults.values().next().value ?? new DroverError('unavailable', 'no node answers');
-  }
+  const { answers, missing } = await askAll<NodeStats>(nodes, wanted, after, question, cancelled);
   const own = answers.find(({ node }) => node === self)?.answer;
   const all = answers.map(({ answer }) => answer);
   // All nodes have counted from there on.
