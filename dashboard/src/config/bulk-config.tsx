@@ -1,18 +1,17 @@
 // One change of chosen fields for the selected bots: on how many, its progress, the outcome of each.
 
 import { useMemo, useState } from 'preact/hooks';
-import type { BotSnapshot, InvokeOutcome, JsonObject } from '../../../src/client/index.js';
+import type { InvokeOutcome, JsonObject } from '../../../src/client/index.js';
 import { botsText } from '../model/actions.js';
 import { BulkRun } from '../model/bulk-run.js';
 import { kinds } from '../model/kinds.js';
-import { bots } from '../model/live.js';
+import { bots, presentOf } from '../model/live.js';
 import { api } from '../model/session.js';
 import { isStopped } from '../model/stopped.js';
-import { Dialog } from '../parts/dialog.js';
 import { useFirstFault } from '../parts/first-fault.js';
 import { faultsOf, initialOf, type Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
-import { BulkAnswers, RetryFailed } from '../views/bulk-answers.js';
+import { BulkDialog } from '../views/bulk-answers.js';
 import { RESTART } from '../views/restart-policy.js';
 import { type BulkChange, parseLabelChanges, partOf, updateOf } from './bulk-fields.js';
 
@@ -27,52 +26,22 @@ interface Props {
 
 export function BulkConfig({ ids, onClose }: Props) {
   const [run, setRun] = useState<BulkRun>();
-  const isRunning = run?.isRunning.value ?? false;
   const title = run ? `Change of ${botsText(run.answers.size)}` : `Change ${botsText(ids.length)}`;
   return (
-    <Dialog
+    <BulkDialog
       title={title}
-      // As for commands: while it runs, the first attempt to close it only cancels the rest.
-      onClose={() => (isRunning ? run?.cancel() : onClose())}
-      isWide
-    >
-      <div class="bulk-form" hidden={run !== undefined}>
-        <Form ids={ids} onStart={setRun} onClose={onClose} />
-      </div>
-      {run ? (
-        <>
-          <BulkAnswers run={run} />
-          <footer>
-            {isRunning ? (
-              <button type="button" onClick={() => run.cancel()}>
-                Cancel the rest
-              </button>
-            ) : (
-              <>
-                <button type="button" onClick={() => setRun(undefined)}>
-                  Another change
-                </button>
-                <RetryFailed run={run} />
-                <button type="button" class="primary" data-first onClick={onClose}>
-                  Done
-                </button>
-              </>
-            )}
-          </footer>
-        </>
-      ) : null}
-    </Dialog>
+      run={run}
+      again="Another change"
+      onAgain={() => setRun(undefined)}
+      onClose={onClose}
+      form={<Form ids={ids} onStart={setRun} onClose={onClose} />}
+    />
   );
 }
 
 function Form({ ids, onStart, onClose }: Props & { onStart: (run: BulkRun) => void }) {
   // As they were when the dialog opened, so that the user changes exactly what is shown.
-  const [present] = useState(() =>
-    ids.flatMap((id): BotSnapshot[] => {
-      const bot = bots.get(id);
-      return bot ? [bot] : [];
-    }),
-  );
+  const [present] = useState(() => presentOf(ids));
   const found = useMemo(() => [...new Set(present.map(({ kind }) => kind))], [present]);
   const [kind, setKind] = useState(found.length === 1 ? found[0] : undefined);
   const schema = (kinds.value.find((one) => one.kind === kind)?.config ?? {}) as Schema;

@@ -2,14 +2,13 @@
 
 import type { Json, JsonObject } from '../../../src/client/index.js';
 import {
+  BOT_PARTS,
   type BotChange,
   type BotParts,
   readChangeMessage,
   type ValueChange,
 } from '../../../src/shared/contract/config-changes.js';
 import { type ChangedField, changedFields, isSame } from './changes.js';
-
-export const PARTS = ['config', 'labels', 'restart', 'placement'] as const;
 
 export interface Version {
   /** Of the event. */
@@ -45,7 +44,7 @@ export function versionsOf(now: BotParts, lines: readonly ChangeLine[]): Version
 function without(state: BotParts, change: BotChange): BotParts | undefined {
   if (change.cut) return undefined;
   const before: BotParts = { ...state };
-  for (const part of PARTS) {
+  for (const part of BOT_PARTS) {
     const values: JsonObject = { ...state[part] };
     for (const [name, { from, to }] of Object.entries(change[part] ?? {})) {
       if (!isSame(values[name], to)) return undefined;
@@ -58,7 +57,7 @@ function without(state: BotParts, change: BotChange): BotParts | undefined {
 }
 
 function fieldsOf(change: BotChange): ChangedField[] {
-  const of = (part: (typeof PARTS)[number], which: keyof ValueChange): JsonObject =>
+  const of = (part: keyof BotParts, which: keyof ValueChange): JsonObject =>
     Object.fromEntries(
       Object.entries(change[part] ?? {}).flatMap(([name, value]): [string, Json][] => {
         const one = value[which];
@@ -66,7 +65,7 @@ function fieldsOf(change: BotChange): ChangedField[] {
       }),
     );
   if (change.cut) {
-    return PARTS.flatMap((part) =>
+    return BOT_PARTS.flatMap((part) =>
       Object.keys(change[part] ?? {}).map((name) => ({
         path: `${part}.${name}`,
         was: null,
@@ -75,7 +74,7 @@ function fieldsOf(change: BotChange): ChangedField[] {
     );
   }
   return [
-    ...PARTS.flatMap((part) => changedFields(part, of(part, 'from'), of(part, 'to'))),
+    ...BOT_PARTS.flatMap((part) => changedFields(part, of(part, 'from'), of(part, 'to'))),
     ...(change.secrets ?? []).map((path) => ({
       path: `config.${path}`,
       was: '•••',

@@ -17,6 +17,11 @@ export const isLoaded = signal(false);
 export const bots = new Map<string, BotSnapshot>();
 export const botsVersion = signal(0);
 
+/** Those of these bots that exist. */
+export function presentOf(ids: readonly string[]): BotSnapshot[] {
+  return ids.flatMap((id) => bots.get(id) ?? []);
+}
+
 /** Oldest first, the same that the hub holds. */
 export let lines: Line[] = [];
 export const linesVersion = signal(0);

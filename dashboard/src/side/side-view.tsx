@@ -1,29 +1,21 @@
 // Two to six logs on one time axis: a column for each. They scroll together.
 
 import { useMemo, useState } from 'preact/hooks';
-import { visible } from '../../../src/shared/contract/escapes.js';
-import { MAX_QUERY } from '../../../src/shared/contract/query-bounds.js';
-import { bots, botsVersion, isLoaded } from '../model/live.js';
+import { isLoaded } from '../model/live.js';
 import { markOf } from '../model/log-filter.js';
 import type { LogWindow } from '../model/log-window.js';
 import { settings } from '../model/settings.js';
-import { useThrottled } from '../model/throttle.js';
-import { clockTime, day, fullTime, serverNow } from '../model/time.js';
-import { hrefAt, presentBounds, timeRange } from '../model/time-range.js';
+import { day, serverNow } from '../model/time.js';
+import { presentBounds, timeRange } from '../model/time-range.js';
 import { Icon } from '../parts/icons.js';
-import { Level, Status } from '../parts/status.js';
-import { LineText } from '../parts/text.js';
-import { TextBox } from '../parts/text-box.js';
 import { ViewHead } from '../parts/view-head.js';
 import { VirtualList } from '../parts/virtual-list.js';
-import { checkedQuery } from '../query/checked-query.js';
 import { RangePicker } from '../range/range-picker.js';
 import { useKeys } from '../shell/keys.js';
-import type { Row } from './align.js';
-import { botOf, hrefOfConfigs, MAX_LOGS, shownQueries, showQueries } from './side-address.js';
+import { botOf, hrefOfConfigs, shownQueries } from './side-address.js';
+import { SideQueries } from './side-queries.js';
+import { Heads, RowCells, titleOf, WholeRow } from './side-row.js';
 import { type Side, useSide } from './use-side.js';
-
-const REDRAW_MS = 500;
 
 export function SideView() {
   const queries = shownQueries();
@@ -43,7 +35,7 @@ export function SideView() {
         ) : null}
         <RangePicker />
       </ViewHead>
-      <Logs queries={queries} />
+      <SideQueries queries={queries} />
       {queries.length === 0 ? (
         <p class="empty muted">
           Add two to six logs, each with a query: bot:demo-1, or level:error scope:tcp.
@@ -59,100 +51,6 @@ export function SideView() {
         />
       )}
     </div>
-  );
-}
-
-/** The queries, as fields. */
-function Logs({ queries }: { queries: readonly string[] }) {
-  const [isAdding, setAdding] = useState(queries.length === 0);
-  return (
-    <div class="side-logs" role="group" aria-label="Logs">
-      {queries.map((query, at) => (
-        <LogField
-          key={`${at} ${query}`}
-          name={`Query of log ${at + 1}`}
-          query={query}
-          onChange={(next) =>
-            showQueries(
-              queries
-                .map((text, index) => (index === at ? next : text))
-                .filter((text) => text !== ''),
-            )
-          }
-          onRemove={() => showQueries(queries.filter((_, index) => index !== at))}
-        />
-      ))}
-      {isAdding ? (
-        <LogField
-          key={`new ${queries.length}`}
-          name={`Query of log ${queries.length + 1}`}
-          query=""
-          onChange={(next) => {
-            if (next === '') return;
-            setAdding(false);
-            showQueries([...queries, next]);
-          }}
-          onRemove={() => setAdding(false)}
-        />
-      ) : queries.length < MAX_LOGS ? (
-        <button type="button" onClick={() => setAdding(true)}>
-          <Icon name="add" />
-          Add a log
-        </button>
-      ) : null}
-    </div>
-  );
-}
-
-interface FieldProps {
-  name: string;
-  query: string;
-  onChange: (query: string) => void;
-  onRemove: () => void;
-}
-
-function LogField({ name, query, onChange, onRemove }: FieldProps) {
-  const [text, setText] = useState(query);
-  const { error } = checkedQuery(text, 'lines');
-  const id = `fault-${name.replaceAll(' ', '-')}`;
-  const apply = (): void => {
-    if (error === undefined && text.trim() !== query) onChange(text.trim());
-  };
-  return (
-    <form
-      class="side-log"
-      onSubmit={(event) => {
-        event.preventDefault();
-        apply();
-      }}
-    >
-      <input
-        type="text"
-        aria-label={name}
-        placeholder="bot:demo-1 level:error"
-        autocomplete="off"
-        spellcheck={false}
-        maxLength={MAX_QUERY}
-        aria-invalid={error !== undefined}
-        aria-describedby={error === undefined ? undefined : id}
-        value={text}
-        onInput={({ currentTarget }) => setText(currentTarget.value)}
-        onBlur={apply}
-      />
-      <button
-        type="button"
-        class="quiet square"
-        aria-label={`Remove log: ${text}`}
-        onClick={onRemove}
-      >
-        <Icon name="close" />
-      </button>
-      {error === undefined ? null : (
-        <p class="query-error" id={id} role="status">
-          {error}
-        </p>
-      )}
-    </form>
   );
 }
 
@@ -200,7 +98,7 @@ function Rows({ queries, side, momentMs, isLive, isFollowing, setFollowing }: Ro
     { keys: 'G', does: 'Jump to end and follow', run: follow },
     { keys: 'Escape', does: 'Close the lines of the row', run: () => setOpen(false) },
   ]);
-  const { density, zone } = settings.value;
+  const { density } = settings.value;
   const today = day(serverNow());
   const marks = queries.map((query) => markOf({ query, bot: undefined }));
   const revealKey = reveal?.key ?? momentKey;
@@ -241,7 +139,7 @@ function Rows({ queries, side, momentMs, isLive, isFollowing, setFollowing }: Ro
           const row = rows[index];
           if (!row) return null;
           const titles = queries.map(titleOf);
-          return <RowCells {...{ row, titles, marks, today, zone }} isCursor={index === at} />;
+          return <RowCells {...{ row, titles, marks, today }} isCursor={index === at} />;
         }}
       />
       <footer class="log-foot">
@@ -271,124 +169,4 @@ function emptyText(windows: readonly LogWindow[]): string {
   const isSearching =
     !isLoaded.value || windows.some(({ top }) => top.value === 'loading' || top.value === 'more');
   return isSearching ? 'loading…' : 'no lines match';
-}
-
-function titleOf(query: string): string {
-  return botOf(query) ?? query;
-}
-
-interface HeadsProps {
-  queries: readonly string[];
-  windows: readonly LogWindow[];
-  columns: Record<string, number>;
-}
-
-/** Above each column: whose lines it has, and what is missing of them. */
-function Heads({ queries, windows, columns }: HeadsProps) {
-  useThrottled(botsVersion, REDRAW_MS);
-  return (
-    <div class="list-head side-row" style={columns} role="presentation">
-      <span class="cell-time">Time</span>
-      {queries.map((query, at) => {
-        const id = botOf(query);
-        const bot = id === undefined ? undefined : bots.get(id);
-        const window = windows[at];
-        const top = window?.top.value;
-        return (
-          <span key={at} class="side-head">
-            <strong>{visible(titleOf(query))}</strong> {bot ? <Status status={bot.status} /> : null}
-            {top === 'off' || top === 'failed' ? (
-              <span class="query-error"> no older lines: {window?.topError.value}</span>
-            ) : null}
-          </span>
-        );
-      })}
-    </div>
-  );
-}
-
-interface CellsProps {
-  row: Row;
-  titles: readonly string[];
-  marks: readonly string[];
-  today: string;
-  isCursor: boolean;
-  zone: string;
-}
-
-function RowCells({ row: { key, at, cells }, titles, marks, today, isCursor }: CellsProps) {
-  const on = day(at);
-  return (
-    <div
-      class={`side-row${isCursor ? ' is-active' : ''}`}
-      id={`side-${key}`}
-      data-key={key}
-      role="option"
-      aria-selected={isCursor}
-    >
-      <time class="cell-time" title={fullTime(at)}>
-        {on === today ? null : <span class="cell-day">{on.slice(5)} </span>}
-        {clockTime(at)}
-      </time>
-      {cells.map((line, log) =>
-        line ? (
-          <span key={line.id} class={`side-cell row-${line.level}`}>
-            <span class="unseen">
-              {titles[log]}, {line.level}:{' '}
-            </span>
-            {line.dir === null ? null : (
-              <span class={`dir-${line.dir}`} title={line.dir === 'in' ? 'incoming' : 'outgoing'}>
-                {line.dir === 'in' ? '← ' : '→ '}
-              </span>
-            )}
-            <span class="side-text">
-              <LineText text={line.text} mark={marks[log] ?? ''} />
-            </span>
-          </span>
-        ) : (
-          <span key={`none-${log}`} class="side-cell" />
-        ),
-      )}
-    </div>
-  );
-}
-
-/** All of the lines of a row. */
-function WholeRow({
-  row,
-  queries,
-  onClose,
-}: {
-  row: Row;
-  queries: readonly string[];
-  onClose: () => void;
-}) {
-  return (
-    <section class="whole" aria-label="Lines of the row">
-      <header>
-        <time>{fullTime(row.at)}</time>
-        <span class="whole-actions">
-          <a class="button" href={hrefAt('log', row.at)}>
-            Log at this moment
-          </a>
-          <button type="button" class="quiet square" aria-label="Close the lines" onClick={onClose}>
-            <Icon name="close" />
-          </button>
-        </span>
-      </header>
-      {row.cells.map((line, at) =>
-        line ? (
-          <div key={line.id} class="side-whole">
-            <p>
-              <strong>{visible(titleOf(queries[at] ?? ''))}</strong> {clockTime(line.at)}{' '}
-              <Level level={line.level} />
-            </p>
-            <TextBox name={`Message of log ${at + 1}`}>
-              <LineText text={line.text} isWhole />
-            </TextBox>
-          </div>
-        ) : null,
-      )}
-    </section>
-  );
 }

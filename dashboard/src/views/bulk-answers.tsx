@@ -1,6 +1,8 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Answer, BulkRun } from '../model/bulk-run.js';
 import { hrefTo } from '../model/route.js';
+import { Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icons.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
@@ -15,7 +17,7 @@ const STATES: Readonly<Record<Answer['state'], string>> = {
 };
 
 /** How far it is, and what each bot has answered. */
-export function BulkAnswers({ run }: { run: BulkRun }) {
+function BulkAnswers({ run }: { run: BulkRun }) {
   void run.version.value;
   const [onlyFailed, setOnlyFailed] = useState(false);
   const [open, setOpen] = useState<string>();
@@ -89,8 +91,62 @@ export function BulkAnswers({ run }: { run: BulkRun }) {
   );
 }
 
+interface DialogProps {
+  title: string;
+  /** What was started; undefined while the form is filled in. */
+  run: BulkRun | undefined;
+  /** Label of the button that shows the form again. */
+  again: string;
+  onAgain: () => void;
+  onClose: () => void;
+  form: ComponentChildren;
+  /** Beside the buttons below the answers. */
+  beside?: ComponentChildren;
+}
+
+/** One thing that is done to many bots: its form, then the answers. */
+export function BulkDialog({ title, run, again, onAgain, onClose, form, beside }: DialogProps) {
+  const isRunning = run?.isRunning.value ?? false;
+  return (
+    <Dialog
+      title={title}
+      // The answers are lost with the dialog: while it runs, the first attempt to close it only cancels the rest.
+      onClose={() => (isRunning ? run?.cancel() : onClose())}
+      isWide
+    >
+      {/* Hidden while there are answers, so that what was typed is there for the next round. */}
+      <div class="bulk-form" hidden={run !== undefined}>
+        {form}
+      </div>
+      {run ? (
+        <>
+          <BulkAnswers run={run} />
+          <footer>
+            {beside}
+            {isRunning ? (
+              <button type="button" onClick={() => run.cancel()}>
+                Cancel the rest
+              </button>
+            ) : (
+              <>
+                <button type="button" onClick={onAgain}>
+                  {again}
+                </button>
+                <RetryFailed run={run} />
+                <button type="button" class="primary" data-first onClick={onClose}>
+                  Done
+                </button>
+              </>
+            )}
+          </footer>
+        </>
+      ) : null}
+    </Dialog>
+  );
+}
+
 /** Runs it again for those that failed. */
-export function RetryFailed({ run }: { run: BulkRun }) {
+function RetryFailed({ run }: { run: BulkRun }) {
   void run.version.value;
   const { failed } = run;
   if (failed.length === 0) return null;

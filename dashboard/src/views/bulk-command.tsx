@@ -1,20 +1,19 @@
 // One command for many bots: its form, on how many it would run, its progress, the answer of each, and those that failed again.
 
 import { useMemo, useState } from 'preact/hooks';
-import type { BotSnapshot, JsonObject } from '../../../src/client/index.js';
+import type { JsonObject } from '../../../src/client/index.js';
 import { CopyShell } from '../console/call-entry.js';
 import { botsText } from '../model/actions.js';
 import { BulkRun } from '../model/bulk-run.js';
 import { type DryRun, dryRun, type SharedCommand, sharedCommands } from '../model/bulk-targets.js';
 import { kinds } from '../model/kinds.js';
-import { bots, botsVersion } from '../model/live.js';
+import { botsVersion, presentOf } from '../model/live.js';
 import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
-import { Dialog } from '../parts/dialog.js';
 import { useFirstFault } from '../parts/first-fault.js';
 import { faultsOf, filled, initialOf, withoutSecrets } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
-import { BulkAnswers, RetryFailed } from './bulk-answers.js';
+import { BulkDialog } from './bulk-answers.js';
 
 const REDRAW_MS = 300;
 
@@ -32,51 +31,29 @@ interface Started {
 
 export function BulkCommand({ ids, onClose }: Props) {
   const [started, setStarted] = useState<Started>();
-  const isRunning = started?.run.isRunning.value ?? false;
   return (
-    <Dialog
+    <BulkDialog
       title={started ? `${started.command} on ${botsText(started.run.answers.size)}` : titleOf(ids)}
-      // The answers are lost with the dialog: while it runs, the first attempt to close it only cancels the rest.
-      onClose={() => (isRunning ? started?.run.cancel() : onClose())}
-      isWide
-    >
-      {/* Hidden while there are answers, so that what was typed is there for the next round. */}
-      <div class="bulk-form" hidden={started !== undefined}>
-        <BulkForm ids={ids} onStart={setStarted} onClose={onClose} />
-      </div>
-      {started ? (
-        <>
-          <BulkAnswers run={started.run} />
-          <footer>
-            <span class="bulk-copy">
-              <CopyShell
-                call={{
-                  bots: [...started.run.answers.keys()],
-                  command: started.command,
-                  args: started.shown,
-                }}
-                of={started.command}
-              />
-            </span>
-            {isRunning ? (
-              <button type="button" onClick={() => started.run.cancel()}>
-                Cancel the rest
-              </button>
-            ) : (
-              <>
-                <button type="button" onClick={() => setStarted(undefined)}>
-                  Another command
-                </button>
-                <RetryFailed run={started.run} />
-                <button type="button" class="primary" data-first onClick={onClose}>
-                  Done
-                </button>
-              </>
-            )}
-          </footer>
-        </>
-      ) : null}
-    </Dialog>
+      run={started?.run}
+      again="Another command"
+      onAgain={() => setStarted(undefined)}
+      onClose={onClose}
+      form={<BulkForm ids={ids} onStart={setStarted} onClose={onClose} />}
+      beside={
+        started ? (
+          <span class="bulk-copy">
+            <CopyShell
+              call={{
+                bots: [...started.run.answers.keys()],
+                command: started.command,
+                args: started.shown,
+              }}
+              of={started.command}
+            />
+          </span>
+        ) : null
+      }
+    />
   );
 }
 
@@ -90,14 +67,7 @@ interface FormProps extends Props {
 
 function BulkForm({ ids, onStart, onClose }: FormProps) {
   const version = useThrottled(botsVersion, REDRAW_MS);
-  const present = useMemo(
-    () =>
-      ids.flatMap((id): BotSnapshot[] => {
-        const bot = bots.get(id);
-        return bot ? [bot] : [];
-      }),
-    [ids, version],
-  );
+  const present = useMemo(() => presentOf(ids), [ids, version]);
   const commands = useMemo(() => sharedCommands(present, kinds.value), [present, kinds.value]);
   const [key, setKey] = useState('');
   const [args, setArgs] = useState<JsonObject>();

@@ -1,11 +1,14 @@
 // Pure. Writes the line that says who has changed what of a bot.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { BotChange, BotParts, ValueChange } from '../../shared/contract/config-changes.js';
+import {
+  BOT_PARTS,
+  type BotChange,
+  type BotParts,
+  type ValueChange,
+} from '../../shared/contract/config-changes.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { MAX_MESSAGE_UNITS } from '../../shared/contract/line-text.js';
-
-const PARTS = ['config', 'labels', 'restart', 'placement'] as const;
 
 /** @returns null when nothing has changed. */
 export function changeMessage(
@@ -15,7 +18,7 @@ export function changeMessage(
   secrets: readonly string[],
 ): string | null {
   const change: BotChange = {};
-  for (const part of PARTS) {
+  for (const part of BOT_PARTS) {
     const changed = changedKeys(before[part], after[part]);
     if (Object.keys(changed).length > 0) change[part] = changed;
   }
@@ -45,7 +48,7 @@ function ownValue(object: JsonObject, key: string): Json | undefined {
 
 function withoutValues(change: BotChange): BotChange {
   const cut: BotChange = { ...change, cut: true };
-  for (const part of PARTS) {
+  for (const part of BOT_PARTS) {
     const keys = change[part];
     if (keys) cut[part] = Object.fromEntries(Object.keys(keys).map((key) => [key, {}]));
   }

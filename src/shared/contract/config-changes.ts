@@ -15,6 +15,13 @@ export interface BotParts {
   placement: JsonObject;
 }
 
+export const BOT_PARTS = [
+  'config',
+  'labels',
+  'restart',
+  'placement',
+] as const satisfies readonly (keyof BotParts)[];
+
 /** A value before and after; one that is missing was, or is, not there. */
 export interface ValueChange {
   from?: Json;
