@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { keepFocus } from './focus.js';
 import { Icon } from './icons.js';
 
@@ -18,7 +18,8 @@ interface Props {
 export function Dialog({ title, onClose, children, isWide = false }: Props) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Before the page is painted: a key that is pressed as soon as it shows is not lost.
+  useLayoutEffect(() => {
     const giveBack = keepFocus();
     element.current?.showModal();
     // The default would be the close button.

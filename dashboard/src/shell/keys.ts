@@ -106,8 +106,10 @@ window.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (isPaletteOpen.peek() && document.querySelector('dialog[open]') === null) {
     event.preventDefault();
-    if (event.key === 'Escape') isPaletteOpen.value = false;
-    else if (event.key.length === 1) ahead += event.key;
+    if (event.key === 'Escape') {
+      ahead = '';
+      isPaletteOpen.value = false;
+    } else if (event.key.length === 1) ahead += event.key;
     return;
   }
   const target = event.target as HTMLElement;
