@@ -52,13 +52,19 @@ export function useShown({ q, sort, isDown }: Query, version: number): readonly 
   const test = useMemo(() => botTest(checkedQuery(q, 'bots').terms.map(({ term }) => term)), [q]);
   return useMemo(() => {
     const now = serverNow();
-    const known = new Set(before.current);
     const found: BotSnapshot[] = [];
+    let present = 0;
     for (const id of before.current) {
       const bot = bots.get(id);
-      if (bot && test(bot, now)) found.push(bot);
+      if (!bot) continue;
+      present += 1;
+      if (test(bot, now)) found.push(bot);
     }
-    for (const bot of bots.values()) if (!known.has(bot.id) && test(bot, now)) found.push(bot);
+    // Mostly all of them were there: then there is nothing to look for.
+    if (present < bots.size) {
+      const known = new Set(before.current);
+      for (const bot of bots.values()) if (!known.has(bot.id) && test(bot, now)) found.push(bot);
+    }
     found.sort(orderOf(found, sort, isDown));
     before.current = found.map(({ id }) => id);
     return found;

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { rowHeightOf } from '../model/density.js';
 import { bots, botsVersion, isLoaded } from '../model/live.js';
 import { may } from '../model/own-token.js';
@@ -38,7 +38,10 @@ export function BotsView() {
   const shown = useShown(query, version);
   const { columns, chosen, inLine, hasNodes, style, choose } = useColumns(shown, isNarrow);
   // The filter does not change the selection: actions also apply to selected bots that are filtered out.
-  const shownIds = useMemo(() => new Set(shown.map(({ id }) => id)), [shown]);
+  const hiddenOf = (present: readonly string[]): number => {
+    const ids = new Set(shown.map(({ id }) => id));
+    return present.filter((id) => !ids.has(id)).length;
+  };
 
   const at = active === undefined ? -1 : shown.findIndex(({ id }) => id === active);
   const step = (by: number): void => {
@@ -103,10 +106,7 @@ export function BotsView() {
       <Filters query={query}>
         <ColumnsMenu columns={chosen} hasNodes={hasNodes} onChoose={choose} />
       </Filters>
-      <SelectionBar
-        hiddenOf={(present) => present.filter((id) => !shownIds.has(id)).length}
-        list=".bots-list"
-      >
+      <SelectionBar hiddenOf={hiddenOf} list=".bots-list">
         {(present) => <CompareLinks ids={present} />}
       </SelectionBar>
       {shown.length === 0 ? (
