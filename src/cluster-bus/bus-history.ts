@@ -135,7 +135,7 @@ export class BusHistory {
     };
   }
 
-  /** An answer that is made of those of the nodes, in its turn. */
+  /** An answer from those of the nodes, in its turn. */
   async #merged(
     { token }: Asked<object>,
     cancelled: AbortSignal | undefined,

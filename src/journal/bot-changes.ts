@@ -20,7 +20,7 @@ export class BotChanges<V> {
   readonly #now = new Map<string, { json: string; key: NameKey }>();
   #fresh: BotChange<V>[] = [];
 
-  /** @param read what a bot has, by its snapshot. @param changed is told of each change that a snapshot brings. */
+  /** @param read what a bot has, by its snapshot. @param changed gets each change that a snapshot brings. */
   constructor(
     names: NameHasher,
     read: (snapshot: BotSnapshot) => V,
