@@ -181,9 +181,11 @@ it('the histogram has keys', async () => {
   await show(page, `#/log?from=${second(early)}&to=${second(early) + 600_000}`);
   await histogram().focus();
   await page.keyboard.press('Home');
+  // A whole minute is shown without its seconds.
+  const first = clock(Math.floor(early / 10_000) * 10_000).replace(/:00$/, '');
   await expect
     .poll(() => histogram().getAttribute('aria-valuetext'))
-    .toMatch(new RegExp(`^${clock(Math.floor(early / 10_000) * 10_000)}`));
+    .toMatch(new RegExp(`^${first} to `));
   await page.keyboard.press('Enter');
   await expect.poll(() => parameter('t')).not.toBeNull();
   await histogram().focus();
