@@ -22,6 +22,7 @@ const VIEWS: { name: string; title: string; icon: IconName }[] = [
   { name: 'bots', title: 'Bots', icon: 'bots' },
   { name: 'log', title: 'Log', icon: 'log' },
   { name: 'incidents', title: 'Incidents', icon: 'warn' },
+  { name: 'runs', title: 'Runs', icon: 'runs' },
   { name: 'nodes', title: 'Nodes', icon: 'nodes' },
   { name: 'tokens', title: 'Tokens', icon: 'tokens' },
   { name: 'settings', title: 'Settings', icon: 'settings' },
@@ -38,6 +39,7 @@ const BotsView = lazyView(async () => (await import('../views/bots.js')).BotsVie
 const BotView = lazyView(async () => (await import('../views/bot.js')).BotView);
 const LogView = lazyView(async () => (await import('../views/log.js')).LogView);
 const IncidentsView = lazyView(async () => (await import('../views/incidents.js')).IncidentsView);
+const RunsView = lazyView(async () => (await import('../runs/runs-view.js')).RunsView);
 const NodesView = lazyView(async () => (await import('../views/nodes.js')).NodesView);
 const TokensView = lazyView(async () => (await import('../views/tokens.js')).TokensView);
 const SideView = lazyView(async () => (await import('../side/side-view.js')).SideView);
@@ -175,6 +177,8 @@ function View() {
       return <DiffView />;
     case 'incidents':
       return <IncidentsView cause={part} />;
+    case 'runs':
+      return <RunsView />;
     case 'nodes':
       return <NodesView />;
     case 'tokens':
