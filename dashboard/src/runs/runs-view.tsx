@@ -57,10 +57,11 @@ function Drops({ onto }: { onto: string }) {
   );
 }
 
-/** One run is shown at once, of several the list. */
+/** One run is shown at once; of several, or when a file could not be opened, the list. */
 function show(names: readonly string[]): void {
   const [only] = names;
-  go(names.length === 1 && only !== undefined ? hrefOfRun(only) : hrefTo('runs'));
+  const isOne = names.length === 1 && openRuns.value.every(({ error }) => error === undefined);
+  go(isOne && only !== undefined ? hrefOfRun(only) : hrefTo('runs'));
 }
 
 function NotOpen({ names }: { names: readonly string[] }) {
@@ -101,11 +102,7 @@ function RunList() {
         ) : null}
       </ViewHead>
       <div class="page">
-        <DropZone
-          onFiles={async (files) =>
-            files.length === 1 ? show(await openFiles(files)) : void (await openFiles(files))
-          }
-        />
+        <DropZone onFiles={async (files) => show(await openFiles(files))} />
         {runs.length === 0 ? (
           <p class="muted">No run is open.</p>
         ) : (
