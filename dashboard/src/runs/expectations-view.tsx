@@ -25,14 +25,14 @@ export function ExpectationsView({ expectations, hasLog }: Props) {
   const shown = isAll ? sorted : sorted.slice(0, FIRST);
   return (
     <section class="run-part" aria-label="Expectations">
-      <ul class="legend" aria-label="Results">
+      <ul class="run-results" aria-label="Results">
         {RESULTS.map((result) => {
           const count = expectations.filter((one) => one.result === result).length;
           return (
             <li key={result}>
               <button
                 type="button"
-                class="legend-level"
+                class="chip"
                 aria-pressed={only === result}
                 onClick={() => setOnly(only === result ? undefined : result)}
               >

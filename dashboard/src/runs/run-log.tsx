@@ -24,6 +24,8 @@ import type { Selection } from './use-selection.js';
 
 /** Rows of one list: browsers bound how high an element may be. Buttons lead to those before and after. */
 const MAX_ROWS = 300_000;
+/** Rows below the one at a moment that come into view with it. */
+const BELOW = 6;
 
 interface Props {
   run: OpenRun;
@@ -42,7 +44,7 @@ export function RunLog({ run, selection, query, afterMs, beforeMs, atMs, name }:
   const [begin, setBegin] = useState<number>();
   const [cursor, setCursor] = useState<number>();
   const [isOpen, setOpen] = useState(false);
-  const [reveal, setReveal] = useState<object>();
+  const [reveal, setReveal] = useState({ below: 0 });
   // What was chosen may not be among the rows of another query.
   useEffect(() => {
     setCursor(undefined);
@@ -52,7 +54,7 @@ export function RunLog({ run, selection, query, afterMs, beforeMs, atMs, name }:
     if (places?.at === undefined) return;
     setBegin(undefined);
     setCursor(places.at);
-    setReveal({});
+    setReveal({ below: BELOW });
   }, [places?.at, atMs]);
   const isNarrow = useWidth() < NARROW_PX;
   const { from, to } = places ?? { from: 0, to: 0 };
@@ -65,7 +67,7 @@ export function RunLog({ run, selection, query, afterMs, beforeMs, atMs, name }:
     const next = Math.max(first, Math.min(first + shown - 1, (cursor ?? first - 1) + by));
     if (shown === 0) return;
     setCursor(next);
-    setReveal({});
+    setReveal({ below: 0 });
   };
   const press = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -132,7 +134,9 @@ export function RunLog({ run, selection, query, afterMs, beforeMs, atMs, name }:
           count={shown}
           base={first}
           rowHeight={rowHeightFor(isNarrow)}
-          reveal={cursor === undefined ? undefined : cursor - first}
+          reveal={
+            cursor === undefined ? undefined : Math.min(shown - 1, cursor - first + reveal.below)
+          }
           revealKey={reveal}
           attributes={{
             role: 'listbox',

@@ -1,5 +1,6 @@
 // One run: its lines over time, its log, herd, incidents and expectations.
 
+import type { VNode } from 'preact';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { hrefTo } from '../model/route.js';
 import { fullTime } from '../model/time.js';
@@ -28,7 +29,8 @@ const TITLES: Readonly<Record<RunPart, string>> = {
   expectations: 'Expectations',
 };
 
-export function RunView({ run }: { run: OpenRun }) {
+/** @param actions beside the title. */
+export function RunView({ run, actions }: { run: OpenRun; actions: VNode }) {
   const { facts, error } = run;
   return (
     <div class="view-full run-view">
@@ -36,9 +38,7 @@ export function RunView({ run }: { run: OpenRun }) {
         title={<RunTitle name={run.name} />}
         note={facts ? <Summary facts={facts} /> : null}
       >
-        <a class="button" href={hrefTo('runs')}>
-          All runs
-        </a>
+        {actions}
       </ViewHead>
       {error !== undefined ? (
         <p class="run-note bad" role="alert">
@@ -53,7 +53,7 @@ export function RunView({ run }: { run: OpenRun }) {
   );
 }
 
-function RunTitle({ name }: { name: string }) {
+export function RunTitle({ name }: { name: string }) {
   return (
     <>
       <a class="back" href={hrefTo('runs')} aria-label="All runs">

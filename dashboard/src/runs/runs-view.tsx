@@ -29,31 +29,24 @@ export function RunsView() {
   if (name === '') return <RunList />;
   const missing = [...(run ? [] : [name]), ...(other !== '' && !beside ? [other] : [])];
   if (!run || missing.length > 0) return <NotOpen names={missing} />;
-  if (beside) return <CompareView key={`${name} ${other}`} a={run} b={beside} />;
-  return (
-    <>
-      <RunView key={name} run={run} />
-      <Drops onto={name} />
-    </>
-  );
+  if (beside && beside !== run) return <CompareView key={`${name} ${other}`} a={run} b={beside} />;
+  return <RunView key={name} run={run} actions={<Drops onto={name} />} />;
 }
 
 /** A report that is dropped on a recording is shown with it; everything else is opened by itself. */
 function Drops({ onto }: { onto: string }) {
   return (
-    <div class="run-drops">
-      <DropZone
-        isSmall
-        onFiles={async (files) => {
-          const names = await openFiles(files);
-          const [only] = names;
-          const isReport =
-            only !== undefined && names.length === 1 && !runNamed(only)?.facts?.recording;
-          if (isReport && only !== onto && runNamed(onto)?.facts?.recording) addReport(onto, only);
-          else show(names);
-        }}
-      />
-    </div>
+    <DropZone
+      isSmall
+      onFiles={async (files) => {
+        const names = await openFiles(files);
+        const [only] = names;
+        const isReport =
+          only !== undefined && names.length === 1 && !runNamed(only)?.facts?.recording;
+        if (isReport && only !== onto && runNamed(onto)?.facts?.recording) addReport(onto, only);
+        else show(names);
+      }}
+    />
   );
 }
 

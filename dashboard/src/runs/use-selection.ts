@@ -25,13 +25,15 @@ interface State {
   error: string | undefined;
 }
 
-/** Chooses the rows of a run. One selection exists for each run. */
+/** Chooses the rows of a run: none of a report alone. One selection exists for each run. */
 export function useSelection({ link, facts }: OpenRun, query: string): Selection {
   const all = facts?.recording?.rows ?? 0;
   const [state, setState] = useState<State>({ count: all, isDone: query === '', error: undefined });
   const [version, setVersion] = useState(0);
   const pages = useRef(new Pages(() => setVersion((before) => before + 1))).current;
+  const isRecorded = facts?.recording !== undefined;
   useEffect(() => {
+    if (!isRecorded) return;
     let isGone = false;
     pages.use((from, to) => link.ask('rows', [from, to]));
     const set = (next: Partial<State>): void => {
@@ -48,7 +50,7 @@ export function useSelection({ link, facts }: OpenRun, query: string): Selection
     return () => {
       isGone = true;
     };
-  }, [link, query, all]);
+  }, [link, query, all, isRecorded]);
   return { ...state, version, row: (index) => pages.row(index) };
 }
 
