@@ -17,65 +17,67 @@ export function Differences({ diff, names }: { diff: RunDiff; names: { a: string
     <section class="run-differences" aria-label="What differs">
       <h2>What differs</h2>
       {isEmpty(diff) ? <p class="muted">Nothing that the page compares.</p> : null}
-      {levels ? (
-        <DiffTable title="Lines by level" names={names} count={levels.length}>
-          {levels.map(({ level, count }) => (
-            <tr key={level} class={count.a === count.b ? 'muted' : ''}>
-              <th scope="row">{level}</th>
-              <td>{count.a.toLocaleString('en')}</td>
-              <td>{count.b.toLocaleString('en')}</td>
-            </tr>
-          ))}
-        </DiffTable>
-      ) : null}
-      {expectations === undefined ? null : (
-        <DiffTable title="Expectations" names={names} count={expectations.length}>
-          {expectations.slice(0, MAX_ROWS).map((one, at) => (
-            <tr key={at}>
-              <Look at={one} what={one.name} />
-              <td title={visible(one.message.a)}>
-                <ResultMark result={one.result.a} />
-              </td>
-              <td title={visible(one.message.b)}>
-                <ResultMark result={one.result.b} />
-              </td>
-            </tr>
-          ))}
-        </DiffTable>
-      )}
-      {causes === undefined ? null : (
-        <DiffTable title="Incidents by cause" names={names} count={causes.length}>
-          {causes.slice(0, MAX_ROWS).map((one, at) => (
-            <tr key={at}>
-              <Look
-                at={one}
-                what={one.title}
-                note={one.type === 'failure' ? 'bot failed' : 'error line'}
-              />
-              <td>{one.count.a.toLocaleString('en')}</td>
-              <td>{one.count.b.toLocaleString('en')}</td>
-            </tr>
-          ))}
-        </DiffTable>
-      )}
-      {bots === undefined ? null : (
-        <DiffTable title="Bots at the end" names={names} count={bots.length}>
-          {bots.slice(0, MAX_ROWS).map((one) => (
-            <tr key={one.id}>
-              <Look at={one} what={one.id} />
-              {[one.status.a, one.status.b].map((status, at) => (
-                <td key={at}>
-                  {status === undefined ? (
-                    <span class="muted">not there</span>
-                  ) : (
-                    <Status status={status} />
-                  )}
+      <div class="run-tables">
+        {levels ? (
+          <DiffTable title="Lines by level" names={names} count={levels.length}>
+            {levels.map(({ level, count }) => (
+              <tr key={level} class={count.a === count.b ? 'muted' : ''}>
+                <th scope="row">{level}</th>
+                <td>{count.a.toLocaleString('en')}</td>
+                <td>{count.b.toLocaleString('en')}</td>
+              </tr>
+            ))}
+          </DiffTable>
+        ) : null}
+        {expectations === undefined ? null : (
+          <DiffTable title="Expectations" names={names} count={expectations.length}>
+            {expectations.slice(0, MAX_ROWS).map((one, at) => (
+              <tr key={at}>
+                <Look at={one} what={one.name} />
+                <td title={visible(one.message.a)}>
+                  <ResultMark result={one.result.a} />
                 </td>
-              ))}
-            </tr>
-          ))}
-        </DiffTable>
-      )}
+                <td title={visible(one.message.b)}>
+                  <ResultMark result={one.result.b} />
+                </td>
+              </tr>
+            ))}
+          </DiffTable>
+        )}
+        {causes === undefined ? null : (
+          <DiffTable title="Incidents by cause" names={names} count={causes.length}>
+            {causes.slice(0, MAX_ROWS).map((one, at) => (
+              <tr key={at}>
+                <Look
+                  at={one}
+                  what={one.title}
+                  note={one.type === 'failure' ? 'bot failed' : 'error line'}
+                />
+                <td>{one.count.a.toLocaleString('en')}</td>
+                <td>{one.count.b.toLocaleString('en')}</td>
+              </tr>
+            ))}
+          </DiffTable>
+        )}
+        {bots === undefined ? null : (
+          <DiffTable title="Bots at the end" names={names} count={bots.length}>
+            {bots.slice(0, MAX_ROWS).map((one) => (
+              <tr key={one.id}>
+                <Look at={one} what={one.id} />
+                {[one.status.a, one.status.b].map((status, at) => (
+                  <td key={at}>
+                    {status === undefined ? (
+                      <span class="muted">not there</span>
+                    ) : (
+                      <Status status={status} />
+                    )}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </DiffTable>
+        )}
+      </div>
     </section>
   );
 }

@@ -255,7 +255,7 @@ export class Recording {
     add(this.#bots.isFull, `Only the first ${number(this.#bots.all.length)} bots are shown.`);
     add(
       this.#bots.fullMs !== undefined,
-      `The herd stands still from ${((this.#bots.fullMs ?? 0) / 1000).toFixed(1)} s on: there are too many changes of status to keep.`,
+      `The herd shows no changes from ${((this.#bots.fullMs ?? 0) / 1000).toFixed(1)} s on: there are too many changes of status to keep.`,
     );
     add(
       this.#causes.beyond > 0,

@@ -3,7 +3,7 @@
 import { causeOf } from '../../../src/shared/incidents/cause.js';
 import { MAX_CAUSE_BOTS, type RunCause } from './run-facts.js';
 
-/** Causes that are kept apart. Further ones are counted together. */
+/** Causes that are listed. Further ones are counted together. */
 const MAX_CAUSES = 1000;
 /** Texts whose cause is kept: the same line comes often, and to normalise it costs more than to read it. */
 const MAX_TEXTS = 20_000;

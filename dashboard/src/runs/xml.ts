@@ -1,4 +1,4 @@
-// Runs in the worker of a run. Reads the XML of reports as a list of tags and texts. It resolves no entities of its own and loads
+// Runs in the worker of a run. Reads the XML of reports as a list of tags and texts. It resolves no declared entities and loads
 // nothing, so a hostile document costs its length. The browser's parser is not there in workers.
 
 export type XmlPart =
