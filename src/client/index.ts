@@ -27,6 +27,7 @@ export type { JournalStatus } from '../shared/contract/journal-messages.js';
 export type { Json, JsonObject } from '../shared/contract/json.js';
 export type { ClusterNode, NodeAction, NodeList } from '../shared/contract/nodes.js';
 export type { PressureReport, Resource } from '../shared/contract/pressure.js';
+export type { RunFile, RunList } from '../shared/contract/runs.js';
 export type {
   ClientPlace,
   CreatedBy,

@@ -1,5 +1,7 @@
 // Runs: recordings and reports that are opened on the page, used as a person would.
 
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import AxeBuilder from 'axe-core';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -200,6 +202,29 @@ it('reports are compared: what passed before and fails now', async () => {
   await page.getByLabel('Select after.xml').click();
   await page.getByRole('link', { name: 'Compare the two' }).click();
   await page.getByRole('row', { name: /^no errors.* passed failed/ }).waitFor();
+});
+
+it('runs of the service are listed, and an address opens one with its report', async () => {
+  await page.getByText('Files in the directory runs of its data directory').waitFor();
+  const dir = path.join(service.dataDir, 'runs');
+  mkdirSync(dir);
+  try {
+    writeFileSync(path.join(dir, 'kept.ndjson'), NIGHTLY.text);
+    writeFileSync(path.join(dir, 'kept.xml'), JUNIT.text);
+    writeFileSync(path.join(dir, 'good.ndjson'), GOOD.text);
+    await show(page, '#/settings');
+    await show(page, '#/runs');
+    await page.getByRole('link', { name: 'kept.ndjson' }).click();
+    await page.getByText('1 of 3 expectations failed').waitFor();
+    await log('kept.ndjson').getByText('good morning').first().waitFor();
+    // Another tab has it from the address, with the second one.
+    await show(page, '#/runs/kept.ndjson?with=good.ndjson&at=6000');
+    await page.reload();
+    await page.getByRole('region', { name: 'What differs' }).waitFor();
+    await log('good.ndjson').locator('.is-active').waitFor();
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
 });
 
 it('a large recording is read while the page answers', async () => {

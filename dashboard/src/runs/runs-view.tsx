@@ -1,14 +1,18 @@
 // The page Runs: opens files, lists the runs that are open, shows one of them, or two side by side.
 
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
+import { useResource } from '../model/resource.js';
 import { go, hrefTo } from '../model/route.js';
+import { api } from '../model/session.js';
 import { fullTime } from '../model/time.js';
 import { Icon } from '../parts/icons.js';
 import { sizeText } from '../parts/size.js';
 import { ViewHead } from '../parts/view-head.js';
 import { CompareView } from './compare-view.js';
 import { DropZone } from './drop-zone.js';
+import { KeptList, LoadingRun } from './kept-list.js';
+import { openKept } from './kept-runs.js';
 import {
   addReport,
   closeRun,
@@ -44,20 +48,28 @@ function Drops({ onto }: { onto: string }) {
         const isReport =
           only !== undefined && names.length === 1 && !runNamed(only)?.facts?.recording;
         if (isReport && only !== onto && runNamed(onto)?.facts?.recording) addReport(onto, only);
-        else show(names);
+        else show(names, files);
       }}
     />
   );
 }
 
 /** One run is shown at once; of several, or when a file could not be opened, the list. */
-function show(names: readonly string[]): void {
+function show(names: readonly string[], files: readonly { name: string }[]): void {
   const [only] = names;
-  const isOne = names.length === 1 && openRuns.value.every(({ error }) => error === undefined);
+  const isOne = names.length === 1 && files.every(({ name }) => !runNamed(name)?.error);
   go(isOne && only !== undefined ? hrefOfRun(only) : hrefTo('runs'));
 }
 
+/** The service may have it; else its file must be opened. */
 function NotOpen({ names }: { names: readonly string[] }) {
+  const { value, isLoading } = useResource((signal) => api().runs({ signal }), []);
+  const kept = value?.runs ?? [];
+  const wanted = names.filter((name) => kept.some((file) => file.name === name));
+  useEffect(() => {
+    for (const name of wanted) void openKept(name, kept);
+  }, [wanted.join()]);
+  const unknown = names.filter((name) => !wanted.includes(name));
   return (
     <div class="view-full">
       <ViewHead title="Runs">
@@ -66,12 +78,20 @@ function NotOpen({ names }: { names: readonly string[] }) {
         </a>
       </ViewHead>
       <div class="page">
-        <p class="run-note" role="status">
-          {names.map(visible).join(' and ')} {names.length === 1 ? 'is' : 'are'} not open in this
-          tab: open the {names.length === 1 ? 'file' : 'files'} again, and the page shows what its
-          address says.
-        </p>
-        <DropZone onFiles={(files) => void openFiles(files)} />
+        {wanted.map((name) => (
+          <LoadingRun key={name} name={name} />
+        ))}
+        {isLoading && !value ? <p class="muted">Loading…</p> : null}
+        {unknown.length === 0 || (isLoading && !value) ? null : (
+          <>
+            <p class="run-note" role="status">
+              {unknown.map(visible).join(' and ')} {unknown.length === 1 ? 'is' : 'are'} not open in
+              this tab: open the {unknown.length === 1 ? 'file' : 'files'} again, and the page shows
+              what its address says.
+            </p>
+            <DropZone onFiles={(files) => void openFiles(files)} />
+          </>
+        )}
       </div>
     </div>
   );
@@ -95,7 +115,7 @@ function RunList() {
         ) : null}
       </ViewHead>
       <div class="page">
-        <DropZone onFiles={async (files) => show(await openFiles(files))} />
+        <DropZone onFiles={async (files) => show(await openFiles(files), files)} />
         {runs.length === 0 ? (
           <p class="muted">No run is open.</p>
         ) : (
@@ -116,6 +136,7 @@ function RunList() {
             </ul>
           </section>
         )}
+        <KeptList />
       </div>
     </div>
   );

@@ -24,6 +24,7 @@ const PATH_PARAMETERS: readonly (readonly [string, { description: string; exampl
   ],
   ['/api/nodes/', { description: 'Name of the node.', example: 'h1' }],
   ['/api/kinds/', { description: 'Name of the kind.', example: 'demo' }],
+  ['/api/runs/', { description: 'Name of the file.', example: 'nightly.ndjson' }],
   ['/assets/', { description: 'Name of the file, from the dashboard page.', example: 'main.js' }],
 ];
 
