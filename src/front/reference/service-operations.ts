@@ -112,6 +112,8 @@ export const SERVICE_OPERATIONS = {
         description: 'The bytes from `from` on; none at the end of the file.',
         type: 'application/octet-stream',
         schema: Type.String(),
+        example:
+          '{"drover_recording":1,"started_at_ms":1795257586197,"url":"http://localhost:8090","filter":null}\n',
       },
     },
     errors: { 404: 'There is no such file.' },
