@@ -137,7 +137,7 @@ export class OwnHistory {
       const { seq, start } = line;
       const place = places.of(seq);
       const own = beginsWith(eventId(ownEpoch, seq));
-      if (!place || bytes.latin1Slice(start, start + own.length) !== own) continue;
+      if (!place || bytes.toString('latin1', start, start + own.length) !== own) continue;
       const shown = beginsWith(eventId(place.epoch, place.number));
       pieces.push(bytes.subarray(done, start), Buffer.from(shown));
       done = start + own.length;

@@ -23,8 +23,8 @@ export function lineFrom(bytes: Buffer, at: number): StampedLine | null {
     const newline = bytes.indexOf(NEWLINE, from);
     const end = newline === -1 ? bytes.length : newline;
     const [first, second] = spacesFrom(bytes, from);
-    const ms = Number(bytes.latin1Slice(from, first));
-    const seq = Number(bytes.latin1Slice(first + 1, second));
+    const ms = Number(bytes.toString('latin1', from, first));
+    const seq = Number(bytes.toString('latin1', first + 1, second));
     if (second < end && Number.isSafeInteger(ms) && Number.isSafeInteger(seq)) {
       return { ms, seq, start: second + 1, end };
     }
