@@ -72,8 +72,8 @@ async function respond<Q extends object>(
 }
 
 /**
- * Asks. @throws DroverError what the other side has thrown; `unavailable` when nobody answers to the subject, at once, or the answer
- * cannot be read; `no_answer` when it is not complete in time, or `gone` is aborted.
+ * Asks. @throws DroverError what the other side has thrown; `unavailable` when nobody answers to the subject, at once, when the answer
+ * cannot be read, or is not complete in time; `no_answer` when `gone` is aborted.
  */
 export async function askForLong(
   connection: NatsConnection,
@@ -114,7 +114,7 @@ export async function askForLong(
       });
     };
     return await withTimeout(Promise.race([gathered(), left.promise]), withinMs, () => {
-      throw new DroverError('no_answer', 'no answer in time');
+      throw new DroverError('unavailable', 'no answer in time');
     });
   } catch (thrown) {
     if (thrown instanceof RequestError && thrown.isNoResponders()) {
