@@ -63,7 +63,10 @@ it('says so, stays exact, and has all of it on the disk when there is room', asy
   const isKnown = (at: number): boolean =>
     runs.some(({ number, count }) => number <= at && at < number + count);
   const own = [...texts]
-    .filter(([at, text]) => at <= present && text.includes('of run'))
+    .filter(
+      ([at, text]) => at <= present && ids.some((id) => text.includes(`"session_id":"${id}"`)),
+    )
+    .filter(([, text]) => text.includes('of run'))
     .map(([at]) => at);
   expect(own.length).toBeGreaterThan(ids.length);
   expect(own.filter((at) => !isKnown(at))).toEqual([]);
