@@ -113,7 +113,7 @@ export const SERVICE_OPERATIONS = {
         type: 'application/octet-stream',
         schema: Type.String(),
         example:
-          '{"drover_recording":1,"started_at_ms":1795257586197,"url":"http://localhost:8090","filter":null}\n',
+          '{"at_ms":1795257586197,"event":"gap","id":null,"data":{"from":"e-1","to":"e-9","dropped":7}}\n',
       },
     },
     errors: { 404: 'There is no such file.' },
