@@ -1,9 +1,10 @@
 // Bars of counts over a time range. Drag over them for a range, click for a moment; with the keyboard it is a slider.
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { clockTime, day, serverNow } from '../model/time.js';
+import { clockTime, day, serverNow, shortDay } from '../model/time.js';
 import { showMoment, showRange, timeRange } from '../model/time-range.js';
 import { useWidth } from '../model/width.js';
+import { t } from '../texts/text.js';
 import {
   type AskStats,
   type Bars,
@@ -114,7 +115,11 @@ function Drawn({ histogram, bars, range }: { histogram: Histogram; bars: Bars; r
   };
   const shown = marked ?? { first: count - 1, last: count - 1 };
   const [low, high] = [Math.min(shown.first, shown.last), Math.max(shown.first, shown.last)];
-  const text = `${momentText(begin(low))} to ${momentText(begin(high + 1))}: ${countsText(sumOf(histogram, begin(low) / 1000, begin(high + 1) / 1000, stepS))}`;
+  const text = t('range.counts', {
+    from: momentText(begin(low)),
+    to: momentText(begin(high + 1)),
+    counts: countsText(sumOf(histogram, begin(low) / 1000, begin(high + 1) / 1000, stepS)),
+  });
   return (
     <div class="histogram">
       <div
@@ -122,12 +127,12 @@ function Drawn({ histogram, bars, range }: { histogram: Histogram; bars: Bars; r
         class="histogram-bars"
         role="slider"
         tabIndex={0}
-        aria-label="Lines over time"
+        aria-label={t('range.histogram')}
         aria-valuemin={0}
         aria-valuemax={count - 1}
         aria-valuenow={shown.last}
         aria-valuetext={text}
-        title="Drag for a range, click for a moment"
+        title={t('range.dragHint')}
         onKeyDown={press}
         onBlur={() => setMarked(undefined)}
         onPointerDown={(event) => {
@@ -176,11 +181,11 @@ function Drawn({ histogram, bars, range }: { histogram: Histogram; bars: Bars; r
         <span>{timeOf(begin(0), stepS)}</span>
         <span class="histogram-said">
           {histogram.error
-            ? `No counts: ${histogram.error.message}`
+            ? t('range.noCounts', { reason: histogram.error.message })
             : marked
               ? text
               : histogram.isCounting
-                ? 'Counting…'
+                ? t('range.counting')
                 : countsText(sumOf(histogram, fromS, toS, stepS))}
         </span>
         <span>{range.toMs === undefined ? 'now' : timeOf(begin(count), stepS)}</span>
@@ -234,15 +239,15 @@ function sumOf(histogram: Histogram, fromS: number, toS: number, stepS: number):
 /** `12 errors, 3 warnings, 1,200 other lines`. */
 function countsText({ error, warn, state, info }: Counts): string {
   const rest = state + info;
-  const of = (count: number, one: string, more = `${one}s`): string[] =>
-    count === 0 ? [] : [`${count.toLocaleString('en')} ${count === 1 ? one : more}`];
-  const serious = [...of(error, 'error'), ...of(warn, 'warning')];
-  const plain = serious.length > 0 ? of(rest, 'other', 'others') : of(rest, 'line');
-  return [...serious, ...plain].join(', ') || 'no lines';
+  const of = (n: number, key: 'errors' | 'warnings' | 'others'): string[] =>
+    n === 0 ? [] : [t(`range.${key}`, { n })];
+  const serious = [...of(error, 'errors'), ...of(warn, 'warnings')];
+  if (serious.length > 0) return [...serious, ...of(rest, 'others')].join(', ');
+  return rest === 0 ? t('range.noLines') : t('count.lines', { n: rest });
 }
 
 function timeOf(ms: number, stepS: number): string {
   if (stepS >= 86_400) return day(ms);
   const clock = clockTime(ms).slice(0, stepS < 60 ? 8 : 5);
-  return day(ms) === day(serverNow()) ? clock : `${day(ms).slice(5)} ${clock}`;
+  return day(ms) === day(serverNow()) ? clock : `${shortDay(ms)} ${clock}`;
 }
