@@ -45,7 +45,7 @@ const CALLS: Record<BotAction, (id: string) => Promise<unknown>> = {
 
 /** `1 bot`, `312 bots`. */
 export function botsText(count: number): string {
-  return count === 1 ? t('count.bots', { n: count }) : `${numberText(count)} bots`;
+  return t('count.bots', { n: count });
 }
 
 /** @returns the errors by id. */

@@ -188,7 +188,7 @@ function Drawn({ histogram, bars, range }: { histogram: Histogram; bars: Bars; r
                 ? t('range.counting')
                 : countsText(sumOf(histogram, fromS, toS, stepS))}
         </span>
-        <span>{range.toMs === undefined ? 'now' : timeOf(begin(count), stepS)}</span>
+        <span>{range.toMs === undefined ? t('moment.now') : timeOf(begin(count), stepS)}</span>
       </p>
     </div>
   );

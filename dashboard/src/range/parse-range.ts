@@ -1,6 +1,7 @@
 // Reads a time range as people type it: "last 20 min", "14:02", "14:02 - 14:10", "yesterday 14:00", "since 14:02".
 
 import { t } from '../texts/text.js';
+import { withoutGerman } from './german-range.js';
 import type { TimeRange } from './range.js';
 import { epochOf, type WallTime, wallTime } from './wall-time.js';
 
@@ -41,7 +42,7 @@ interface Moment {
 }
 
 export function parseRange(text: string, clock: Clock): Parsed {
-  const typed = text.trim().toLowerCase().replace(/\s+/g, ' ');
+  const typed = withoutGerman(text.trim().toLowerCase());
   if (typed === '' || typed === 'live' || typed === 'now') return live(undefined);
   const last = lengthIn(typed.replace(/^(?:the )?(?:last|past) /, ''));
   if (last !== undefined) return live({ agoMs: last });

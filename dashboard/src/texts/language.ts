@@ -4,21 +4,11 @@
 import { computed, effect } from '@preact/signals';
 import { settings } from '../model/settings.js';
 import { en } from './en.js';
-import { LANGUAGES, type Language, language, type Texts, useTexts } from './text.js';
+import { type Language, language, languageFor, type Texts, useTexts } from './text.js';
 
 const LOADS: Readonly<Record<Exclude<Language, 'en'>, () => Promise<Texts>>> = {
   de: async () => (await import('./de.js')).de,
 };
-
-/** @param wanted tags such as `de-AT`, the preferred one first. */
-export function languageFor(wanted: readonly string[]): Language {
-  for (const tag of wanted) {
-    const [name = ''] = tag.toLowerCase().split('-');
-    const found = LANGUAGES.find((one) => one === name);
-    if (found) return found;
-  }
-  return 'en';
-}
 
 const chosen = computed(() => {
   const { language: own } = settings.value;

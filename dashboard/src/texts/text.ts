@@ -53,6 +53,16 @@ export function useTexts(language: Language, texts: Texts): void {
   inUse.value = build(language, texts);
 }
 
+/** The first of these that there is, else English. @param wanted tags such as `de-AT`, the preferred one first. */
+export function languageFor(wanted: readonly string[]): Language {
+  for (const tag of wanted) {
+    const [name = ''] = tag.toLowerCase().split('-');
+    const found = LANGUAGES.find((one) => one === name);
+    if (found) return found;
+  }
+  return 'en';
+}
+
 export function language(): Language {
   return inUse.value.language;
 }
