@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { de } from '../../dashboard/src/texts/de.js';
 import { en } from '../../dashboard/src/texts/en.js';
 import { call } from '../harness/api.js';
+import { eventually, invoke, snapshot } from '../harness/bots.js';
 import type { Service } from '../harness/service.js';
 import { launchChromium } from './chromium.js';
 import { mockCluster, threeNodes } from './dashboard-cluster.js';
@@ -17,13 +18,19 @@ let service: Service;
 beforeAll(async () => {
   browser = await launchChromium();
   service = await startForDashboard();
-  const invoke = (session_id: string, command: string, args: object): Promise<unknown> =>
-    call(service, 'POST', '/invoke', { body: { session_id, command, args } });
   await call(service, 'POST', '/api/bots', {
-    body: { id: 'clumsy', kind: 'painter', restart: { max_restarts: 0 } },
+    body: {
+      id: 'clumsy',
+      kind: 'painter',
+      config: { greeting: 'hello' },
+      restart: { max_restarts: 0 },
+    },
   });
-  await invoke('clumsy', 'fall', { why: 'the ladder broke' });
-  await invoke('painter-1', 'show', { name: 'canvas', value: 'blue' });
+  const isPainting = async (): Promise<boolean> =>
+    (await snapshot(service, 'clumsy')).status === 'painting';
+  await eventually(isPainting, 'the bot runs');
+  await invoke(service, 'clumsy', 'fall', { why: 'the ladder broke' });
+  await invoke(service, 'painter-1', 'show', { name: 'canvas', value: 'blue' });
 });
 
 afterAll(async () => {
@@ -59,6 +66,7 @@ it('is chosen in the settings, at once and for all tabs, and stays', async () =>
   await show(page, '#/settings');
   await page.getByRole('heading', { name: 'Settings' }).waitFor();
   expect(await languageOf(page)).toBe('en');
+  expect(await inEnglish(page)).toContain('Settings');
   expect(
     scripts.filter((name) => /\/de-/.test(name)),
     'German is not loaded',
@@ -72,7 +80,7 @@ it('is chosen in the settings, at once and for all tabs, and stays', async () =>
   await german.check();
   await page.getByRole('heading', { name: 'Einstellungen' }).waitFor();
   expect(await languageOf(page)).toBe('de');
-  expect(await german.evaluate('(radio) => radio === document.activeElement')).toBe(true);
+  expect(await page.evaluate('document.activeElement?.name'), 'the focus stays').toBe('language');
   await other.getByRole('link', { name: 'Vorfälle' }).waitFor();
 
   // 24.11.2026 14:02:11 MEZ
@@ -89,10 +97,10 @@ it('is chosen in the settings, at once and for all tabs, and stays', async () =>
 it('is that of the browser until one is chosen, from the sign-in on', async () => {
   const page = await openInGerman();
   await page.getByRole('link', { name: 'Übersicht', exact: true }).waitFor();
-  await page.getByRole('button', { name: /Zeitraum:/ }).click();
+  await page.getByLabel(/^Zeitraum: /).click();
   await page.getByLabel('Zeitraum eingeben').fill('letzte 2 Stunden');
   await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Zeitraum: Letzte 2 h' }).waitFor();
+  await page.getByLabel('Zeitraum: Letzte 2 h').waitFor();
   await page.keyboard.press('Control+k');
   await page.keyboard.type('anhalten painter');
   await page.getByRole('option', { name: /^Anhalten painter-1/ }).waitFor();
@@ -138,27 +146,38 @@ const SAME = [
   'state',
   'bots',
   'lines',
+  'times',
 ];
 
 function texts(of: typeof en | typeof de): string[][] {
   return Object.values(of).map((text) => (typeof text === 'string' ? [text] : Object.values(text)));
 }
 
-const german = new Set(texts(de).flat());
-/** English texts that are not German ones too, as patterns. Those that are almost only placeholders match anything. */
-const english = texts(en)
-  .flat()
-  .filter((text) => !german.has(text) && !SAME.includes(text))
-  .filter((text) => text.replace(/\{\w+\}/g, '').replace(/\P{L}/gu, '').length > 3)
-  .map((text) => {
-    const parts = text.split(/\{\w+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-    return new RegExp(`^${parts.join('.+')}$`);
-  });
+/** Texts as patterns. Those that are almost only placeholders would match anything. */
+function patternsOf(all: readonly string[]): RegExp[] {
+  return all
+    .filter((text) => text.replace(/\{\w+\}/g, '').replace(/\P{L}/gu, '').length > 3)
+    .map((text) => {
+      const parts = text.split(/\{\w+\}/);
+      const quoted = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+      return new RegExp(`^${quoted.join('.+')}$`);
+    });
+}
+
+const inGerman = new Set(texts(de).flat());
+const german = patternsOf([...inGerman]);
+const english = patternsOf(
+  texts(en)
+    .flat()
+    .filter((text) => !inGerman.has(text) && !SAME.includes(text)),
+);
 
 /** @returns what is in English on the page. */
 async function inEnglish(page: Page): Promise<string[]> {
   const words = new Set(await page.evaluate<string[]>(WORDS));
-  return [...words].filter((word) => english.some((pattern) => pattern.test(word)));
+  const isOf = (patterns: readonly RegExp[], word: string): boolean =>
+    patterns.some((pattern) => pattern.test(word));
+  return [...words].filter((word) => isOf(english, word) && !isOf(german, word));
 }
 
 type Step = [what: string, href: string, then?: (page: Page) => Promise<unknown>];
