@@ -5,7 +5,7 @@ import { serviceErrors } from '../model/live.js';
 import { type Resource, useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
-import { t } from '../texts/text.js';
+import { language, t } from '../texts/text.js';
 import { HAPPENINGS_QUERY, type Happening, happeningsOf } from './happenings.js';
 import { incidentRange, type Range, rangeKey } from './incident-range.js';
 
@@ -64,7 +64,7 @@ export function useHappenings(loaded: LoadedGroups | undefined): Resource<Beside
       const happenings = happeningsOf(page?.events ?? [], losses, firsts);
       return { happenings, gap: gapOf(page) };
     },
-    [loaded],
+    [loaded, language()],
   );
 }
 

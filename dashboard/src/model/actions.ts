@@ -1,6 +1,6 @@
 import type { BotAction, BotSnapshot, NewBot } from '../../../src/client/index.js';
 import { say, sayError, type ToastAction } from '../parts/toasts.js';
-import { numberText, type PlainKey, t } from '../texts/text.js';
+import { type PlainKey, t } from '../texts/text.js';
 import { bots } from './live.js';
 import { api } from './session.js';
 import { type Undo, undoOf } from './undo.js';

@@ -373,6 +373,7 @@ export const de: Texts = {
 
   // flow
   'flow.title': 'Ereignisse',
+  'flow.other': 'übrige',
   'flow.perSecond': 'Ereignisse/s',
   'flow.legendHint': 'Klick zeigt oder verbirgt es, Alt-Klick zeigt nur dieses',
   'flow.range': 'Bereich',
@@ -577,9 +578,9 @@ export const de: Texts = {
   'log.onlyLevel': 'Nur diese Stufe',
   'log.onlyScope': 'Nur dieser Scope',
   'log.missingNode': 'Frühere Zeilen von Knoten {node} fehlen: {reason}',
-  'log.pauseOrFollow': 'Anhalten oder folgen',
+  'log.pauseOrFollow': 'Pausieren oder folgen',
   'log.jumpAndFollow': 'Zum Ende springen und folgen',
-  'log.pause': 'Anhalten',
+  'log.pause': 'Pausieren',
   'log.follow': 'Folgen',
   'log.notStored': 'Diese Zeile ist nicht mehr gespeichert.',
   'log.allLines': 'Alle Zeilen',
@@ -974,8 +975,8 @@ export const de: Texts = {
 
   // timeline
   'timeline.incident': 'Vorfall',
-  'timeline.hostsLost': 'Hosts verloren',
-  'timeline.hostLost': 'Host verloren',
+  'timeline.hostsLost': 'Hostverluste',
+  'timeline.hostLost': 'Hostverlust',
   'timeline.starts': 'Starts',
   'timeline.start': 'Start',
   'timeline.changes': 'Änderungen',

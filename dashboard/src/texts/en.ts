@@ -368,6 +368,7 @@ export const en = {
 
   // flow
   'flow.title': 'Events',
+  'flow.other': 'other',
   'flow.perSecond': 'events/s',
   'flow.legendHint': 'Click to show or hide it, Alt-click to show it alone',
   'flow.range': 'Range',

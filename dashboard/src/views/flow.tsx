@@ -115,7 +115,7 @@ export function Flow() {
                 onClick={({ altKey }) => toggle(name, altKey)}
               >
                 <span class={`swatch swatch-${colour}`} aria-hidden="true" />
-                {name}
+                {name === 'other' ? t('flow.other') : name}
                 {at === undefined ? null : <strong> {short(values[at] ?? 0)}</strong>}
               </button>
             </li>
