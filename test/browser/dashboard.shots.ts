@@ -235,6 +235,8 @@ const SHOTS: Shot[] = [
     'undo',
     '#/bots/load-1',
     async (page) => {
+      // The pictures before left it stopped.
+      await call(service, 'POST', '/api/bots/load-1/start');
       await page.getByRole('button', { name: 'Stop', exact: true }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
       await page.getByRole('button', { name: 'Undo' }).waitFor();
