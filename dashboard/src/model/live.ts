@@ -4,11 +4,8 @@
 import { batch, signal } from '@preact/signals';
 import type { BotSnapshot } from '../../../src/client/index.js';
 import type { Connection, Handover, Line, Second, StatusChange, Update } from '../hub/messages.js';
-<<<<<<< HEAD
-import { inWords } from './history-lines.js';
-=======
 import { ChangedIds } from './changed-ids.js';
->>>>>>> main
+import { inWords } from './history-lines.js';
 
 const MAX_SECONDS = 900;
 const MAX_CHANGES_OF_BOT = 200;
