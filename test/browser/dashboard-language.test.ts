@@ -78,7 +78,7 @@ it('is chosen in the settings, at once and for all tabs, and stays', async () =>
 
   const german = page.getByRole('radio', { name: 'Deutsch' });
   await german.check();
-  await page.getByRole('heading', { name: 'Einstellungen' }).waitFor();
+  await page.getByRole('heading', { name: 'Optionen' }).waitFor();
   expect(await languageOf(page)).toBe('de');
   expect(await page.evaluate('document.activeElement?.name'), 'the focus stays').toBe('language');
   await other.getByRole('link', { name: 'Vorfälle' }).waitFor();
@@ -86,7 +86,7 @@ it('is chosen in the settings, at once and for all tabs, and stays', async () =>
   // 24.11.2026 14:02:11 MEZ
   await page.getByText(/^Jetzt: \d{2}\.\d{2}\.20\d{2} \d{2}:\d{2}:\d{2} ME(S)?Z$/).waitFor();
   await page.reload();
-  await page.getByRole('heading', { name: 'Einstellungen' }).waitFor();
+  await page.getByRole('heading', { name: 'Optionen' }).waitFor();
 
   await page.getByRole('radio', { name: 'English' }).check();
   await page.getByRole('heading', { name: 'Settings' }).waitFor();

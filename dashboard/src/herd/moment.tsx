@@ -47,6 +47,7 @@ export function Moment() {
         type="button"
         class="quiet square"
         aria-label={t('moment.earlier')}
+        title={t('moment.earlier')}
         onClick={() => move(at - step)}
       >
         <Icon name="left" />
@@ -65,6 +66,7 @@ export function Moment() {
         type="button"
         class="quiet square"
         aria-label={t('moment.later')}
+        title={t('moment.later')}
         aria-disabled={isNow}
         onClick={() => move(at + step)}
       >

@@ -148,6 +148,7 @@ export function QueryBox({ use, value, onChange, waitMs }: Props) {
             type="button"
             class="quiet square clear"
             aria-label={t('query.clear')}
+            title={t('query.clear')}
             onClick={() => change('')}
           >
             <Icon name="close" />

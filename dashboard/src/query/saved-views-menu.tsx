@@ -60,6 +60,7 @@ function Saved({ saved, onOpen }: { saved: SavedView; onOpen: () => void }) {
         type="button"
         class="quiet square"
         aria-label={t('views.remove', { name })}
+        title={t('views.remove', { name })}
         onClick={() => removeView(saved)}
       >
         <Icon name="close" />

@@ -8,6 +8,7 @@ import { focusContent } from '../parts/focus.js';
 import { Icon, type IconName } from '../parts/icons.js';
 import { lazyView, loadRest } from '../parts/lazy-view.js';
 import { Mark } from '../parts/mark.js';
+import { IconTip } from '../parts/tip.js';
 import { Toasts } from '../parts/toasts.js';
 import { type PlainKey, t } from '../texts/text.js';
 import { InvitationQuestion } from '../views/invitation.js';
@@ -56,6 +57,7 @@ export function App() {
       {/* Keyed by token: another token may see other bots, so no state is carried over. */}
       {now.state === 'out' ? <SignIn /> : <Frame key={now.token} />}
       <Toasts />
+      <IconTip />
     </>
   );
 }

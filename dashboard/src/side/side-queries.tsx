@@ -87,6 +87,7 @@ function LogField({ name, query, onChange, onRemove }: FieldProps) {
         type="button"
         class="quiet square"
         aria-label={t('side.remove', { log: text })}
+        title={t('side.remove', { log: text })}
         onClick={onRemove}
       >
         <Icon name="close" />

@@ -124,6 +124,7 @@ export function WholeRow({
             type="button"
             class="quiet square"
             aria-label={t('side.closeLines')}
+            title={t('side.closeLines')}
             onClick={onClose}
           >
             <Icon name="close" />

@@ -410,7 +410,7 @@ export const de: Texts = {
   'happening.firstOf': 'erster von {n}: {title}',
 
   // help
-  'help.off': 'Einzeltasten sind ausgeschaltet. Sie lassen sich in den Einstellungen einschalten.',
+  'help.off': 'Einzeltasten sind ausgeschaltet. Sie lassen sich in den Optionen einschalten.',
   'help.everywhere': 'Überall',
   'help.palette': 'Zu einer Seite, einem Bot oder einer Aktion',
   'help.undo': 'Letzte Aktion rückgängig machen',
@@ -714,7 +714,7 @@ export const de: Texts = {
   'page.incidents': 'Vorfälle',
   'page.nodes': 'Knoten',
   'page.tokens': 'Tokens',
-  'page.settings': 'Einstellungen',
+  'page.settings': 'Optionen',
   'page.side': 'Nebeneinander',
   'page.diff': 'Konfigurationen vergleichen',
   'page.notFound': 'Nicht gefunden',
@@ -738,7 +738,7 @@ export const de: Texts = {
   'palette.savedView': 'gespeicherte Ansicht von {view}',
   'palette.thisBot': 'dieser Bot',
   'palette.selection': 'Auswahl von {bots}',
-  'palette.setting': 'Einstellung',
+  'palette.setting': 'Option',
   'palette.signIn': 'Anmeldung',
   'palette.config': 'Konfiguration',
 
@@ -870,7 +870,7 @@ export const de: Texts = {
   'settings.keys': 'Tastenkürzel mit einer Taste',
   'settings.keysHint':
     'Pfeiltasten, Enter, Escape und Tab wirken immer. „Tastatur“ im Menü zeigt alle Kürzel.',
-  'settings.where': 'Einstellungen liegen in diesem Browser und gelten für alle Tabs.',
+  'settings.where': 'Optionen liegen in diesem Browser und gelten für alle Tabs.',
 
   // severity
   'severity.none': 'Keine Zeilen der Stufe {level}',
@@ -975,8 +975,8 @@ export const de: Texts = {
 
   // timeline
   'timeline.incident': 'Vorfall',
-  'timeline.hostsLost': 'Hostverluste',
-  'timeline.hostLost': 'Hostverlust',
+  'timeline.hostsLost': 'Ausfälle',
+  'timeline.hostLost': 'Host-Ausfall',
   'timeline.starts': 'Starts',
   'timeline.start': 'Start',
   'timeline.changes': 'Änderungen',

@@ -50,6 +50,7 @@ export function ColumnsMenu({ columns, hasNodes, onChoose }: Props) {
                     type="button"
                     class="quiet square"
                     aria-label={t(by < 0 ? 'columns.left' : 'columns.right', { column: title })}
+                    title={t(by < 0 ? 'columns.left' : 'columns.right', { column: title })}
                     aria-disabled={at + by < 0 || at + by >= columns.length}
                     onClick={() => {
                       refocusOn(name, `button[data-by="${by}"]`);

@@ -85,6 +85,7 @@ export function Whole(props: WholeProps) {
             type="button"
             class="quiet square"
             aria-label={t('log.closeDetails')}
+            title={t('log.closeDetails')}
             onClick={onClose}
           >
             <Icon name="close" />
