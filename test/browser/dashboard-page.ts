@@ -37,6 +37,8 @@ export interface OpenOptions {
   width?: number;
   height?: number;
   dark?: boolean;
+  /** What the browser asks for. */
+  locale?: string;
 }
 
 /** Timeout for an element to appear, in ms. */
@@ -44,12 +46,12 @@ const WAIT_MS = 15_000;
 
 /** An empty page in a new browser context. */
 export async function openPage(browser: Browser, options: OpenOptions = {}): Promise<Opened> {
-  const { width = 1280, height = 800, dark = false } = options;
+  const { width = 1280, height = 800, dark = false, locale = 'en-GB' } = options;
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: dark ? 'dark' : 'light',
     timezoneId: 'Europe/Berlin',
-    locale: 'en-GB',
+    locale,
   });
   // Shorter than a test's timeout, so that the error names the missing element.
   context.setDefaultTimeout(WAIT_MS);

@@ -1,5 +1,5 @@
 // Screenshots of every view of the built dashboard on a real service: light and dark, wide and narrow. SHOTS_OUT sets the
-// directory, SHOTS_ONLY the views.
+// directory, SHOTS_ONLY the views, SHOTS_LANGUAGE the language.
 
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
@@ -14,6 +14,7 @@ import { openPage, show, signIn, startForDashboard } from './dashboard-page.js';
 
 const OUT = process.env['SHOTS_OUT'] ?? 'dist/shots';
 const ONLY = process.env['SHOTS_ONLY']?.split(',');
+const LANGUAGE = process.env['SHOTS_LANGUAGE'];
 const LOOKS = [
   { name: 'light-wide', dark: false, width: 1440, height: 900 },
   { name: 'dark-wide', dark: true, width: 1440, height: 900 },
@@ -234,6 +235,8 @@ const SHOTS: Shot[] = [
     'undo',
     '#/bots/load-1',
     async (page) => {
+      // The pictures before left it stopped.
+      await call(service, 'POST', '/api/bots/load-1/start');
       await page.getByRole('button', { name: 'Stop', exact: true }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
       await page.getByRole('button', { name: 'Undo' }).waitFor();
@@ -351,11 +354,28 @@ const SHOTS: Shot[] = [
   ['help', '#/log', async (page) => void (await page.keyboard.press('?'))],
 ];
 
+/** Changes the language as another tab does. */
+async function speak(page: Page, language: string): Promise<void> {
+  await page.evaluate(`
+    localStorage.setItem('drover.settings', JSON.stringify({
+      ...JSON.parse(localStorage.getItem('drover.settings') ?? '{}'),
+      language: ${JSON.stringify(language)},
+    }));
+    window.dispatchEvent(new StorageEvent('storage', { key: 'drover.settings' }));
+  `);
+  await page.locator(`html[lang=${language}]`).waitFor();
+  await page.waitForTimeout(300);
+}
+
 it.each(LOOKS)('$name', async ({ name, ...look }) => {
   const { context, page } = await openPage(browser, look);
   const wanted = (view: string): boolean => ONLY?.includes(view) ?? true;
-  const shoot = (view: string): Promise<Buffer> =>
-    page.screenshot({ path: path.join(OUT, `${view}-${name}.png`) });
+  const shoot = async (view: string): Promise<void> => {
+    // The views are prepared in English.
+    if (LANGUAGE !== undefined) await speak(page, LANGUAGE);
+    await page.screenshot({ path: path.join(OUT, `${view}-${name}.png`) });
+    if (LANGUAGE !== undefined) await speak(page, 'en');
+  };
   await page.goto(service.url);
   await page.getByLabel('Digit 1 of 6').waitFor();
   if (wanted('sign-in')) await shoot('sign-in');

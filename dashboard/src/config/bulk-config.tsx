@@ -11,13 +11,13 @@ import { isStopped } from '../model/stopped.js';
 import { useFirstFault } from '../parts/first-fault.js';
 import { faultsOf, initialOf, type Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
+import { t } from '../texts/text.js';
 import { BulkDialog } from '../views/bulk-answers.js';
 import { RESTART } from '../views/restart-policy.js';
 import { type BulkChange, parseLabelChanges, partOf, updateOf } from './bulk-fields.js';
 
 /** Bots in one batch: a change is a request for each. */
 const BATCH = 1;
-const SAME: InvokeOutcome = { result: 'it was so already' };
 
 interface Props {
   ids: readonly string[];
@@ -26,12 +26,14 @@ interface Props {
 
 export function BulkConfig({ ids, onClose }: Props) {
   const [run, setRun] = useState<BulkRun>();
-  const title = run ? `Change of ${botsText(run.answers.size)}` : `Change ${botsText(ids.length)}`;
+  const title = run
+    ? t('bulk.changeOf', { bots: botsText(run.answers.size) })
+    : t('bulk.change', { bots: botsText(ids.length) });
   return (
     <BulkDialog
       title={title}
       run={run}
-      again="Another change"
+      again={t('bulk.anotherChange')}
       onAgain={() => setRun(undefined)}
       onClose={onClose}
       form={<Form ids={ids} onStart={setRun} onClose={onClose} />}
@@ -97,7 +99,7 @@ function Form({ ids, onStart, onClose }: Props & { onStart: (run: BulkRun) => vo
       <div class="dialog-body form">
         {found.length > 1 ? (
           <div class="field">
-            <label for="bulk-kind">Kind</label>
+            <label for="bulk-kind">{t('term.kind')}</label>
             <select
               id="bulk-kind"
               value={kind ?? ''}
@@ -107,17 +109,17 @@ function Form({ ids, onStart, onClose }: Props & { onStart: (run: BulkRun) => vo
                 setConfig({});
               }}
             >
-              <option value="">all: labels and restart policy only</option>
+              <option value="">{t('bulk.allKinds')}</option>
               {found.map((one) => (
                 <option key={one}>{one}</option>
               ))}
             </select>
-            <p class="hint">Kinds have different configurations.</p>
+            <p class="hint">{t('bulk.kindsDiffer')}</p>
           </div>
         ) : null}
         {kind === undefined ? null : (
           <Chosen
-            title="Configuration"
+            title={t('term.configuration')}
             path="config"
             schema={schema}
             chosen={fields}
@@ -128,11 +130,11 @@ function Form({ ids, onStart, onClose }: Props & { onStart: (run: BulkRun) => vo
           />
         )}
         <div class="field">
-          <label for="bulk-labels">Labels</label>
+          <label for="bulk-labels">{t('term.labels')}</label>
           <textarea
             id="bulk-labels"
             rows={2}
-            placeholder="team=a sets it, -team removes it (one per line)"
+            placeholder={t('bulk.labelsPlaceholder')}
             value={labels}
             aria-invalid={faults.has('labels')}
             onInput={({ currentTarget }) => setLabels(currentTarget.value)}
@@ -140,7 +142,7 @@ function Form({ ids, onStart, onClose }: Props & { onStart: (run: BulkRun) => vo
           {faults.has('labels') ? <p class="fault">{faults.get('labels')}</p> : null}
         </div>
         <Chosen
-          title="Restart policy"
+          title={t('bulk.restartPolicy')}
           path="restart"
           schema={RESTART}
           chosen={rules}
@@ -151,16 +153,16 @@ function Form({ ids, onStart, onClose }: Props & { onStart: (run: BulkRun) => vo
         />
         <p role="status" data-dry={targets.length}>
           {isNothing
-            ? 'Choose what to change.'
+            ? t('bulk.chooseChange')
             : dryText(targets.length, present.length - targets.length, restarts, kind)}
         </p>
       </div>
       <footer>
         <button type="button" onClick={onClose}>
-          Cancel
+          {t('button.cancel')}
         </button>
         <button type="submit" class="primary" disabled={isNothing || targets.length === 0}>
-          Change {botsText(targets.length)}
+          {t('bulk.change', { bots: botsText(targets.length) })}
         </button>
       </footer>
     </form>
@@ -173,20 +175,20 @@ async function changeOne(
   signal: AbortSignal,
 ): Promise<InvokeOutcome> {
   const bot = bots.get(id);
-  if (!bot) return { error: 'it has been deleted' };
+  if (!bot) return { error: t('bulk.deleted') };
   const body = updateOf(change, bot);
-  if (!body) return SAME;
+  if (!body) return { result: t('bulk.same') };
   await api().bots.update(id, body, { signal });
-  return { result: 'changed' };
+  return { result: t('bulk.changed') };
 }
 
 function dryText(count: number, left: number, restarts: number, kind: string | undefined): string {
   const parts = [
-    `It changes ${botsText(count)}${kind === undefined ? '' : ` of kind ${kind}`}.`,
-    restarts > 0
-      ? `${botsText(restarts)} that ${restarts === 1 ? 'runs' : 'run'} will restart.`
-      : '',
-    left > 0 ? `Left out: ${botsText(left)} of another kind.` : '',
+    kind === undefined
+      ? t('bulk.changes', { bots: botsText(count) })
+      : t('bulk.changesOfKind', { bots: botsText(count), kind }),
+    restarts > 0 ? t('bulk.willRestart', { n: restarts }) : '',
+    left > 0 ? t('bulk.leftOut', { bots: botsText(left) }) : '',
   ];
   return parts.filter((part) => part !== '').join(' ');
 }
@@ -229,7 +231,7 @@ function Chosen(props: ChosenProps) {
               checked={chosen.includes(name)}
               onChange={({ currentTarget }) => toggle(name, currentTarget.checked)}
             />
-            Change {shown ?? name}
+            {t('bulk.changeField', { field: shown ?? name })}
           </label>
         ))}
       </div>

@@ -2,6 +2,7 @@
 
 import type { BotSnapshot, JsonObject, UpdateBotBody } from '../../../src/client/index.js';
 import { filled, type Schema } from '../parts/schema.js';
+import { t } from '../texts/text.js';
 
 export interface BulkChange {
   /** Names of the fields that are changed; an empty one is removed. */
@@ -32,7 +33,7 @@ export function parseLabelChanges(text: string): Pick<BulkChange, 'labels' | 'un
     const at = line.indexOf('=');
     if (at > 0) labels[line.slice(0, at).trim()] = line.slice(at + 1).trim();
     else if (/^-[^=\s]+$/.test(line)) unlabel.push(line.slice(1));
-    else throw new Error(`"${line}" is neither name=value nor -name`);
+    else throw new Error(t('bulk.badLabel', { line }));
   }
   return { labels, unlabel };
 }

@@ -1,4 +1,5 @@
 import { LineText } from '../parts/text.js';
+import { t } from '../texts/text.js';
 import type { ChangedField } from './changes.js';
 
 /** Changed fields with their values before and after. */
@@ -16,24 +17,24 @@ export function ChangesList({
           <code>
             <LineText text={path.replace(/^config\./, '')} />
           </code>
-          <Value text={was} name="before" />
+          <Value text={was} name="was" />
           <span aria-hidden="true">→</span>
-          <Value text={is} name="now" />
+          <Value text={is} name="is" />
         </li>
       ))}
     </ul>
   );
 }
 
-function Value({ text, name }: { text: string | null; name: 'before' | 'now' }) {
-  const Mark = name === 'before' ? 'del' : 'ins';
+function Value({ text, name }: { text: string | null; name: 'was' | 'is' }) {
+  const Mark = name === 'was' ? 'del' : 'ins';
   return (
     <Mark>
-      <span class="unseen">{name}: </span>
+      <span class="unseen">{t(`value.${name}`)}: </span>
       {text === null ? (
-        <span class="muted">none</span>
+        <span class="muted">{t('value.none')}</span>
       ) : text === '' ? (
-        <span class="muted">empty</span>
+        <span class="muted">{t('value.empty')}</span>
       ) : (
         <LineText text={text} />
       )}

@@ -2,6 +2,7 @@
 
 import type { Json, JsonObject } from '../../../src/client/index.js';
 import { isObject, NotJson, type Schema } from '../parts/schema.js';
+import { t } from '../texts/text.js';
 
 export interface ChangedField {
   /** `config.place.x`; what the title of the form says is without the first part. */
@@ -26,7 +27,9 @@ export function changedFields(
     const field = schema.properties?.[name] ?? {};
     if (field.writeOnly) {
       const had = secrets.has(at.replace(/^config\./, ''));
-      return [{ path: at, was: had ? 'set' : null, is: is === null ? null : 'a new value' }];
+      return [
+        { path: at, was: had ? t('value.set') : null, is: is === null ? null : t('value.new') },
+      ];
     }
     const isGroup = [was, is].every((value) => value === undefined || isObject(value));
     if (isGroup) {

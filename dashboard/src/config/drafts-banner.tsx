@@ -3,6 +3,7 @@ import { bots, botsVersion } from '../model/live.js';
 import { hrefTo, route } from '../model/route.js';
 import { useThrottled } from '../model/throttle.js';
 import { Icon } from '../parts/icons.js';
+import { rich, t } from '../texts/text.js';
 import { drafts, keepDraft } from './drafts.js';
 
 const REDRAW_MS = 500;
@@ -24,19 +25,24 @@ export function DraftsBanner() {
         <div key={id} class="banner" data-draft={id}>
           <Icon name="edit" />
           <span>
-            Unsaved changes of <a href={hrefTo('bots', id, { tab: 'config' })}>{id}</a>:{' '}
-            {visible(names.slice(0, MAX_NAMES).join(', '))}
-            {names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : ''}
+            {rich('drafts.of', {
+              bot: <a href={hrefTo('bots', id, { tab: 'config' })}>{id}</a>,
+              fields: visible(names.slice(0, MAX_NAMES).join(', ')),
+              more:
+                names.length > MAX_NAMES
+                  ? ` ${t('count.more', { n: names.length - MAX_NAMES })}`
+                  : '',
+            })}
           </span>
           <button type="button" onClick={() => keepDraft(id, undefined)}>
-            Discard
+            {t('button.discard')}
           </button>
         </div>
       ))}
       {open.length > SHOWN ? (
         <div class="banner">
           <Icon name="edit" />
-          <span>Unsaved changes of {open.length - SHOWN} more bots</span>
+          <span>{t('drafts.moreBots', { n: open.length - SHOWN })}</span>
         </div>
       ) : null}
     </>

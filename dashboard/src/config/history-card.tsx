@@ -11,6 +11,7 @@ import { may } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
 import { fullTime } from '../model/time.js';
+import { t } from '../texts/text.js';
 import { ChangesList } from './changes-list.js';
 import { type ChangeLine, versionsOf } from './history.js';
 
@@ -60,15 +61,17 @@ export function ConfigHistory({ bot, saved, onRestore }: Props) {
   };
   const versions = value ? versionsOf(now, value) : [];
   return (
-    <section class="card config-history" aria-label="History of the configuration">
-      <h2>History</h2>
+    <section class="card config-history" aria-label={t('history.label')}>
+      <h2>{t('history.title')}</h2>
       {value === undefined ? (
-        <p class="muted">{error ? `It is in the journal: ${error.message}` : 'Loading…'}</p>
+        <p class="muted">
+          {error ? t('history.inJournal', { message: error.message }) : t('state.loading')}
+        </p>
       ) : versions.length === 0 ? (
-        <p class="muted">No changes in the journal.</p>
+        <p class="muted">{t('history.none')}</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard
-        <ol tabIndex={0} aria-label="Changes, the newest first">
+        <ol tabIndex={0} aria-label={t('history.list')}>
           {versions.map(({ id, at, by, changes, isCut, before }) => (
             <li key={id} data-version={by}>
               <header>
@@ -77,15 +80,18 @@ export function ConfigHistory({ bot, saved, onRestore }: Props) {
                 {before && may('control') ? (
                   <button
                     type="button"
-                    aria-label={`Restore what was before the change of ${fullTime(at)}`}
+                    aria-label={t('history.restoreOf', { time: fullTime(at) })}
                     onClick={() => onRestore(before)}
                   >
-                    Restore what was before
+                    {t('history.restore')}
                   </button>
                 ) : null}
               </header>
-              <ChangesList changes={changes} label={`Changes of ${fullTime(at)}`} />
-              {isCut ? <p class="hint">The values were too long for the history.</p> : null}
+              <ChangesList
+                changes={changes}
+                label={t('history.changesOf', { time: fullTime(at) })}
+              />
+              {isCut ? <p class="hint">{t('history.tooLong')}</p> : null}
             </li>
           ))}
         </ol>

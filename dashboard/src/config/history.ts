@@ -8,6 +8,7 @@ import {
   readChangeMessage,
   type ValueChange,
 } from '../../../src/shared/contract/config-changes.js';
+import { t } from '../texts/text.js';
 import { type ChangedField, changedFields, isSame } from './changes.js';
 
 export interface Version {
@@ -69,7 +70,7 @@ function fieldsOf(change: BotChange): ChangedField[] {
       Object.keys(change[part] ?? {}).map((name) => ({
         path: `${part}.${name}`,
         was: null,
-        is: 'changed',
+        is: t('value.changed'),
       })),
     );
   }
@@ -78,7 +79,7 @@ function fieldsOf(change: BotChange): ChangedField[] {
     ...(change.secrets ?? []).map((path) => ({
       path: `config.${path}`,
       was: '•••',
-      is: '••• (changed)',
+      is: t('value.changedSecret'),
     })),
   ];
 }

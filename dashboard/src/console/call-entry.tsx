@@ -5,21 +5,22 @@ import { Icon } from '../parts/icons.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
 import { sayError } from '../parts/toasts.js';
+import { type PlainKey, t } from '../texts/text.js';
 import { type Call, cancelCall, runCall } from './calls.js';
 import { curlText, droverText, type ShellCall } from './shell-text.js';
 
 /** What the result of a call is named, for screen readers too. */
-const NAMES: Readonly<Record<Call['state'], string>> = {
-  running: 'Running',
-  done: 'Result',
-  failed: 'Error',
-  cancelled: 'Cancelled',
+const NAMES: Readonly<Record<Call['state'], PlainKey>> = {
+  running: 'call.running',
+  done: 'call.done',
+  failed: 'call.failed',
+  cancelled: 'call.cancelled',
 };
 
 /** One call of a command with its result, and what can be done with it. */
 export function CallEntry({ call }: { call: Call }) {
   const { key, bot, command, args, shown, schema, at, state, ms, text } = call;
-  const name = `${command} at ${clockTime(at).slice(0, 8)}`;
+  const name = t('call.name', { command, time: clockTime(at).slice(0, 8) });
   const again = (): void => {
     runCall(bot, command, args, schema).catch(() => {
       // Its own entry says what went wrong.
@@ -34,16 +35,20 @@ export function CallEntry({ call }: { call: Call }) {
         </code>
         <span class="muted">
           {clockTime(at).slice(0, 8)}
-          {state === 'running' ? '' : `, ${ms} ms`}
+          {state === 'running' ? '' : `, ${t('time.ms', { n: ms })}`}
         </span>
         <span class="call-actions">
           {state === 'running' ? (
-            <button type="button" aria-label={`Cancel ${name}`} onClick={() => cancelCall(key)}>
-              Cancel
+            <button
+              type="button"
+              aria-label={t('call.cancel', { call: name })}
+              onClick={() => cancelCall(key)}
+            >
+              {t('button.cancel')}
             </button>
           ) : (
-            <button type="button" aria-label={`Run again: ${name}`} onClick={again}>
-              Run again
+            <button type="button" aria-label={t('call.againOf', { call: name })} onClick={again}>
+              {t('call.again')}
             </button>
           )}
           <CopyShell call={{ bots: [bot], command, args: shown }} of={name} />
@@ -51,10 +56,10 @@ export function CallEntry({ call }: { call: Call }) {
       </header>
       {state === 'running' ? (
         <p class="muted" role="status">
-          Running…
+          {t('state.running')}
         </p>
       ) : (
-        <TextBox name={NAMES[state]}>
+        <TextBox name={t(NAMES[state])}>
           <LineText text={text} isWhole />
         </TextBox>
       )}
@@ -66,24 +71,24 @@ export function CallEntry({ call }: { call: Call }) {
 export function CopyShell({ call, of }: { call: ShellCall; of: string }) {
   const take = (text: string, what: string): void => {
     const isWithout = JSON.stringify(call.args).includes('•••');
-    copy(text, isWithout ? `${what} (write the secret in place of •••)` : what).catch(sayError);
+    copy(text, isWithout ? t('call.withoutSecret', { what }) : what).catch(sayError);
   };
   return (
     <>
       <button
         type="button"
-        aria-label={`Copy ${of} as a drover command`}
-        title="Copy as a drover command"
-        onClick={() => take(droverText(call, serviceUrl()), 'Command')}
+        aria-label={t('call.copyDroverOf', { call: of })}
+        title={t('call.copyDrover')}
+        onClick={() => take(droverText(call, serviceUrl()), t('term.command'))}
       >
         <Icon name="copy" />
         drover
       </button>
       <button
         type="button"
-        aria-label={`Copy ${of} as a curl command`}
-        title="Copy as a curl command"
-        onClick={() => take(curlText(call, serviceUrl()), 'Command')}
+        aria-label={t('call.copyCurlOf', { call: of })}
+        title={t('call.copyCurl')}
+        onClick={() => take(curlText(call, serviceUrl()), t('term.command'))}
       >
         <Icon name="copy" />
         curl

@@ -6,6 +6,7 @@ import { ApiError, type JsonObject } from '../../../src/client/index.js';
 import { api, type Session, session } from '../model/session.js';
 import { serverNow } from '../model/time.js';
 import { type Schema, withoutSecrets } from '../parts/schema.js';
+import { t } from '../texts/text.js';
 
 export interface Call {
   key: number;
@@ -102,7 +103,7 @@ export async function runCall(
     end('done', JSON.stringify(result, null, 2));
   } catch (thrown) {
     // The service aborts the command when its client has gone.
-    if (gone.aborted) end('cancelled', 'Cancelled. The bot may have done a part of it.');
+    if (gone.aborted) end('cancelled', t('call.cancelledText'));
     else {
       end('failed', textOf(thrown));
       throw thrown;

@@ -1,6 +1,7 @@
 // What can stand at the cursor of a command line: commands, their arguments, values.
 
 import { fieldFor, type Schema } from '../parts/schema.js';
+import { t } from '../texts/text.js';
 import { type Commands, wordsOf } from './parse-line.js';
 
 export interface LineOffer {
@@ -71,17 +72,23 @@ function valuesOf(schema: Schema): LineOffer[] {
   return values.map((value) => {
     const label =
       typeof value === 'string' && !/[\s'"]/.test(value) ? value : JSON.stringify(value);
-    return { insert: `${label} `, label, hint: value === schema.default ? 'default' : '' };
+    return {
+      insert: `${label} `,
+      label,
+      hint: value === schema.default ? t('schema.isDefault') : '',
+    };
   });
 }
 
 function hintOf(schema: Schema, isRequired: boolean): string {
   const { description, default: preset, minimum, maximum, type } = schema;
   const parts = [
-    isRequired && preset === undefined ? 'required' : '',
+    isRequired && preset === undefined ? t('schema.required') : '',
     description ?? (typeof type === 'string' ? type : ''),
-    minimum !== undefined && maximum !== undefined ? `${minimum} to ${maximum}` : '',
-    preset === undefined ? '' : `default ${JSON.stringify(preset)}`,
+    minimum !== undefined && maximum !== undefined
+      ? t('schema.range', { from: minimum, to: maximum })
+      : '',
+    preset === undefined ? '' : t('schema.default', { value: JSON.stringify(preset) }),
   ];
   return parts.filter((part) => part !== '').join(', ');
 }

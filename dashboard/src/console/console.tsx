@@ -7,6 +7,7 @@ import { Icon } from '../parts/icons.js';
 import { NeedsScope } from '../parts/needs-scope.js';
 import { Offers, offerId } from '../parts/offers.js';
 import { useKeys } from '../shell/keys.js';
+import { t } from '../texts/text.js';
 import { CallEntry } from './call-entry.js';
 import {
   callsOf,
@@ -34,20 +35,23 @@ export function Console({ bot }: { bot: BotSnapshot }) {
     if (list.current) list.current.scrollTop = list.current.scrollHeight;
   }, [calls]);
   if (!commands || Object.keys(commands).length === 0) return null;
+  const name = t('console.callList');
   return (
-    <section class="console" aria-label="Command line">
+    <section class="console" aria-label={t('console.title')}>
       {calls.length === 0 ? null : (
         <>
           <header>
             <span class="muted">
-              {calls.length === 1 ? '1 call' : `${calls.length} calls`} of this session
+              {t('console.session', {
+                calls: t('console.callCount', { n: calls.length }),
+              })}
             </span>
             <button type="button" class="quiet" onClick={() => clearCalls(bot.id)}>
-              Clear
+              {t('console.clear')}
             </button>
           </header>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard */}
-          <ol ref={list} class="results" tabIndex={0} aria-label="Calls" data-newest={newest}>
+          <ol ref={list} class="results" tabIndex={0} aria-label={name} data-newest={newest}>
             {calls.toReversed().map((call) => (
               <CallEntry key={call.key} call={call} />
             ))}
@@ -58,7 +62,7 @@ export function Console({ bot }: { bot: BotSnapshot }) {
         <Prompt bot={bot.id} commands={commands} />
       ) : (
         <p class="console-none">
-          <NeedsScope scope="invoke" to="send commands to bots" />
+          <NeedsScope scope="invoke" to={t('scope.sendCommands')} />
         </p>
       )}
     </section>
@@ -76,8 +80,8 @@ function Prompt({ bot, commands }: { bot: string; commands: Commands }) {
   const [back, setBack] = useState(0);
   const draft = useRef('');
   const example = useMemo(() => Object.keys(commands).slice(0, 3).join(', '), [commands]);
-  useKeys('Command line', [
-    { keys: ':', does: 'Type a command', run: () => input.current?.focus() },
+  useKeys(t('console.title'), [
+    { keys: ':', does: t('console.type'), run: () => input.current?.focus() },
   ]);
 
   const close = (): void => {
@@ -175,7 +179,7 @@ function Prompt({ bot, commands }: { bot: string; commands: Commands }) {
           ref={input}
           type="text"
           role="combobox"
-          aria-label={`Command for ${bot}`}
+          aria-label={t('console.commandFor', { bot })}
           aria-autocomplete="list"
           aria-expanded={offered.items.length > 0}
           aria-controls={listId}
@@ -198,9 +202,14 @@ function Prompt({ bot, commands }: { bot: string; commands: Commands }) {
         />
         <Offers id={listId} items={offered.items} active={active} onTake={take} />
       </div>
-      <button type="submit" class="primary" aria-label="Run the command" disabled={line === ''}>
+      <button
+        type="submit"
+        class="primary"
+        aria-label={t('console.runLabel')}
+        disabled={line === ''}
+      >
         <Icon name="start" />
-        <span>Run</span>
+        <span>{t('button.run')}</span>
       </button>
       {error === '' ? null : (
         <p class="prompt-error" id={`${id}-error`} role="status">

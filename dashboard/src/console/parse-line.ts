@@ -2,6 +2,7 @@
 
 import type { Json, JsonObject } from '../../../src/client/index.js';
 import { faultsOf, fieldFor, type Schema } from '../parts/schema.js';
+import { t } from '../texts/text.js';
 
 /** A command of a kind, as the service describes it. */
 export interface CommandInfo {
@@ -97,11 +98,11 @@ function unquoted(raw: string): string {
 /** @returns what to run. @throws Error with what is wrong, in one line. */
 export function parseLine(line: string, commands: Commands): ParsedLine {
   const [first, ...words] = wordsOf(line);
-  if (!first) throw new Error('Type a command.');
+  if (!first) throw new Error(t('console.typeOne'));
   const command = first.text;
   const info = Object.hasOwn(commands, command) ? commands[command] : undefined;
   if (!info) {
-    throw new Error(`There is no command “${command}”; there are ${names(Object.keys(commands))}.`);
+    throw new Error(t('console.unknown', { command, names: names(Object.keys(commands)) }));
   }
   const args = argsOf(words, line, info.args, command);
   for (const [path, fault] of faultsOf(info.args, args, 'args')) {
@@ -113,7 +114,7 @@ export function parseLine(line: string, commands: Commands): ParsedLine {
 function argsOf(words: readonly Word[], line: string, schema: Schema, command: string): JsonObject {
   const [only, ...more] = words;
   if (only?.raw.startsWith('{')) {
-    if (more.length > 0) throw new Error('After one JSON object there can be no more arguments.');
+    if (more.length > 0) throw new Error(t('console.afterJson'));
     return jsonObject(only.text);
   }
   const text = onlyText(schema);
@@ -151,8 +152,12 @@ function pairOf({ raw, text }: Word, schema: Schema): [name: string, value: stri
 
 function unknownArgument({ raw }: Word, schema: Schema, command: string): string {
   const known = Object.keys(schema.properties ?? {});
-  if (known.length === 0) return `${command} has no argument “${raw}”.`;
-  return `${command} has no argument “${raw.split('=')[0]}”; write ${names(known.map((name) => `${name}=…`))}.`;
+  if (known.length === 0) return t('console.noArgument', { command, argument: raw });
+  return t('console.noArgumentBut', {
+    command,
+    argument: raw.split('=')[0] ?? '',
+    names: names(known.map((name) => `${name}=…`)),
+  });
 }
 
 function argumentOf(text: string, schema: Schema | undefined): Json {
@@ -175,7 +180,7 @@ function jsonObject(text: string): JsonObject {
   try {
     return JSON.parse(text) as JsonObject;
   } catch {
-    throw new Error('This is not a whole JSON object.');
+    throw new Error(t('console.notJson'));
   }
 }
 

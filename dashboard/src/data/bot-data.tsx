@@ -6,6 +6,7 @@ import { Icon } from '../parts/icons.js';
 import { lazyView } from '../parts/lazy-view.js';
 import { LineText } from '../parts/text.js';
 import { say } from '../parts/toasts.js';
+import { numberText, t } from '../texts/text.js';
 import { Changed } from './changed.js';
 import { type DataField, flatten, matching, valueText } from './flatten.js';
 import { pinsOf, togglePin } from './pins.js';
@@ -41,28 +42,24 @@ export function BotData({ bot }: { bot: BotSnapshot }) {
   const history = useHistory(bot, asked, SPARK, SPARK_POINTS);
   const chart = route.value.query.get('chart');
   return (
-    <section class="card bot-data" aria-label="Data">
+    <section class="card bot-data" aria-label={t('data.title')}>
       <h2>
-        Data
-        {fields.length > 0 ? (
-          <span class="muted"> {fields.length.toLocaleString('en')}</span>
-        ) : null}
+        {t('data.title')}
+        {fields.length > 0 ? <span class="muted"> {numberText(fields.length)}</span> : null}
       </h2>
       {fields.length >= SEARCH_FROM ? (
         <input
           type="search"
           class="data-search"
-          aria-label="Search the data"
-          placeholder="Name or value"
+          aria-label={t('data.search')}
+          placeholder={t('data.searchHint')}
           value={text}
           onInput={({ currentTarget }) => setText(currentTarget.value)}
         />
       ) : null}
-      {fields.length === 0 && pinned.length === 0 ? (
-        <p class="muted">This bot has not reported any data.</p>
-      ) : null}
+      {fields.length === 0 && pinned.length === 0 ? <p class="muted">{t('data.none')}</p> : null}
       {first.length > 0 ? (
-        <ul class="data-fields is-pinned" aria-label="Pinned fields">
+        <ul class="data-fields is-pinned" aria-label={t('data.pinned')}>
           {first.map((field) => (
             <Row key={field.path} kind={bot.kind} field={field} isPinned>
               {history.value ? (
@@ -81,17 +78,15 @@ export function BotData({ bot }: { bot: BotSnapshot }) {
         </ul>
       ) : null}
       {shown.length > 0 ? (
-        <ul class="data-fields" aria-label="Fields">
+        <ul class="data-fields" aria-label={t('term.fields')}>
           {shown.map((field) => (
             <Row key={field.path} kind={bot.kind} field={field} isPinned={false} />
           ))}
         </ul>
       ) : null}
-      {text.trim() !== '' && found.length === 0 ? <p class="muted">No field has this.</p> : null}
+      {text.trim() !== '' && found.length === 0 ? <p class="muted">{t('data.noMatch')}</p> : null}
       {shown.length < rest.length ? (
-        <p class="muted">
-          {(rest.length - shown.length).toLocaleString('en')} more: search for their names.
-        </p>
+        <p class="muted">{t('data.moreFields', { n: rest.length - shown.length })}</p>
       ) : null}
       {chart ? (
         <FieldChart bot={bot} path={chart} onClose={() => changeQuery({ chart: '' })} />
@@ -115,7 +110,7 @@ function Row({ kind, field: { path, value }, isPinned, children }: RowProps) {
       <button
         type="button"
         class="field-name"
-        title={`${path}\nShow it over time`}
+        title={t('data.showOverTime', { field: path })}
         onClick={() => changeQuery({ chart: path })}
       >
         {path}
@@ -127,8 +122,8 @@ function Row({ kind, field: { path, value }, isPinned, children }: RowProps) {
         type="button"
         class="quiet square pin-field"
         aria-pressed={isPinned}
-        aria-label={`Pin ${path}`}
-        title={isPinned ? 'Release' : `Pin for all bots of the kind ${kind}`}
+        aria-label={t('data.pinOf', { field: path })}
+        title={isPinned ? t('data.release') : t('data.pin', { kind })}
         onClick={() => {
           const fault = togglePin(kind, path);
           if (fault) say(fault);

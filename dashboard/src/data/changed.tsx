@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { clockTime, serverNow } from '../model/time.js';
+import { t } from '../texts/text.js';
 
 /** How long a change is marked, in ms. */
 const MARKED_MS = 3000;
@@ -21,7 +22,7 @@ export function Changed({ text, children }: { text: string; children: ComponentC
   return (
     <span
       class={isMarked ? 'value is-changed' : 'value'}
-      title={at === undefined ? text : `${text}\nchanged ${clockTime(at)}`}
+      title={at === undefined ? text : t('data.changed', { value: text, time: clockTime(at) })}
     >
       {children}
     </span>

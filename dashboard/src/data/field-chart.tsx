@@ -4,6 +4,7 @@ import { visible } from '../../../src/shared/contract/escapes.js';
 import { clockTime, day, fullTime, second, serverNow, span } from '../model/time.js';
 import { timeRange } from '../model/time-range.js';
 import { Dialog } from '../parts/dialog.js';
+import { t } from '../texts/text.js';
 import { valueText } from './flatten.js';
 import { boundsOf, chartRows, staysIn, stepsOf } from './series.js';
 import { StepChart } from './step-chart.js';
@@ -48,11 +49,12 @@ export function FieldChart({
   const stays = staysIn(steps);
   const isCut = value?.points.some(({ complete }) => !complete) ?? false;
   const missing = value?.missing ?? [];
+  const values = t('data.valuesOverTime');
   return (
-    <Dialog title={`${path} of ${bot.id}`} onClose={onClose} isWide>
+    <Dialog title={t('data.chartTitle', { field: path, bot: bot.id })} onClose={onClose} isWide>
       <div class="dialog-body field-chart">
         <fieldset class="ranges segments">
-          <legend class="unseen">Time range</legend>
+          <legend class="unseen">{t('range.title')}</legend>
           {page ? (
             <label>
               <input
@@ -61,7 +63,7 @@ export function FieldChart({
                 checked={spanMs === undefined}
                 onChange={() => setSpan(undefined)}
               />
-              <span>Range of the page</span>
+              <span>{t('data.pageRange')}</span>
             </label>
           ) : null}
           {SPANS.map(({ title, ms }) => (
@@ -77,43 +79,52 @@ export function FieldChart({
           ))}
         </fieldset>
         {!isAskable ? (
-          <p class="muted">The journal cannot be asked for a field whose name has a comma.</p>
+          <p class="muted">{t('data.comma')}</p>
         ) : !value ? (
           <p class="muted" role={error ? 'alert' : undefined}>
-            {error ? error.message : 'Loading…'}
+            {error ? error.message : t('state.loading')}
           </p>
         ) : steps.length === 0 ? (
-          <p class="muted">The journal has nothing of this field in this time.</p>
+          <p class="muted">{t('data.noHistory')}</p>
         ) : null}
         {value && bounds ? (
           <StepChart
             rows={chartRows(steps, value.step_ms, to)}
             from={from}
             to={to}
-            label={`${path} between ${valueText(bounds.min)} and ${valueText(bounds.max)} ${spanMs === undefined ? 'in the time range of the page' : `in the last ${span(spanMs)}`}`}
+            label={
+              spanMs === undefined
+                ? t('data.chartPage', {
+                    field: path,
+                    min: valueText(bounds.min),
+                    max: valueText(bounds.max),
+                  })
+                : t('data.chartLast', {
+                    field: path,
+                    min: valueText(bounds.min),
+                    max: valueText(bounds.max),
+                    time: span(spanMs),
+                  })
+            }
           />
         ) : null}
-        {isCut ? (
-          <p class="muted">
-            There were more changes than are read: between two points, short peaks can be missing.
-          </p>
-        ) : null}
+        {isCut ? <p class="muted">{t('data.sampled')}</p> : null}
         {missing.map(({ node, reason }) => (
           <p key={node} class="muted">
-            Without what {node} has: {reason}
+            {t('data.without', { node, reason })}
           </p>
         ))}
         {stays.length > 0 ? (
           <details open={!bounds}>
-            <summary>Values</summary>
+            <summary>{t('data.values')}</summary>
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard */}
-            <div class="value-table" tabIndex={0} role="region" aria-label="Values over time">
+            <div class="value-table" tabIndex={0} role="region" aria-label={values}>
               <table>
                 <thead>
                   <tr>
-                    <th scope="col">From</th>
-                    <th scope="col">Value</th>
-                    <th scope="col">For</th>
+                    <th scope="col">{t('data.from')}</th>
+                    <th scope="col">{t('term.value')}</th>
+                    <th scope="col">{t('data.for')}</th>
                   </tr>
                 </thead>
                 <tbody>

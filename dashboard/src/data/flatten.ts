@@ -2,6 +2,7 @@
 
 import type { Json } from '../../../src/client/index.js';
 import { lookUp } from '../../../src/shared/query/bot-query.js';
+import { numberText } from '../texts/text.js';
 
 type JsonObject = Readonly<Record<string, Json>>;
 
@@ -40,11 +41,12 @@ export function matching(fields: readonly DataField[], text: string): readonly D
   );
 }
 
-const numbers = new Intl.NumberFormat('en', { maximumFractionDigits: 6 });
+/** Decimals that are shown. */
+const DECIMALS = 6;
 
 /** A value in one line. */
 export function valueText(value: Json | undefined): string {
   if (value === undefined || value === null) return '';
-  if (typeof value === 'number') return numbers.format(value);
+  if (typeof value === 'number') return numberText(Number(value.toFixed(DECIMALS)));
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

@@ -2,6 +2,7 @@
 // changes.
 
 import { signal } from '@preact/signals';
+import { t } from '../texts/text.js';
 
 type Pins = Readonly<Record<string, readonly string[]>>;
 
@@ -22,7 +23,7 @@ export function togglePin(kind: string, path: string): string | undefined {
   const before = pinsOf(kind);
   const isPinned = before.includes(path);
   if (!isPinned && before.length >= MAX_PINS) {
-    return `${MAX_PINS} fields of ${kind} are pinned. Release one first.`;
+    return t('data.tooManyPins', { n: MAX_PINS, kind });
   }
   const now = isPinned ? before.filter((one) => one !== path) : [...before, path];
   const others = Object.entries(pins.peek()).filter(([one]) => one !== kind);
@@ -32,7 +33,7 @@ export function togglePin(kind: string, path: string): string | undefined {
     localStorage.setItem(KEY, JSON.stringify(pins.value));
     return undefined;
   } catch {
-    return 'The browser does not store it: it is there until this tab is closed.';
+    return t('storage.notStored');
   }
 }
 

@@ -1,3 +1,4 @@
+import { t } from '../texts/text.js';
 import { valueText } from './flatten.js';
 import { boundsOf, type Step, sparkPath } from './series.js';
 
@@ -21,15 +22,15 @@ export function Sparkline({
   const size = { width: WIDTH - 2 * EDGE, height: HEIGHT - 2 * EDGE };
   const range =
     bounds.min === bounds.max
-      ? `always ${valueText(bounds.min)}`
-      : `from ${valueText(bounds.min)} to ${valueText(bounds.max)}`;
+      ? t('data.always', { value: valueText(bounds.min) })
+      : t('data.fromTo', { min: valueText(bounds.min), max: valueText(bounds.max) });
   return (
     <svg
       class="sparkline"
       viewBox={`${-EDGE} ${-EDGE} ${WIDTH} ${HEIGHT}`}
       preserveAspectRatio="none"
       role="img"
-      aria-label={`In the last hour ${range}`}
+      aria-label={t('data.lastHour', { range })}
     >
       <path d={sparkPath(steps, { from, to, ...size })} />
     </svg>

@@ -3,6 +3,8 @@ import { visible } from '../../../src/shared/contract/escapes.js';
 import { bots } from '../model/live.js';
 import { go, hrefTo } from '../model/route.js';
 import { setActive, setSelected, table } from '../model/table.js';
+import { numberText, t } from '../texts/text.js';
+import { statusText } from './cells.js';
 import { blockOf, boxOf } from './layout.js';
 import { Peek } from './peek.js';
 import { HerdSummary } from './summary.js';
@@ -110,7 +112,7 @@ export function HerdCanvas({ isSelecting }: { isSelecting: boolean }) {
         ref={list}
         class={`herd-cells${isSelecting ? ' is-selecting' : ''}${pointer.over === undefined ? '' : ' is-over'}`}
         role="listbox"
-        aria-label="Herd"
+        aria-label={t('herd.title')}
         aria-describedby={hint}
         aria-multiselectable="true"
         aria-activedescendant={activeId === '' ? undefined : 'herd-cell'}
@@ -129,14 +131,14 @@ export function HerdCanvas({ isSelecting }: { isSelecting: boolean }) {
             aria-selected={selected.has(activeId)}
             aria-setsize={herd?.layout.count}
             aria-posinset={(at ?? 0) + 1}
-            aria-label={[activeId, visible(herd?.cells.statuses[at ?? 0] ?? ''), block?.title]
+            aria-label={[activeId, statusText(herd?.cells.statuses[at ?? 0] ?? ''), block?.title]
               .filter((part) => part)
               .join(', ')}
           />
         )}
       </div>
       <span id={hint} class="unseen">
-        Arrow keys move from bot to bot, Enter opens one, Space and Shift with arrow keys select.
+        {t('herd.keys')}
       </span>
       {herd ? <HerdSummary herd={herd} /> : null}
       {over ? <div class="herd-over" style={place(over)} aria-hidden="true" /> : null}
@@ -175,9 +177,9 @@ function Titles({ herd: { layout, cells } }: { herd: HerdScene }) {
             style={{ left: `${x}px`, top: `${y}px`, width: `${width}px` }}
           >
             <span class="herd-title-name">{visible(title)}</span>
-            <span class="muted">{count.toLocaleString('en')}</span>
+            <span class="muted">{numberText(count)}</span>
             {wrong > 0 ? (
-              <span class="herd-title-wrong">{wrong.toLocaleString('en')} down</span>
+              <span class="herd-title-wrong">{t('herd.down', { n: wrong })}</span>
             ) : null}
           </div>
         );

@@ -1,7 +1,9 @@
 // Runs in tabs. Owns the list of cells of the herd: the bot, the state and the group of each.
 
 import type { BotSnapshot } from '../../../src/client/index.js';
+import { visible } from '../../../src/shared/contract/escapes.js';
 import { toneOf } from '../parts/tone.js';
+import { t } from '../texts/text.js';
 import { type Group, type Grouping, groupKey, hostKey, ordered } from './grouping.js';
 
 /** What a cell shows: the tone of the status, that the bot's host hangs, or that nobody knows, in the order of the legend. */
@@ -76,6 +78,12 @@ export function shownStatus(
 ): string {
   const isHeld = held.size > 0 && bot.host !== null && held.has(hostKey(bot.node, bot.host));
   return isHeld ? HELD : bot.status;
+}
+
+/** A status in words: that of a bot is as the bot reports it. */
+export function statusText(status: string): string {
+  if (status === HELD) return t('herd.hangs');
+  return status === UNKNOWN ? t('herd.unknown') : visible(status);
 }
 
 export function stateOf(status: string): CellState {

@@ -1,6 +1,7 @@
 // How the herd is grouped and ordered. Pure.
 
 import type { BotSnapshot } from '../../../src/client/index.js';
+import { t } from '../texts/text.js';
 
 /** `label:` is followed by the name of a label. */
 export type Grouping = 'none' | 'kind' | 'host' | 'node' | `label:${string}`;
@@ -71,14 +72,14 @@ export function hostKey(node: string | null | undefined, host: number): string {
 function titleOf(key: string, by: Grouping): string {
   if (by === 'none') return '';
   if (by === 'host') {
-    if (key === '') return 'on no host';
-    const [node, host] = key.split(/\/(?=\d+$)/);
-    return node === '' ? `host ${host}` : `${node}, host ${host}`;
+    if (key === '') return t('herd.noHost');
+    const [node = '', host = ''] = key.split(/\/(?=\d+$)/);
+    return node === '' ? t('herd.host', { host }) : t('herd.hostOfNode', { node, host });
   }
-  if (by === 'node') return key === '' ? 'on no node' : key;
+  if (by === 'node') return key === '' ? t('herd.noNode') : key;
   if (by === 'kind') return key;
   const name = by.slice(LABEL.length);
-  return key === '' ? `no ${name}` : `${name}=${key}`;
+  return key === '' ? t('herd.noLabel', { label: name }) : `${name}=${key}`;
 }
 
 /**
@@ -131,7 +132,7 @@ export function ordered<T extends Grouped>(
   const rest = names.slice(shown.length);
   if (rest.length > 0) {
     const of = rest.flatMap((key) => members.get(key) ?? []);
-    add('\0rest', `${rest.length.toLocaleString('en')} more groups`, of);
+    add('\0rest', t('herd.moreGroups', { n: rest.length }), of);
   }
   return { bots: all, groups };
 }

@@ -7,6 +7,7 @@ import { hrefTo } from '../model/route.js';
 import { useThrottled } from '../model/throttle.js';
 import { shownMoment } from '../model/time-range.js';
 import { lazyView } from '../parts/lazy-view.js';
+import { numberText, rich, t } from '../texts/text.js';
 import { SelectionBar } from '../views/selection-bar.js';
 import { HerdCanvas } from './canvas.js';
 import { shownStatus } from './cells.js';
@@ -36,11 +37,11 @@ export function Herd() {
   const { isTable } = herdView.value;
   const [isSelecting, setSelecting] = useState(false);
   return (
-    <section class="card herd" aria-label="Herd">
+    <section class="card herd" aria-label={t('herd.title')}>
       <header class="card-head">
         <a class="herd-total" href={hrefTo('bots')}>
-          <strong data-count="all">{isKnown ? shown.size.toLocaleString('en') : '–'}</strong>{' '}
-          {shown.size === 1 ? 'bot' : 'bots'}
+          <strong data-count="all">{isKnown ? numberText(shown.size) : '–'}</strong>{' '}
+          {t('herd.total', { n: shown.size })}
         </a>
         {shown.size === 0 ? null : (
           <div class="herd-tools">
@@ -50,13 +51,13 @@ export function Herd() {
                 type="button"
                 class="herd-select"
                 aria-pressed={isSelecting}
-                title="Draw around bots to select them. With a mouse you can always do that."
+                title={t('herd.selectHint')}
                 onClick={() => setSelecting(!isSelecting)}
               >
-                Select
+                {t('herd.select')}
               </button>
             )}
-            <fieldset class="segments" aria-label="Show as">
+            <fieldset class="segments" aria-label={t('herd.showAs')}>
               {(['cells', 'table'] as const).map((as) => (
                 <label key={as}>
                   <input
@@ -65,7 +66,7 @@ export function Herd() {
                     checked={isTable === (as === 'table')}
                     onChange={() => showAs(as)}
                   />
-                  <span>{as === 'cells' ? 'Cells' : 'Table'}</span>
+                  <span>{as === 'cells' ? t('herd.cells') : t('herd.table')}</span>
                 </label>
               ))}
             </fieldset>
@@ -95,17 +96,18 @@ function GroupBy() {
   const { by } = herdView.value;
   const names = useMemo(() => labelNames(herdBots().values()), [version]);
   const options: [Grouping, string][] = [
-    ['kind', 'Kind'],
-    ['host', 'Host'],
-    ...(cluster.value === null ? [] : [['node', 'Node'] as [Grouping, string]]),
-    ...names.map((name): [Grouping, string] => [`label:${name}`, `Label ${name}`]),
-    ['none', 'Nothing'],
+    ['kind', t('term.kind')],
+    ['host', t('term.host')],
+    ...(cluster.value === null ? [] : [['node', t('term.node')] as [Grouping, string]]),
+    ...names.map((name): [Grouping, string] => [`label:${name}`, t('herd.label', { label: name })]),
+    ['none', t('herd.nothing')],
   ];
   // One of the address that no bot has at present.
-  if (!options.some(([value]) => value === by)) options.push([by, by.replace(/^label:/, 'Label ')]);
+  if (!options.some(([value]) => value === by))
+    options.push([by, t('herd.label', { label: by.replace(/^label:/, '') })]);
   return (
     <label class="herd-by">
-      <span class="muted">Group by</span>
+      <span class="muted">{t('herd.groupBy')}</span>
       <select value={by} onChange={({ currentTarget }) => groupBy(currentTarget.value as Grouping)}>
         {options.map(([value, title]) => (
           <option key={value} value={value}>
@@ -132,7 +134,7 @@ function Selected() {
     <SelectionBar hiddenOf={hiddenOf} list=".herd-cells">
       {() => (
         <a class="herd-to-bots" href={hrefTo('bots')}>
-          Show in Bots
+          {t('herd.showInBots')}
         </a>
       )}
     </SelectionBar>
@@ -143,23 +145,23 @@ function NoPast() {
   const { value: shown } = past;
   const text =
     pastError.value !== undefined
-      ? `The states of this moment cannot be shown: ${pastError.value.message}`
+      ? t('herd.noStates', { reason: pastError.value.message })
       : shown === undefined
-        ? 'Loading…'
+        ? t('state.loading')
         : (shownMoment.value ?? 0) < (shown.known_from_ms ?? Number.POSITIVE_INFINITY)
-          ? 'Nothing is known of this moment: the journal does not reach back so far.'
-          : 'No bots were there at this moment: none had been created, or the service did not run.';
+          ? t('herd.notReached')
+          : t('herd.noneThen');
   return <p class="herd-none muted">{text}</p>;
 }
 
 function Empty() {
-  if (!isLoaded.value) return <p class="herd-none muted">Loading…</p>;
+  if (!isLoaded.value) return <p class="herd-none muted">{t('state.loading')}</p>;
   return (
     <div class="herd-none">
-      <p>No bots yet.</p>
+      <p>{t('bots.none')}</p>
       {may('control') ? (
         <p class="muted">
-          Create the first in <a href={hrefTo('bots')}>Bots</a>: it gets a cell here.
+          {rich('herd.createFirst', { bots: <a href={hrefTo('bots')}>{t('term.bots')}</a> })}
         </p>
       ) : null}
     </div>

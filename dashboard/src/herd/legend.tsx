@@ -5,7 +5,16 @@ import { setSelected, table } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
 import { Icon } from '../parts/icons.js';
 import { Status } from '../parts/status.js';
-import { type CellState, HELD, STATES, shownStatus, stateOf, UNKNOWN } from './cells.js';
+import { numberText, t } from '../texts/text.js';
+import {
+  type CellState,
+  HELD,
+  STATES,
+  shownStatus,
+  stateOf,
+  statusText,
+  UNKNOWN,
+} from './cells.js';
 import { herdBots, herdHeld, herdVersion } from './past.js';
 import { HELD_SHAPE, UNKNOWN_SHAPE } from './sprites.js';
 import { herdView, light, toggleLit } from './view.js';
@@ -36,7 +45,7 @@ export function Legend() {
   const isMore = counts.length > shown.length;
   return (
     <div class="herd-legend">
-      <ul aria-label="Bots by status">
+      <ul aria-label={t('herd.byStatus')}>
         {shown.map(([status, count]) => (
           <li key={status}>
             <button
@@ -47,12 +56,14 @@ export function Legend() {
             >
               <CellStatus status={status} />
               <span class="chip-count" data-count={status}>
-                {count.toLocaleString('en')}
+                {numberText(count)}
               </span>
             </button>
           </li>
         ))}
-        {isMore ? <li class="muted">and {counts.length - shown.length} more</li> : null}
+        {isMore ? (
+          <li class="muted">{t('count.more', { n: counts.length - shown.length })}</li>
+        ) : null}
       </ul>
       {lit.size === 0 ? null : <Lit />}
     </div>
@@ -75,17 +86,17 @@ function Lit() {
         disabled={ids.length === 0}
         onClick={() => setSelected(new Set([...table.peek().selected, ...ids]))}
       >
-        Select {ids.length.toLocaleString('en')}
+        {t('herd.selectMany', { n: ids.length })}
       </button>
       {lit.size === 1 && only !== undefined && only !== HELD && only !== UNKNOWN ? (
         <a href={hrefTo('bots', '', { status: only })}>
-          Bots that are {visible(only)}
+          {t('herd.botsThatAre', { status: visible(only) })}
           <Icon name="right" />
         </a>
       ) : null}
       <button type="button" class="quiet" onClick={() => light([])}>
         <Icon name="close" />
-        Clear filter
+        {t('filter.clear')}
       </button>
     </div>
   );
@@ -99,7 +110,7 @@ export function CellStatus({ status }: { status: string }) {
       <svg class="shape hollow" viewBox="0 0 16 16" width="12" height="12" aria-hidden="true">
         <path d={status === HELD ? HELD_SHAPE : UNKNOWN_SHAPE} />
       </svg>
-      <span class="status-name">{status}</span>
+      <span class="status-name">{statusText(status)}</span>
     </span>
   );
 }

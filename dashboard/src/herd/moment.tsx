@@ -6,6 +6,7 @@ import { fullTime, second, serverNow } from '../model/time.js';
 import { isLive, presentBounds, showMoment, shownMoment } from '../model/time-range.js';
 import { Icon } from '../parts/icons.js';
 import { momentText } from '../range/range-text.js';
+import { t } from '../texts/text.js';
 import { past, pastError } from './past.js';
 
 /** What the slider has of a range without a beginning, in ms. */
@@ -39,20 +40,21 @@ export function Moment() {
     }, WRITE_MS);
   };
   const isNow = isLive.value && moved === undefined;
-  const text = isNow ? 'now' : momentText(Math.round(at / 1000) * 1000);
+  const text = isNow ? t('moment.now') : momentText(Math.round(at / 1000) * 1000);
   return (
     <div class="moment" data-moment={shown}>
       <button
         type="button"
         class="quiet square"
-        aria-label="A moment earlier"
+        aria-label={t('moment.earlier')}
+        title={t('moment.earlier')}
         onClick={() => move(at - step)}
       >
         <Icon name="left" />
       </button>
       <input
         type="range"
-        aria-label="Moment that the herd shows"
+        aria-label={t('moment.title')}
         aria-valuetext={text}
         min={0}
         max={toMs - from}
@@ -63,7 +65,8 @@ export function Moment() {
       <button
         type="button"
         class="quiet square"
-        aria-label="A moment later"
+        aria-label={t('moment.later')}
+        title={t('moment.later')}
         aria-disabled={isNow}
         onClick={() => move(at + step)}
       >
@@ -81,28 +84,31 @@ function Notes({ shown }: { shown: number }) {
   const { unknown = [], missing = [] } = found ?? {};
   const knownFrom = found?.known_from_ms ?? null;
   const notes: string[] = [];
-  if (pastError.value) notes.push(`No states of this moment: ${pastError.value.message}.`);
+  if (pastError.value) notes.push(t('moment.noStates', { reason: pastError.value.message }));
   if (unknown.length > 0) {
     const named = unknown.slice(0, MAX_NAMED).join(', ');
     const more = unknown.length - MAX_NAMED;
     notes.push(
-      `Not known of ${unknown.length.toLocaleString('en')} ${unknown.length === 1 ? 'bot' : 'bots'}, because the journal does not reach back so far: ${named}${more > 0 ? ` and ${more.toLocaleString('en')} more` : ''}.`,
+      t('moment.unknown', {
+        n: unknown.length,
+        names: more > 0 ? `${named} ${t('count.more', { n: more })}` : named,
+      }),
     );
   }
   if (knownFrom !== null && shown < knownFrom) {
-    notes.push(`The journal knows all states from ${momentText(knownFrom)} on.`);
+    notes.push(t('moment.knownFrom', { time: momentText(knownFrom) }));
   }
-  if (found && knownFrom === null) notes.push('The journal has no states yet.');
+  if (found && knownFrom === null) notes.push(t('moment.noneYet'));
   if (found?.is_in_gap) {
-    notes.push('Events are missing at this moment: the states are those from before.');
+    notes.push(t('moment.gap'));
   }
   for (const { node, reason } of missing) {
-    notes.push(`The bots of node ${node} are missing: ${reason}.`);
+    notes.push(t('moment.missingNode', { node, reason }));
   }
   return (
     <>
       <a href={hrefTo('log')}>
-        Log at this moment
+        {t('moment.log')}
         <Icon name="right" />
       </a>
       {notes.length === 0 ? null : (

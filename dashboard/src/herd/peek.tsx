@@ -7,6 +7,7 @@ import { Labels } from '../parts/labels.js';
 import { NextTry } from '../parts/next-try.js';
 import { Level } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
+import { t } from '../texts/text.js';
 import { UNKNOWN } from './cells.js';
 import type { Box } from './layout.js';
 import { CellStatus } from './legend.js';
@@ -64,14 +65,12 @@ export function Peek({ id, status, cell, width }: Props) {
       </div>
       <p class="muted">
         {bot.kind}
-        {bot.host === null ? '' : `, host ${bot.host}`}
-        {bot.node === undefined ? '' : ` of ${bot.node}`}{' '}
+        {bot.host === null ? '' : `, ${t('herd.host', { host: String(bot.host) })}`}
+        {bot.node === undefined ? '' : ` ${t('peek.ofNode', { node: bot.node })}`}{' '}
         {status === UNKNOWN
           ? ''
-          : `, for ${moment === undefined ? age(bot.since_ms) : span(moment - bot.since_ms)}`}
-        {bot.restarts > 0
-          ? `, ${bot.restarts.toLocaleString('en')} ${bot.restarts === 1 ? 'restart' : 'restarts'}`
-          : ''}
+          : `, ${t('peek.for', { time: moment === undefined ? age(bot.since_ms) : span(moment - bot.since_ms) })}`}
+        {bot.restarts > 0 ? `, ${t('herd.restarts', { n: bot.restarts })}` : ''}
       </p>
       {Object.keys(bot.labels).length > 0 ? <Labels labels={bot.labels} most={MAX_LABELS} /> : null}
       {moment === undefined ? <NextTry bot={bot} /> : null}
@@ -97,7 +96,7 @@ export function Peek({ id, status, cell, width }: Props) {
           ))}
           {fields.length > MAX_FIELDS ? (
             <div>
-              <dt class="muted">and {fields.length - MAX_FIELDS} more</dt>
+              <dt class="muted">{t('count.more', { n: fields.length - MAX_FIELDS })}</dt>
             </div>
           ) : null}
         </dl>

@@ -1,8 +1,7 @@
 // Runs in tabs. Owns the three canvases of the herd: pulses at the bottom, cells over them, marks of the selection on top. Each draws
 // only the cells that have changed. Nothing is drawn while the herd is out of sight, and no frame is asked for while nothing pulses.
 
-import { visible } from '../../../src/shared/contract/escapes.js';
-import type { CellState, Cells } from './cells.js';
+import { type CellState, type Cells, statusText } from './cells.js';
 import { boxOf, type Layout } from './layout.js';
 import { Pulses } from './pulses.js';
 import { drawShape, type Palette, Sprites } from './sprites.js';
@@ -227,7 +226,7 @@ export class Scene {
     context.fillStyle = ground === undefined ? palette.muted : palette.states[state];
     context.font = `${text - 1}px ${palette.font}`;
     context.fillText(
-      fitted(context, visible(cells.statuses[index] ?? ''), room),
+      fitted(context, statusText(cells.statuses[index] ?? ''), room),
       left + high,
       top + high * 0.7,
     );

@@ -1,6 +1,8 @@
 import { useMemo } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { useThrottled } from '../model/throttle.js';
+import { numberText, t } from '../texts/text.js';
+import { statusText } from './cells.js';
 import { herdVersion } from './past.js';
 import type { HerdScene } from './use-scene.js';
 
@@ -18,27 +20,27 @@ export function HerdSummary({ herd: { cells, layout } }: { herd: HerdScene }) {
         }
         const text = [...counts]
           .sort(([, a], [, b]) => b - a)
-          .map(([status, of]) => `${of.toLocaleString('en')} ${visible(status)}`)
+          .map(([status, of]) => `${numberText(of)} ${statusText(status)}`)
           .join(', ');
-        return { key, title: title === '' ? 'All bots' : visible(title), count, text };
+        return { key, title: title === '' ? t('term.allBots') : visible(title), count, text };
       }),
     [version, layout],
   );
   return (
     <table class="unseen">
-      <caption>Groups of the herd. “Table” shows each bot.</caption>
+      <caption>{t('herd.summary')}</caption>
       <thead>
         <tr>
-          <th scope="col">Group</th>
-          <th scope="col">Bots</th>
-          <th scope="col">By status</th>
+          <th scope="col">{t('term.group')}</th>
+          <th scope="col">{t('term.bots')}</th>
+          <th scope="col">{t('herd.statuses')}</th>
         </tr>
       </thead>
       <tbody>
         {groups.map(({ key, title, count, text }) => (
           <tr key={key}>
             <th scope="row">{title}</th>
-            <td>{count.toLocaleString('en')}</td>
+            <td>{numberText(count)}</td>
             <td>{text}</td>
           </tr>
         ))}

@@ -7,6 +7,7 @@ import { useThrottled } from '../model/throttle.js';
 import { age, second, span } from '../model/time.js';
 import { shownMoment } from '../model/time-range.js';
 import { LineText } from '../parts/text.js';
+import { t } from '../texts/text.js';
 import { shownStatus } from './cells.js';
 import { ordered } from './grouping.js';
 import { CellStatus } from './legend.js';
@@ -43,17 +44,17 @@ export function HerdTable() {
   return (
     <div class="table-box">
       <table class="herd-table">
-        <caption class="unseen">Bots of the herd</caption>
+        <caption class="unseen">{t('herd.botsOf')}</caption>
         <thead>
           <tr>
             <th scope="col">
-              <span class="unseen">Selected</span>
+              <span class="unseen">{t('herd.selected')}</span>
             </th>
-            <th scope="col">Bot</th>
-            <th scope="col">Status</th>
-            {by === 'none' ? null : <th scope="col">Group</th>}
-            <th scope="col">Duration</th>
-            <th scope="col">Last line</th>
+            <th scope="col">{t('term.bot')}</th>
+            <th scope="col">{t('term.status')}</th>
+            {by === 'none' ? null : <th scope="col">{t('term.group')}</th>}
+            <th scope="col">{t('term.duration')}</th>
+            <th scope="col">{t('term.lastLine')}</th>
           </tr>
         </thead>
         <tbody>
@@ -64,7 +65,7 @@ export function HerdTable() {
                 <td>
                   <input
                     type="checkbox"
-                    aria-label={`Select ${id}`}
+                    aria-label={t('bots.select', { bot: id })}
                     checked={selected.has(id)}
                     onClick={() => toggle(id)}
                   />
@@ -88,11 +89,9 @@ export function HerdTable() {
       {rows.length > most ? (
         <p class="herd-more">
           <button type="button" onClick={() => setMost(most + ROWS)}>
-            Show {Math.min(ROWS, rows.length - most).toLocaleString('en')} more
+            {t('list.showMore', { n: Math.min(ROWS, rows.length - most) })}
           </button>
-          <span class="muted">
-            {most.toLocaleString('en')} of {rows.length.toLocaleString('en')}
-          </span>
+          <span class="muted">{t('count.of', { n: most, all: rows.length })}</span>
         </p>
       ) : null}
     </div>

@@ -101,7 +101,7 @@ export class Hub {
         this.#stream?.retryNow();
         break;
       case 'sign-out':
-        this.#signOut(null);
+        this.#signOut(false);
         break;
       case 'bye':
         this.#tabs.delete(tab);
@@ -121,14 +121,14 @@ export class Hub {
       return;
     }
     if (isOther && !this.#isAccepted) this.#others.add(token);
-    tab.port.send({ type: 'session', token: this.#token, reason: null });
+    tab.port.send({ type: 'session', token: this.#token, isEnded: false });
   }
 
   #signIn(token: string): void {
     this.#reset();
     this.#token = token;
     this.#others.delete(token);
-    this.#sendSession(null);
+    this.#sendSession(false);
     void this.#read(token, this.#takeHandover(token));
   }
 
@@ -141,20 +141,20 @@ export class Hub {
     return this.#state.restore(handover);
   }
 
-  #signOut(reason: string | null): void {
+  #signOut(isEnded: boolean): void {
     this.#reset();
     this.#others.clear();
-    this.#sendSession(reason);
+    this.#sendSession(isEnded);
   }
 
   #refuse(): void {
     const [other] = this.#others;
     if (other !== undefined) this.#signIn(other);
-    else this.#signOut('Your session has ended: the token was revoked or has expired.');
+    else this.#signOut(true);
   }
 
-  #sendSession(reason: string | null): void {
-    for (const { port } of this.#tabs) port.send({ type: 'session', token: this.#token, reason });
+  #sendSession(isEnded: boolean): void {
+    for (const { port } of this.#tabs) port.send({ type: 'session', token: this.#token, isEnded });
   }
 
   #reset(): void {

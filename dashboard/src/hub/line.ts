@@ -1,4 +1,4 @@
-import type { GapEvent, LogEvent, StreamEvent } from '../../../src/client/index.js';
+import type { GapEvent, LogEvent } from '../../../src/client/index.js';
 import type { Line } from './messages.js';
 
 /** Bound of a message. The service already truncates messages at 8,192 characters. */
@@ -29,28 +29,19 @@ function cut(message: string): string {
 
 /** @param at when it was received: a gap event has no time. */
 export function gapLine(id: string, gap: GapEvent, at: number): Omit<Line, 'n'> {
-  const { dropped } = gap;
-  const what =
-    dropped === null
-      ? 'Some events may be missing here'
-      : `${dropped.toLocaleString('en')} ${dropped === 1 ? 'event is' : 'events are'} missing here`;
-  const text = `${what} (${gap.from} to ${gap.to})`;
-  return { id, at, level: 'gap', scope: '', bot: null, transport: null, dir: null, text };
-}
-
-/** The lines and gaps of a page of history; other events are skipped. */
-export function historyLines(events: readonly StreamEvent[]): Line[] {
-  const lines: Line[] = [];
-  let at = 0;
-  for (const event of events) {
-    if (event.event === 'log') {
-      at = event.data.timestamp_ms;
-      lines.push({ ...logLine(event.id ?? '', event.data), n: 0 });
-    } else if (event.event === 'gap') {
-      lines.push({ ...gapLine(event.id ?? '', event.data, at), n: 0 });
-    }
-  }
-  return lines;
+  const { dropped, from, to } = gap;
+  const missing = { dropped, from, to };
+  return {
+    id,
+    at,
+    level: 'gap',
+    scope: '',
+    bot: null,
+    transport: null,
+    dir: null,
+    text: '',
+    gap: missing,
+  };
 }
 
 /** Whether id `a` is after `b`; undefined if their epochs differ. */

@@ -19,7 +19,9 @@ export interface Line {
   dir: 'in' | 'out' | null;
   /** Of a wire message that names what it belongs to. */
   correlation?: string;
+  /** Empty of a gap: the tab says in its language what is missing. */
   text: string;
+  gap?: { dropped: number | null; from: string; to: string };
 }
 
 /** A bot's new status. */
@@ -78,7 +80,8 @@ export interface SessionMessage {
   type: 'session';
   token: string | null;
   /** Why the session ended. */
-  reason: string | null;
+  /** Whether the service has ended the session. */
+  isEnded: boolean;
 }
 
 export type ToTab =

@@ -3,6 +3,7 @@
 import type { Incident, IncidentGroup, StreamEvent } from '../../../src/client/index.js';
 import { CHANGE_SCOPE, readChangeMessage } from '../../../src/shared/contract/config-changes.js';
 import { CONTROL_SCOPE } from '../../../src/shared/contract/control-scope.js';
+import { t } from '../texts/text.js';
 
 export type Lane = 'incident' | 'loss' | 'deployment' | 'change' | 'request' | 'command';
 
@@ -91,7 +92,7 @@ function ofEvent(event: StreamEvent): Happening[] {
 /** What was changed, by name. */
 function changeText(message: string): string {
   const read = readChangeMessage(message);
-  if (!read) return 'configuration changed';
+  if (!read) return t('happening.changed');
   const { by, change } = read;
   const { config, labels, restart, placement, secrets = [] } = change;
   const names = [
@@ -101,20 +102,28 @@ function changeText(message: string): string {
     ...(restart ? ['restart'] : []),
     ...Object.keys(placement ?? {}),
   ];
-  return `configuration changed by ${by}: ${names.join(', ')}`;
+  return t('happening.changedBy', { by, fields: names.join(', ') });
 }
 
 /** The result differs from bot to bot; that it failed does not. */
 function commandText(message: string, level: string): string {
   const [command = message] = message.split(/ (?:->|failed:)/, 1);
-  return level === 'error' ? `${command} failed` : command;
+  return level === 'error' ? t('happening.failed', { command }) : command;
 }
 
 function ofLoss({ at_ms, type, host, node, bots, bot_count, suspect }: Incident): Happening {
-  const where = host === null ? '' : `host ${host}${node === undefined ? '' : ` of ${node}`}`;
-  const fell = bot_count === 1 ? '1 bot fell' : `${bot_count.toLocaleString('en')} bots fell`;
-  const why = suspect === null ? '' : `, suspect: ${suspect}`;
-  const text = type === 'unclean_end' ? `${fell} with the service` : `${fell} with ${where}${why}`;
+  const where =
+    host === null
+      ? ''
+      : node === undefined
+        ? t('happening.host', { host: String(host) })
+        : t('happening.hostOf', { host: String(host), node });
+  const fell = t('happening.fell', { n: bot_count });
+  const why = suspect === null ? '' : `, ${t('happening.suspect', { bot: suspect })}`;
+  const text =
+    type === 'unclean_end'
+      ? t('happening.withService', { fell })
+      : t('happening.withHost', { fell, host: where, why });
   return { lane: 'loss', at: at_ms, until: at_ms, text, bots, count: 1 };
 }
 
@@ -123,7 +132,7 @@ function ofGroup({ first_at_ms: at, title, cause, bots, count }: IncidentGroup):
     lane: 'incident',
     at,
     until: at,
-    text: `first of ${count.toLocaleString('en')}: ${title}`,
+    text: t('happening.firstOf', { n: count, title }),
     bots,
     count: 1,
     cause,
@@ -134,8 +143,8 @@ function ofGroup({ first_at_ms: at, title, cause, bots, count }: IncidentGroup):
 export function happeningText({ lane, text, bots, count }: Happening): string {
   if (lane === 'loss' || lane === 'deployment' || lane === 'incident') return text;
   const isMany = bots.length > MAX_NAMES;
-  const names = isMany ? `${bots.length.toLocaleString('en')} bots` : bots.join(', ');
-  if (lane === 'request' && bots.length === 0) return `${text}, ${count.toLocaleString('en')} bots`;
-  const times = count > Math.max(1, bots.length) ? `, ${count.toLocaleString('en')} times` : '';
+  const names = isMany ? t('count.bots', { n: bots.length }) : bots.join(', ');
+  if (lane === 'request' && bots.length === 0) return `${text}, ${t('count.bots', { n: count })}`;
+  const times = count > Math.max(1, bots.length) ? `, ${t('happening.times', { n: count })}` : '';
   return `${text}${names === '' ? '' : `, ${names}`}${times}`;
 }

@@ -1,14 +1,20 @@
 import type { Incident } from '../../../src/client/index.js';
+import { type PlainKey, t } from '../texts/text.js';
 
-export const TYPES: Record<Incident['type'], string> = {
-  crash: 'Crash',
-  hang: 'Hang',
-  out_of_memory: 'Out of memory',
-  host_lost: 'Host lost',
-  overdue: 'Overdue',
-  failed: 'Failed',
-  kind_quarantined: 'Kind quarantined',
-  unclean_end: 'Unclean end',
-  flood: 'Flood',
-  over_quota: 'Over its quota',
+const TYPES: Record<Incident['type'], PlainKey> = {
+  crash: 'incident.crash',
+  hang: 'incident.hang',
+  out_of_memory: 'incident.outOfMemory',
+  host_lost: 'incident.hostLost',
+  overdue: 'incident.overdue',
+  failed: 'incident.failed',
+  kind_quarantined: 'incident.kindQuarantined',
+  unclean_end: 'incident.uncleanEnd',
+  flood: 'incident.flood',
+  over_quota: 'incident.overQuota',
 };
+
+/** The type of an incident in words. A newer node of a cluster may have others. */
+export function typeText(type: Incident['type']): string {
+  return Object.hasOwn(TYPES, type) ? t(TYPES[type]) : type;
+}

@@ -3,18 +3,18 @@ import { hrefTo } from '../model/route.js';
 import { fullTime } from '../model/time.js';
 import { hrefAt } from '../model/time-range.js';
 import { momentText } from '../range/range-text.js';
+import { type PlainKey, t } from '../texts/text.js';
 import { type Happening, happeningText, type Lane } from './happenings.js';
 import type { Beside, LoadedGroups } from './use-incidents.js';
 
-const LANES: { lane: Lane; title: string; one: string }[] = [
-  { lane: 'incident', title: 'Incidents', one: 'Incident' },
-  { lane: 'loss', title: 'Hosts lost', one: 'Host lost' },
-  { lane: 'deployment', title: 'Starts', one: 'Start' },
-  { lane: 'change', title: 'Changes', one: 'Change' },
-  { lane: 'request', title: 'Requests', one: 'Request' },
-  { lane: 'command', title: 'Commands', one: 'Command' },
+const LANES: { lane: Lane; title: PlainKey; one: PlainKey }[] = [
+  { lane: 'incident', title: 'page.incidents', one: 'timeline.incident' },
+  { lane: 'loss', title: 'timeline.hostsLost', one: 'timeline.hostLost' },
+  { lane: 'deployment', title: 'timeline.starts', one: 'timeline.start' },
+  { lane: 'change', title: 'timeline.changes', one: 'timeline.change' },
+  { lane: 'request', title: 'timeline.requests', one: 'timeline.request' },
+  { lane: 'command', title: 'term.commands', one: 'term.command' },
 ];
-const ONE = Object.fromEntries(LANES.map(({ lane, one }) => [lane, one]));
 /** Rows of the list; those before them are counted. */
 const MAX_ROWS = 200;
 const TICKS = 4;
@@ -34,25 +34,25 @@ export function Timeline({ beside, counts, loaded }: Props) {
   const rest = happenings.length - MAX_ROWS;
   return (
     <section class="card beside" aria-labelledby="timeline-title">
-      <h2 id="timeline-title">Timeline</h2>
+      <h2 id="timeline-title">{t('timeline.title')}</h2>
       <Lanes happenings={happenings} counts={counts} loaded={loaded} />
       {gap === null ? null : <p class="muted">{gap}</p>}
       {happenings.length === 0 ? (
-        <p class="muted">{beside ? 'Nothing else happened in this time.' : 'Loading…'}</p>
+        <p class="muted">{beside ? t('timeline.nothing') : t('state.loading')}</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard
-        <section class="happenings" tabIndex={0} aria-label="What happened, newest first">
+        <section class="happenings" tabIndex={0} aria-label={t('timeline.list')}>
           <ol>
             {happenings.slice(0, MAX_ROWS).map((one, at) => (
               <li key={at} class={`lane-${one.lane}`}>
                 <a
                   class="happening-time"
                   href={hrefAt('log', one.at)}
-                  title={`${fullTime(one.at)}: open the log at this moment`}
+                  title={t('timeline.openLog', { time: fullTime(one.at) })}
                 >
                   {momentText(Math.floor(one.at / 1000) * 1000)}
                 </a>
-                <span class="happening-lane">{ONE[one.lane]}</span>
+                <span class="happening-lane">{laneText(one.lane)}</span>
                 <span class="happening-text">
                   {one.cause === undefined ? (
                     visible(happeningText(one))
@@ -63,11 +63,16 @@ export function Timeline({ beside, counts, loaded }: Props) {
               </li>
             ))}
           </ol>
-          {rest > 0 ? <p class="muted">and {rest.toLocaleString('en')} before</p> : null}
+          {rest > 0 ? <p class="muted">{t('timeline.before', { n: rest })}</p> : null}
         </section>
       )}
     </section>
   );
+}
+
+function laneText(lane: Lane): string {
+  const found = LANES.find((known) => known.lane === lane);
+  return found ? t(found.one) : lane;
 }
 
 /** The same for the eye: the list below has it in words. */
@@ -86,7 +91,7 @@ function Lanes({
     <div class="lanes" aria-hidden="true">
       {LANES.map(({ lane, title }) => (
         <div key={lane} class={`lane lane-${lane}`}>
-          <span class="lane-title">{title}</span>
+          <span class="lane-title">{t(title)}</span>
           <span class="lane-track">
             {lane === 'incident'
               ? counts.map((count, at) =>

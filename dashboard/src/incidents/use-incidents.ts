@@ -5,6 +5,7 @@ import { serviceErrors } from '../model/live.js';
 import { type Resource, useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
+import { language, t } from '../texts/text.js';
 import { HAPPENINGS_QUERY, type Happening, happeningsOf } from './happenings.js';
 import { incidentRange, type Range, rangeKey } from './incident-range.js';
 
@@ -63,17 +64,16 @@ export function useHappenings(loaded: LoadedGroups | undefined): Resource<Beside
       const happenings = happeningsOf(page?.events ?? [], losses, firsts);
       return { happenings, gap: gapOf(page) };
     },
-    [loaded],
+    [loaded, language()],
   );
 }
 
 function gapOf(
   page: { cursor: string | null; missing?: readonly { node: string }[] } | null,
 ): string | null {
-  if (!page) return 'Commands and changes are not shown: the journal does not answer, or is off.';
+  if (!page) return t('timeline.noJournal');
   const nodes = page.missing?.map(({ node }) => node) ?? [];
-  if (nodes.length > 0)
-    return `Commands and changes of ${nodes.join(', ')} are not shown: no answer.`;
+  if (nodes.length > 0) return t('timeline.noAnswer', { nodes: nodes.join(', ') });
   if (page.cursor === null) return null;
-  return `Only the last ${MAX_LINES.toLocaleString('en')} commands and changes are shown: choose a shorter range.`;
+  return t('timeline.onlyLast', { n: MAX_LINES });
 }

@@ -1,5 +1,6 @@
 import type { BotAction, BotSnapshot, NewBot } from '../../../src/client/index.js';
 import { say, sayError, type ToastAction } from '../parts/toasts.js';
+import { type PlainKey, t } from '../texts/text.js';
 import { bots } from './live.js';
 import { api } from './session.js';
 import { type Undo, undoOf } from './undo.js';
@@ -9,19 +10,31 @@ const MAX_IDS = 5000;
 /** Bots that are created at once. */
 const AT_ONCE = 6;
 
-export const ACTION_NAMES: Record<BotAction, string> = {
-  start: 'Start',
-  stop: 'Stop',
-  restart: 'Restart',
-  delete: 'Delete',
+const NAMES: Record<BotAction, PlainKey> = {
+  start: 'action.start',
+  stop: 'action.stop',
+  restart: 'action.restart',
+  delete: 'action.delete',
 };
-const DONE: Record<BotAction | 'create', string> = {
-  start: 'started',
-  stop: 'stopped',
-  restart: 'restarted',
-  delete: 'deleted',
-  create: 'created again',
-};
+const DONE = {
+  start: 'action.started',
+  stop: 'action.stopped',
+  restart: 'action.restarted',
+  delete: 'action.deleted',
+  create: 'action.createdAgain',
+} as const;
+const COULD_NOT = {
+  start: 'action.couldNotStart',
+  stop: 'action.couldNotStop',
+  restart: 'action.couldNotRestart',
+  delete: 'action.couldNotDelete',
+} as const;
+export const ACTIONS: readonly BotAction[] = ['start', 'stop', 'restart', 'delete'];
+
+/** `Start`. */
+export function actionText(action: BotAction): string {
+  return t(NAMES[action]);
+}
 
 const CALLS: Record<BotAction, (id: string) => Promise<unknown>> = {
   start: (id) => api().bots.start(id),
@@ -32,7 +45,7 @@ const CALLS: Record<BotAction, (id: string) => Promise<unknown>> = {
 
 /** `1 bot`, `312 bots`. */
 export function botsText(count: number): string {
-  return count === 1 ? '1 bot' : `${count.toLocaleString('en')} bots`;
+  return t('count.bots', { n: count });
 }
 
 /** @returns the errors by id. */
@@ -77,10 +90,10 @@ export async function actOnOne(
   const before = { bots: asBefore([id]), known };
   try {
     await CALLS[action](id);
-    say(`${id} ${DONE[action]}`, undoAction(undoOf(action, [id], before.bots, known)));
+    say(t(DONE[action], { what: id }), undoAction(undoOf(action, [id], before.bots, known)));
     return true;
   } catch (thrown) {
-    sayError(thrown, `Could not ${action} ${id}`);
+    sayError(thrown, t(COULD_NOT[action], { bot: id }));
     return false;
   }
 }
@@ -94,14 +107,14 @@ export function showOutcome(
 ): void {
   const done = ids.filter((id) => !errors.has(id));
   const undo = before && undoOf(action, done, before.bots, before.known);
-  if (done.length > 0) say(`${botsText(done.length)} ${DONE[action]}`, undoAction(undo));
-  showErrors(errors, `${ACTION_NAMES[action]} failed`);
+  if (done.length > 0) say(t(DONE[action], { what: botsText(done.length) }), undoAction(undo));
+  showErrors(errors, t('action.failed', { action: actionText(action) }));
 }
 
 function showErrors(errors: ReadonlyMap<string, string>, what: string): void {
   const [first] = errors;
   if (!first) return;
-  const more = errors.size > 1 ? ` (and ${errors.size - 1} more)` : '';
+  const more = errors.size > 1 ? ` (${t('count.more', { n: errors.size - 1 })})` : '';
   sayError(`${first[0]}: ${first[1]}${more}`, what);
 }
 
@@ -112,13 +125,13 @@ function undoAction(undo: Undo | undefined): ToastAction | undefined {
     try {
       const errors = await (action === 'create' ? createAll(undo.bots) : actOn(action, ids));
       const count = ids.length - errors.size;
-      if (count > 0) say(`Undone: ${botsText(count)} ${DONE[action]}`);
-      showErrors(errors, 'Undo failed');
+      if (count > 0) say(t('action.undone', { done: t(DONE[action], { what: botsText(count) }) }));
+      showErrors(errors, t('action.undoFailed'));
     } catch (thrown) {
-      sayError(thrown, 'Undo failed');
+      sayError(thrown, t('action.undoFailed'));
     }
   };
-  return { title: 'Undo', run: () => void run() };
+  return { title: t('button.undo'), run: () => void run() };
 }
 
 /** @returns the errors by id. */

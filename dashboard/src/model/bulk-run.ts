@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { InvokeOutcome } from '../../../src/client/index.js';
+import { t } from '../texts/text.js';
 
 export interface Answer {
   state: 'waiting' | 'running' | 'done' | 'failed';
@@ -75,7 +76,7 @@ export class BulkRun {
   async #batch(ids: string[]): Promise<void> {
     const { signal: gone } = this.#abort;
     if (gone.aborted) {
-      this.#set(ids, () => ({ state: 'failed', text: 'cancelled before it was sent' }));
+      this.#set(ids, () => ({ state: 'failed', text: t('bulk.cancelledBefore') }));
       return;
     }
     this.#set(ids, () => RUNNING);
@@ -84,7 +85,7 @@ export class BulkRun {
       this.#set(ids, (id) => answerOf(outcomes[id]));
     } catch (thrown) {
       const text = gone.aborted
-        ? 'cancelled; the bot may have done it'
+        ? t('bulk.cancelledAfter')
         : thrown instanceof Error
           ? thrown.message
           : String(thrown);
@@ -99,7 +100,7 @@ export class BulkRun {
 }
 
 function answerOf(outcome: InvokeOutcome | undefined): Answer {
-  if (!outcome) return { state: 'failed', text: 'the service did not answer for it' };
+  if (!outcome) return { state: 'failed', text: t('bulk.noAnswer') };
   if ('error' in outcome) return { state: 'failed', text: outcome.error };
   return { state: 'done', text: JSON.stringify(outcome.result) };
 }

@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { ApiError, type LinkOffer } from '../../../src/client/index.js';
+import { t } from '../texts/text.js';
 import { replace } from './route.js';
 import { beginSession, stranger } from './session.js';
 
@@ -68,6 +69,6 @@ function refuse(thrown: unknown): void {
   invitation.value = null;
   invitationFault.value =
     thrown instanceof ApiError && thrown.status === 401
-      ? 'This sign-in link was used already, has expired, or is incomplete. Ask for a new one.'
-      : `The sign-in link could not be used: ${(thrown as Error).message}. Open it again.`;
+      ? t('invitation.used')
+      : t('invitation.failed', { reason: (thrown as Error).message });
 }

@@ -1,7 +1,7 @@
 // Runs in tabs. Loads the last line of each bot from the journal: the hub has only lines since the stream began.
 
 import { effect } from '@preact/signals';
-import { historyLines } from '../hub/line.js';
+import { historyLines } from './history-lines.js';
 import { addHistoryLines, connection } from './live.js';
 import { api, session } from './session.js';
 

@@ -5,6 +5,7 @@ import { batch, signal } from '@preact/signals';
 import type { BotSnapshot } from '../../../src/client/index.js';
 import type { Connection, Handover, Line, Second, StatusChange, Update } from '../hub/messages.js';
 import { ChangedIds } from './changed-ids.js';
+import { inWords } from './history-lines.js';
 
 const MAX_SECONDS = 900;
 const MAX_CHANGES_OF_BOT = 200;
@@ -123,7 +124,7 @@ function applyLines({ lines: more, firstLine }: Update): void {
     if (line.scope !== '' && !scopes.peek().includes(line.scope)) addScope(line.scope);
   }
   dropDeletedBots(lastLines);
-  for (const line of more) lines.push(line);
+  for (const line of more) lines.push(inWords(line));
   // The hub removes old lines in batches.
   const gone = firstLine - (lines[0]?.n ?? 0);
   if (gone > 0) lines = lines.slice(gone);

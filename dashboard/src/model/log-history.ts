@@ -4,9 +4,10 @@ import {
   type EventsPage,
   type EventsQuery,
 } from '../../../src/client/index.js';
-import { historyLines } from '../hub/line.js';
 import type { Line } from '../hub/messages.js';
 import type { Bounds } from '../range/range.js';
+import { t } from '../texts/text.js';
+import { historyLines } from './history-lines.js';
 import { type LogFilter, queryOf } from './log-filter.js';
 
 const PAGE = 500;
@@ -79,7 +80,7 @@ export class LogHistory {
     for (const { node, reason } of missing) {
       if (this.#missing.has(node)) continue;
       this.#missing.add(node);
-      this.#say(`Past lines of node ${node} are missing: ${reason}`);
+      this.#say(t('log.missingNode', { node, reason }));
     }
     return { lines: historyLines(events), isLast: cursor === null };
   }

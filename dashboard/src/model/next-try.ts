@@ -1,4 +1,5 @@
 import type { BotSnapshot } from '../../../src/client/index.js';
+import { t } from '../texts/text.js';
 
 /**
  * @param span a duration in words.
@@ -14,7 +15,9 @@ export function nextTryText(
   const { at_ms, attempt, limit } = next_try;
   const wait = at_ms - now;
   // A part of a second is one.
-  const when = wait <= 0 ? 'next try is due' : `next try in ${span(wait + 999)}`;
+  const when = wait <= 0 ? t('nextTry.due') : t('nextTry.in', { time: span(wait + 999) });
   if (attempt === null) return when;
-  return `${when}, attempt ${attempt}${limit === null ? '' : ` of ${limit}`}`;
+  return limit === null
+    ? t('nextTry.attempt', { when, n: attempt })
+    : t('nextTry.attemptOf', { when, n: attempt, limit });
 }

@@ -6,6 +6,7 @@ import { type Link, openLink } from '../hub/link.js';
 import type { Handover, ToTab } from '../hub/messages.js';
 import { serviceUrl } from '../hub/service-address.js';
 import { clearToasts, sayError } from '../parts/toasts.js';
+import { t } from '../texts/text.js';
 import { applyUpdate, currentState, resetState } from './live.js';
 import { replace } from './route.js';
 import { forgetTable } from './table.js';
@@ -93,7 +94,7 @@ async function offerWith(handed: string): Promise<Offer> {
   if (isEnded) forgetToken();
   const own = isEnded ? null : stored;
   if (isRefused) {
-    const reason = 'The token in the address of this page is not valid.';
+    const reason = t('signIn.badAddress');
     return { token: own, isNew: false, reason };
   }
   return { token: own ?? handed, isNew: false, handed };
@@ -132,7 +133,7 @@ function receive(message: ToTab): void {
   if (message.type === 'session') {
     const answered = offer;
     offer = undefined;
-    setSession(message.token, message.reason ?? answered?.reason ?? null);
+    setSession(message.token, message.isEnded ? t('signIn.ended') : (answered?.reason ?? null));
     if (answered) takeAnswer(answered, message.token);
     return;
   }

@@ -1,6 +1,7 @@
 // From what deleted bots can be created again, as far as the service tells it: it does not tell secrets.
 
 import type { BotConfig, BotSnapshot, NewBot } from '../../../src/client/index.js';
+import { t } from '../texts/text.js';
 
 /** More at once are not looked up: each is a request. */
 export const MAX_KNOWN = 100;
@@ -32,7 +33,7 @@ export async function specificationsOf(
     for (let bot = rest.shift(); bot; bot = rest.shift()) {
       const { id } = bot;
       if (tooMany) {
-        unknown.set(id, `of more than ${MAX_KNOWN} bots at once`);
+        unknown.set(id, t('undo.tooMany', { n: MAX_KNOWN }));
         continue;
       }
       try {
@@ -51,10 +52,10 @@ export async function specificationsOf(
 /** @returns why not, when something of it is not known or may not be set. */
 function specificationOf(bot: Bot, stored: BotConfig, mayQuota: boolean): NewBot | string {
   const { secrets, host_group, quota, ...rest } = stored;
-  if (secrets === undefined) return 'the service does not say whether it has secrets';
-  if (secrets.length > 0) return `its secrets cannot be read (${secrets.join(', ')})`;
+  if (secrets === undefined) return t('undo.unknownSecrets');
+  if (secrets.length > 0) return t('undo.secrets', { names: secrets.join(', ') });
   const hasQuota = Object.keys(quota).length > 0;
-  if (hasQuota && !mayQuota) return 'only the scope “admin” may set its quota';
+  if (hasQuota && !mayQuota) return t('undo.quota');
   const { id, kind, labels, desired } = bot;
   return {
     id,

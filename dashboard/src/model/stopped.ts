@@ -1,4 +1,5 @@
 import type { BotSnapshot } from '../../../src/client/index.js';
+import { t } from '../texts/text.js';
 
 type Bot = Pick<BotSnapshot, 'status' | 'desired'>;
 
@@ -29,12 +30,12 @@ export function forRestart(ids: readonly string[], bots: ReadonlyMap<string, Bot
     if (bot?.status === 'failed' && !isStopped(bot)) failed += 1;
   }
   const text = [
-    [running.length - failed, 'running'] as const,
-    [failed, 'failed'] as const,
-    [stopped.length, 'stopped'] as const,
+    [running.length - failed, 'confirm.running'] as const,
+    [failed, 'confirm.failed'] as const,
+    [stopped.length, 'confirm.stoppedCount'] as const,
   ]
     .filter(([count]) => count > 0)
-    .map(([count, what]) => `${count.toLocaleString('en')} ${what}`)
+    .map(([n, key]) => t(key, { n }))
     .join(', ');
   return { running, stopped, text };
 }

@@ -1,6 +1,7 @@
 // Runs in tabs. Owns the one-second tick. Times are shown in the time zone of the settings, ages by the service's clock.
 
 import { computed, signal } from '@preact/signals';
+import { type Language, language, t } from '../texts/text.js';
 import { clockAheadMs } from './live.js';
 import { settings } from './settings.js';
 
@@ -15,8 +16,12 @@ export function serverNow(): number {
   return Date.now() - clockAheadMs.peek();
 }
 
+/** Days as people of the language write them; English ones in the order of ISO 8601, which no country reads the other way round. */
+const DAYS: Readonly<Record<Language, string>> = { en: 'sv-SE', de: 'de-DE' };
+
 const formats = computed(() => {
   const { zone } = settings.value;
+  const named = language();
   const timeZone = zone === '' ? undefined : zone;
   const hour: Intl.DateTimeFormatOptions = {
     hour: '2-digit',
@@ -33,8 +38,12 @@ const formats = computed(() => {
   };
   return {
     clock: new Intl.DateTimeFormat('en-GB', hour),
-    day: new Intl.DateTimeFormat('sv-SE', day),
-    zone: new Intl.DateTimeFormat('en-GB', { timeZone, timeZoneName: 'short' }),
+    day: new Intl.DateTimeFormat(DAYS[named], day),
+    shortDay: new Intl.DateTimeFormat(DAYS[named], { month: '2-digit', day: '2-digit', timeZone }),
+    zone: new Intl.DateTimeFormat(named === 'en' ? 'en-GB' : named, {
+      timeZone,
+      timeZoneName: 'short',
+    }),
   };
 });
 
@@ -51,9 +60,14 @@ export function clockTime(ms: number): string {
   return `${cached.text}.${String(ms - whole * 1000).padStart(3, '0')}`;
 }
 
-/** `2026-11-21`. */
+/** `2026-11-21` or `21.11.2026`. */
 export function day(ms: number): string {
   return formats.value.day.format(ms);
+}
+
+/** Without the year: `11-21` or `21.11.`. */
+export function shortDay(ms: number): string {
+  return formats.value.shortDay.format(ms);
 }
 
 /** `2026-11-21 13:07:21 CET`. */
@@ -65,13 +79,18 @@ export function fullTime(ms: number): string {
 /** A duration in ms as `12 s`, `4 min`, `3 h 20 min` or `5 d 2 h`. Negative durations, from clock differences, are `0 s`. */
 export function span(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
-  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 60) return t('time.seconds', { n: seconds });
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min`;
+  if (minutes < 60) return t('time.minutes', { n: minutes });
   const hours = Math.floor(minutes / 60);
-  if (hours < 24) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+  if (hours < 24)
+    return minutes % 60 === 0
+      ? t('time.hours', { n: hours })
+      : t('time.hoursMinutes', { hours, minutes: minutes % 60 });
   const days = Math.floor(hours / 24);
-  return hours % 24 === 0 ? `${days} d` : `${days} d ${hours % 24} h`;
+  return hours % 24 === 0
+    ? t('time.days', { n: days })
+    : t('time.daysHours', { days, hours: hours % 24 });
 }
 
 /** Time since then, by the service's clock. */

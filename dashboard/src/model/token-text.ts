@@ -1,6 +1,7 @@
 // What a token is, in words.
 
 import type { ClientPlace, TokenInfo } from '../../../src/client/index.js';
+import { t } from '../texts/text.js';
 
 /** Whether somebody has signed in with it, with the PIN or a link: it is then of one browser, and ends with the sign-out. */
 export function isSignIn({ by_pin, created_by }: TokenInfo): boolean {
@@ -17,12 +18,12 @@ export function creatorText({ created_by: by }: TokenInfo): string | null {
   if (by === null) return null;
   switch (by.how) {
     case 'pin':
-      return 'with the PIN';
+      return t('token.byPin');
     case 'token':
-      return `by ${by.name ?? by.token}`;
+      return t('token.by', { name: by.name ?? by.token ?? '?' });
     case 'link':
-      return `with a link from ${by.name ?? by.token}`;
+      return t('token.byLink', { name: by.name ?? by.token ?? '?' });
     case 'data_dir':
-      return 'on the machine of the service';
+      return t('token.local');
   }
 }

@@ -1,9 +1,8 @@
 // Ctrl-K: every page, bot and action, found by some of its letters.
 
 import { useMemo, useRef, useState } from 'preact/hooks';
-import type { BotAction } from '../../../src/client/index.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
-import { ACTION_NAMES, actOnOne, botsText } from '../model/actions.js';
+import { ACTIONS, actionText, actOnOne, botsText } from '../model/actions.js';
 import { ask } from '../model/asked.js';
 import { bots } from '../model/live.js';
 import { may } from '../model/own-token.js';
@@ -14,6 +13,7 @@ import { Dialog } from '../parts/dialog.js';
 import { savedViews } from '../query/saved-views.js';
 import { allGroups, isPaletteOpen, takeTypedAhead } from '../shell/keys.js';
 import { askToLeave, openWhoAmI } from '../shell/who-am-i.js';
+import { t } from '../texts/text.js';
 import { keepFailed } from '../views/selection-bar.js';
 import { type Entry, type Found, find, type Offered, type Verb } from './entries.js';
 
@@ -21,8 +21,6 @@ interface Page {
   name: string;
   title: string;
 }
-
-const ACTIONS = Object.keys(ACTION_NAMES) as BotAction[];
 
 export function PaletteView({ pages }: { pages: readonly Page[] }) {
   const [query, setQuery] = useState(takeTypedAhead);
@@ -57,17 +55,17 @@ export function PaletteView({ pages }: { pages: readonly Page[] }) {
     }
   };
   return (
-    <Dialog title="Go to a page, a bot or an action" onClose={close} isWide>
+    <Dialog title={t('palette.title')} onClose={close} isWide>
       <div class="dialog-body palette">
         <input
           type="text"
           role="combobox"
-          aria-label="Page, bot or action"
+          aria-label={t('palette.field')}
           aria-autocomplete="list"
           aria-expanded={found.length > 0}
           aria-controls="palette-list"
           aria-activedescendant={found.length > 0 ? `palette-${active}` : undefined}
-          placeholder="log, demo-1, stop demo-1, dark…"
+          placeholder={t('palette.placeholder')}
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}
@@ -79,7 +77,7 @@ export function PaletteView({ pages }: { pages: readonly Page[] }) {
           }}
           onKeyDown={press}
         />
-        <div ref={list} id="palette-list" role="listbox" aria-label="Found">
+        <div ref={list} id="palette-list" role="listbox" aria-label={t('palette.found')}>
           {found.map((one, at) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys, as a combobox does
             <div
@@ -101,7 +99,7 @@ export function PaletteView({ pages }: { pages: readonly Page[] }) {
           ))}
         </div>
         <p class="muted" role="status">
-          {found.length === 0 ? 'Nothing is named like that.' : ''}
+          {found.length === 0 ? t('palette.nothing') : ''}
         </p>
       </div>
     </Dialog>
@@ -139,7 +137,7 @@ function offeredNow(pages: readonly Page[]): Offered {
   return {
     entries: [...pagesOf(pages), ...ofBot(), ...ofSelection(), ...ofPage(), ...ofUser()],
     bots: new Map(
-      [...bots.values()].map(({ id, kind, status }) => [id, `bot, ${kind}, ${status}`]),
+      [...bots.values()].map(({ id, kind, status }) => [id, t('palette.bot', { kind, status })]),
     ),
     open: (id) => go(hrefTo('bots', id)),
     verbs: verbs(),
@@ -151,34 +149,45 @@ function pagesOf(pages: readonly Page[]): Entry[] {
     ...pages.map(({ name, title }) => ({
       key: `page ${name}`,
       title,
-      hint: 'page',
+      hint: t('palette.page'),
       run: () => go(hrefTo(name)),
     })),
     ...savedViews.peek().map(({ name, view, query }) => ({
       key: `view ${view} ${name}`,
       title: name,
-      hint: `saved view of ${view}`,
+      hint: t('palette.savedView', { view }),
       run: () => go(`#/${view}?${query}`),
     })),
   ];
 }
 
+/** The tabs of a bot's page, by the words for them. */
+const BOT_TABS = [
+  { tab: 'commands', name: 'term.commands' },
+  { tab: 'incidents', name: 'page.incidents' },
+  { tab: 'config', name: 'palette.config' },
+] as const;
+const THEME_TITLES = {
+  system: 'palette.themeSystem',
+  light: 'palette.themeLight',
+  dark: 'palette.themeDark',
+} as const;
+
 /** What can be done with one bot. */
 function verbs(): Verb[] {
-  const tabs = ['commands', 'incidents', 'config'];
   return [
-    { name: 'Open', run: (id) => go(hrefTo('bots', id)) },
+    { name: t('button.open'), run: (id) => go(hrefTo('bots', id)) },
     ...(may('control') ? ACTIONS : []).map((action) => ({
-      name: ACTION_NAMES[action],
+      name: actionText(action),
       run: (id: string) =>
         // A start does no harm, and can be undone.
         action === 'start' ? void actOnOne(action, id) : ask({ action, ids: [id] }),
     })),
     ...(may('invoke')
-      ? [{ name: 'Run', run: (id: string) => ask({ action: 'command', ids: [id] }) }]
+      ? [{ name: t('button.run'), run: (id: string) => ask({ action: 'command', ids: [id] }) }]
       : []),
-    ...tabs.map((tab) => ({
-      name: `${tab.slice(0, 1).toUpperCase()}${tab.slice(1)}`,
+    ...BOT_TABS.map(({ tab, name }) => ({
+      name: t(name),
       run: (id: string) => go(hrefTo('bots', id, { tab })),
     })),
   ];
@@ -189,11 +198,11 @@ function ofBot(): Entry[] {
   const { view, part } = route.peek();
   if (view !== 'bots' || !bots.has(part)) return [];
   return verbs()
-    .filter(({ name }) => name !== 'Open')
+    .filter(({ name }) => name !== t('button.open'))
     .map(({ name, run }) => ({
       key: `this ${name}`,
       title: `${name} ${part}`,
-      hint: 'this bot',
+      hint: t('palette.thisBot'),
       run: () => run(part),
     }));
 }
@@ -201,11 +210,11 @@ function ofBot(): Entry[] {
 function ofSelection(): Entry[] {
   const ids = [...table.peek().selected].filter((id) => bots.has(id));
   if (ids.length === 0) return [];
-  const hint = `selection of ${botsText(ids.length)}`;
+  const hint = t('palette.selection', { bots: botsText(ids.length) });
   return [
     ...(may('control') ? ACTIONS : []).map((action) => ({
       key: `selection ${action}`,
-      title: `${ACTION_NAMES[action]} ${botsText(ids.length)}`,
+      title: t('action.on', { action: actionText(action), target: botsText(ids.length) }),
       hint,
       run: () => ask({ action, ids, onDone: keepFailed }),
     })),
@@ -213,7 +222,7 @@ function ofSelection(): Entry[] {
       ? [
           {
             key: 'selection config',
-            title: `Change ${botsText(ids.length)}`,
+            title: t('bulk.change', { bots: botsText(ids.length) }),
             hint,
             run: () => ask({ action: 'config', ids }),
           },
@@ -223,7 +232,7 @@ function ofSelection(): Entry[] {
       ? [
           {
             key: 'selection command',
-            title: `Run a command on ${botsText(ids.length)}`,
+            title: t('bulk.runOn', { bots: botsText(ids.length) }),
             hint,
             run: () => ask({ action: 'command', ids }),
           },
@@ -249,11 +258,11 @@ function ofUser(): Entry[] {
   return [
     ...THEMES.filter((one) => one !== theme).map((one) => ({
       key: `theme ${one}`,
-      title: `Theme: ${one}`,
-      hint: 'setting',
+      title: t(THEME_TITLES[one]),
+      hint: t('palette.setting'),
       run: () => set({ theme: one }),
     })),
-    { key: 'who', title: 'Who am I', hint: 'sign-in', run: openWhoAmI },
-    { key: 'out', title: 'Sign out', hint: 'sign-in', run: () => void askToLeave() },
+    { key: 'who', title: t('who.title'), hint: t('palette.signIn'), run: openWhoAmI },
+    { key: 'out', title: t('signIn.out'), hint: t('palette.signIn'), run: () => void askToLeave() },
   ];
 }

@@ -1,3 +1,4 @@
+import { t } from '../texts/text.js';
 import { keepFocus } from './focus.js';
 import { say, sayError } from './toasts.js';
 
@@ -6,9 +7,9 @@ export async function copy(text: string, what: string): Promise<void> {
   try {
     if (navigator.clipboard) await navigator.clipboard.writeText(text);
     else copyByHand(text);
-    say(`${what} copied`);
+    say(t('copy.done', { what }));
   } catch (thrown) {
-    sayError(thrown, 'Could not copy');
+    sayError(thrown, t('copy.failed'));
   }
 }
 
@@ -23,7 +24,7 @@ function copyByHand(text: string): void {
   const isDone = document.execCommand('copy');
   area.remove();
   giveBack();
-  if (!isDone) throw new Error('the browser does not allow it');
+  if (!isDone) throw new Error(t('copy.forbidden'));
 }
 
 /** Hands a file to the browser's downloads. */

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { t } from '../texts/text.js';
 import { keepFocus } from './focus.js';
 import { Icon } from './icons.js';
 
@@ -42,8 +43,8 @@ export function Dialog({ title, onClose, children, isWide = false }: Props) {
         <button
           type="button"
           class="quiet square"
-          aria-label="Close"
-          title="Close"
+          aria-label={t('button.close')}
+          title={t('button.close')}
           onClick={onClose}
         >
           <Icon name="close" />
@@ -82,7 +83,7 @@ export function Confirm({
       <div class="dialog-body">{children}</div>
       <footer>
         <button type="button" data-first={(isDangerous && !other) || undefined} onClick={onClose}>
-          Cancel
+          {t('button.cancel')}
         </button>
         {other ? (
           <button type="button" data-first onClick={other.run}>

@@ -1,6 +1,7 @@
 import { visible } from '../../../src/shared/contract/escapes.js';
 import type { QueryUse } from '../../../src/shared/query/fields.js';
 import { PickButton } from '../query/pick-button.js';
+import { t } from '../texts/text.js';
 
 interface LabelsProps {
   labels: Record<string, string>;
@@ -58,7 +59,7 @@ export function parseLabels(text: string): Record<string, string> {
   for (const line of text.split('\n')) {
     if (line.trim() === '') continue;
     const at = line.indexOf('=');
-    if (at <= 0) throw new Error(`"${line.trim()}" is not a label; use name=value`);
+    if (at <= 0) throw new Error(t('labels.bad', { line: line.trim() }));
     labels[line.slice(0, at).trim()] = line.slice(at + 1).trim();
   }
   return labels;

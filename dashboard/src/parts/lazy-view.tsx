@@ -2,6 +2,7 @@
 
 import type { ComponentType, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { t } from '../texts/text.js';
 
 /** How long the rest waits for a moment in which the page has nothing to do, in ms. */
 const REST_AFTER_MS = 1500;
@@ -48,9 +49,9 @@ export function lazyView<P extends object>(
 function NotLoaded() {
   return (
     <div class="empty" role="alert">
-      <p>This part of the page could not be loaded: the service is down, or has another version.</p>
+      <p>{t('page.notLoaded')}</p>
       <button type="button" onClick={() => location.reload()}>
-        Reload the page
+        {t('page.reload')}
       </button>
     </div>
   );

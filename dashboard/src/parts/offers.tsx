@@ -1,4 +1,5 @@
 import { visible } from '../../../src/shared/contract/escapes.js';
+import { t } from '../texts/text.js';
 
 export interface Offer {
   insert: string;
@@ -18,7 +19,13 @@ interface OffersProps<T extends Offer> {
 /** The completions of a combobox. The focus stays in its field, which has the keys. */
 export function Offers<T extends Offer>({ id, items, active, onTake }: OffersProps<T>) {
   return (
-    <div class="offers" id={id} role="listbox" aria-label="Completions" hidden={items.length === 0}>
+    <div
+      class="offers"
+      id={id}
+      role="listbox"
+      aria-label={t('query.completions')}
+      hidden={items.length === 0}
+    >
       {items.map((item, at) => (
         // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys, as a combobox does
         <div

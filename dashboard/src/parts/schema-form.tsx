@@ -1,6 +1,7 @@
 import { useContext, useId, useState } from 'preact/hooks';
 import type { Json, JsonObject } from '../../../src/client/index.js';
-import { type Field, fieldFor, isObject, NOT_JSON, NotJson, type Schema } from './schema.js';
+import { t } from '../texts/text.js';
+import { type Field, fieldFor, isObject, NotJson, type Schema } from './schema.js';
 import { SecretField, SetSecrets } from './secret-field.js';
 
 interface FieldsProps {
@@ -14,7 +15,7 @@ interface FieldsProps {
 
 export function SchemaFields({ schema, value, path, faults, onChange }: FieldsProps) {
   const fields = Object.entries(schema.properties ?? {});
-  if (fields.length === 0) return <p class="muted">No options.</p>;
+  if (fields.length === 0) return <p class="muted">{t('schema.none')}</p>;
   return (
     <>
       {fields.map(([name, field]) => (
@@ -52,7 +53,8 @@ function OneField(props: FieldProps) {
   const field = fieldFor(schema);
   const reported = faults.get(path);
   // Invalid JSON is shown while typing and disappears once it is valid.
-  const fault = value instanceof NotJson ? NOT_JSON : reported === NOT_JSON ? undefined : reported;
+  const notJson = t('fault.notJson');
+  const fault = value instanceof NotJson ? notJson : reported === notJson ? undefined : reported;
   const label = schema.title ?? name;
   const secrets = useContext(SetSecrets);
   const isSecret = field.type === 'text' && field.isSecret;
@@ -60,7 +62,10 @@ function OneField(props: FieldProps) {
     return (
       <fieldset>
         <legend>
-          {label} {isRequired || value !== undefined ? null : <span class="muted">(not set)</span>}
+          {label}{' '}
+          {isRequired || value !== undefined ? null : (
+            <span class="muted">{t('schema.notSet')}</span>
+          )}
         </legend>
         {schema.description ? <p class="hint">{schema.description}</p> : null}
         {reported === undefined ? null : <p class="fault">{reported}</p>}
@@ -80,7 +85,7 @@ function OneField(props: FieldProps) {
     <div class={field.type === 'switch' ? 'field switch' : 'field'}>
       <label for={id}>
         {label}
-        {isRequired ? <span class="required"> required</span> : null}
+        {isRequired ? <span class="required"> {t('schema.required')}</span> : null}
       </label>
       {isSecret && secrets ? (
         <SecretField
@@ -117,16 +122,16 @@ function Hint({ id, schema }: { id: string; schema: Schema }) {
   const { description, minimum, maximum, default: preset } = schema;
   const range =
     minimum !== undefined && maximum !== undefined
-      ? `${minimum} to ${maximum.toLocaleString('en')}`
+      ? t('schema.range', { from: minimum, to: maximum })
       : minimum !== undefined && minimum !== 0
-        ? `at least ${minimum.toLocaleString('en')}`
+        ? t('schema.atLeast', { n: minimum })
         : '';
   // An empty default needs no mention.
   const isEmpty =
     preset === undefined || ['""', '[]', '{}', 'false'].includes(JSON.stringify(preset));
   const shown = isEmpty
     ? ''
-    : `default ${typeof preset === 'string' ? preset : JSON.stringify(preset)}`;
+    : t('schema.default', { value: typeof preset === 'string' ? preset : JSON.stringify(preset) });
   const rest = [range, shown].filter((part) => part !== '').join(', ');
   if (!description && rest === '') return null;
   return (
@@ -223,7 +228,7 @@ function Input({ id, field, schema, value, isFaulty, onChange }: InputProps) {
         <textarea
           {...common}
           rows={3}
-          placeholder="one per line"
+          placeholder={t('schema.linePlaceholder')}
           value={Array.isArray(value) ? value.join('\n') : ''}
           onInput={({ currentTarget }) => {
             const given = currentTarget.value.split('\n');

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../../src/client/index.js';
+import { t } from '../texts/text.js';
 
 export interface Schema {
   type?: string | string[];
@@ -40,7 +41,6 @@ export class NotJson {
     this.text = text;
   }
 }
-export const NOT_JSON = 'is not JSON';
 
 /** A string that can be longer than this gets a textarea. */
 const LONG_TEXT = 400;
@@ -100,19 +100,19 @@ export function faultsOf(schema: Schema, value: JsonObject, path: string): Map<s
     const given = value[name];
     if (given === undefined || given === '') {
       if (schema.required?.includes(name) && field.default === undefined)
-        faults.set(at, 'is required');
+        faults.set(at, t('fault.required'));
     } else if (given instanceof NotJson) {
-      faults.set(at, NOT_JSON);
+      faults.set(at, t('fault.notJson'));
     } else if (fieldFor(field).type === 'group' && isObject(given)) {
       for (const [below, fault] of faultsOf(field, given, at)) faults.set(below, fault);
     } else if (typeof given === 'number') {
-      if (Number.isNaN(given)) faults.set(at, 'is not a number');
+      if (Number.isNaN(given)) faults.set(at, t('fault.notNumber'));
       else if (field.minimum !== undefined && given < field.minimum) {
-        faults.set(at, `is less than ${field.minimum}`);
+        faults.set(at, t('fault.less', { n: field.minimum }));
       } else if (field.maximum !== undefined && given > field.maximum) {
-        faults.set(at, `is more than ${field.maximum}`);
+        faults.set(at, t('fault.more', { n: field.maximum }));
       } else if (field.type === 'integer' && !Number.isInteger(given)) {
-        faults.set(at, 'is not a whole number');
+        faults.set(at, t('fault.notWhole'));
       }
     }
   }

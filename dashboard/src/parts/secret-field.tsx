@@ -2,6 +2,7 @@
 
 import { createContext } from 'preact';
 import type { Json } from '../../../src/client/index.js';
+import { t } from '../texts/text.js';
 
 /** Paths of the secrets that are set, as the service says them; undefined where that is not known. */
 export const SetSecrets = createContext<ReadonlySet<string> | undefined>(undefined);
@@ -23,7 +24,7 @@ export function SecretField(props: Props) {
   const { id, label, isSet, isRequired, value, isFaulty, describedBy, onChange } = props;
   const leave = (
     <button type="button" onClick={() => onChange(undefined)}>
-      {isSet ? 'Keep the present one' : 'Cancel'}
+      {isSet ? t('secret.keep') : t('button.cancel')}
     </button>
   );
   if (typeof value === 'string') {
@@ -44,7 +45,9 @@ export function SecretField(props: Props) {
   }
   return (
     <span class="secret">
-      <span class="tag">{value === null ? 'will be removed' : isSet ? 'set' : 'not set'}</span>
+      <span class="tag">
+        {value === null ? t('secret.removed') : isSet ? t('value.set') : t('value.notSet')}
+      </span>
       {value === null ? (
         leave
       ) : (
@@ -52,15 +55,19 @@ export function SecretField(props: Props) {
           <button
             type="button"
             id={id}
-            aria-label={`${isSet ? 'Replace' : 'Set'} ${label}`}
+            aria-label={t(isSet ? 'secret.replaceOf' : 'secret.setOf', { field: label })}
             aria-describedby={describedBy}
             onClick={() => onChange('')}
           >
-            {isSet ? 'Replace' : 'Set'}
+            {isSet ? t('secret.replace') : t('secret.set')}
           </button>
           {isSet && !isRequired ? (
-            <button type="button" aria-label={`Remove ${label}`} onClick={() => onChange(null)}>
-              Remove
+            <button
+              type="button"
+              aria-label={t('secret.removeOf', { field: label })}
+              onClick={() => onChange(null)}
+            >
+              {t('secret.remove')}
             </button>
           ) : null}
         </>

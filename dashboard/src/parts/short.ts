@@ -1,3 +1,4 @@
+import { numberText } from '../texts/text.js';
 /** `950`, `1.5k`, `2M`. */
 export function short(value: number, decimals = 1): string {
   if (value >= 1_000_000) return `${rounded(value / 1_000_000, decimals)}M`;
@@ -6,5 +7,5 @@ export function short(value: number, decimals = 1): string {
 }
 
 function rounded(value: number, decimals: number): string {
-  return String(Number(value.toFixed(decimals)));
+  return numberText(Number(value.toFixed(decimals)));
 }

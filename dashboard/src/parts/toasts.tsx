@@ -3,6 +3,7 @@
 
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
+import { t } from '../texts/text.js';
 import { Icon } from './icons.js';
 
 /** What can be done about a message, once. */
@@ -96,8 +97,8 @@ function OneToast({ toast }: { toast: Toast }) {
       <button
         type="button"
         class="quiet square"
-        aria-label="Dismiss"
-        title="Dismiss"
+        aria-label={t('toast.dismiss')}
+        title={t('toast.dismiss')}
         onClick={() => drop(key)}
       >
         <Icon name="close" />

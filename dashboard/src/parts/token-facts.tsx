@@ -2,6 +2,7 @@
 
 import type { LinkOffer, TokenInfo } from '../../../src/client/index.js';
 import { age, fullTime, second, serverNow, span } from '../model/time.js';
+import { t } from '../texts/text.js';
 import { Labels } from './labels.js';
 
 export function Scopes({ scopes }: Pick<TokenInfo, 'scopes'>) {
@@ -18,32 +19,36 @@ export function Scopes({ scopes }: Pick<TokenInfo, 'scopes'>) {
 
 export function Limits({ of: { bots, labels } }: { of: Pick<LinkOffer, 'bots' | 'labels'> }) {
   if (labels) return <Labels labels={labels} />;
-  if (!bots) return <span class="muted">all bots</span>;
+  if (!bots) return <span class="muted">{t('token.allBots')}</span>;
   return (
     <span title={bots.join(', ')}>
-      {bots.length === 1 ? bots[0] : `${bots[0]} and ${bots.length - 1} more`}
+      {bots.length === 1 ? bots[0] : `${bots[0]} ${t('count.more', { n: bots.length - 1 })}`}
     </span>
   );
 }
 
 export function Ago({ at }: { at: number }) {
   void second.value;
-  return <time title={fullTime(at)}>{age(at)} ago</time>;
+  return <time title={fullTime(at)}>{t('time.ago', { time: age(at) })}</time>;
 }
 
 /** A time in the future. */
 export function Until({ at }: { at: number }) {
   void second.value;
   const left = at - serverNow();
-  return <time title={fullTime(at)}>{left <= 0 ? 'expired' : `in ${span(left)}`}</time>;
+  return (
+    <time title={fullTime(at)}>
+      {left <= 0 ? t('token.expired') : t('time.in', { time: span(left) })}
+    </time>
+  );
 }
 
 export function Expiry({ of: { expires_at_ms, extended_by_use } }: { of: TokenInfo }) {
-  if (expires_at_ms === null) return <span class="muted">never</span>;
+  if (expires_at_ms === null) return <span class="muted">{t('token.never')}</span>;
   return (
     <span class="two-lines">
       <Until at={expires_at_ms} />
-      {extended_by_use ? <small class="muted">if unused</small> : null}
+      {extended_by_use ? <small class="muted">{t('token.ifUnused')}</small> : null}
     </span>
   );
 }

@@ -10,6 +10,7 @@ import {
   type QueryUse,
 } from '../../../src/shared/query/fields.js';
 import { printValue } from '../../../src/shared/query/print-query.js';
+import { t } from '../texts/text.js';
 
 /** Values of a field that there are now; `''` as field asks for names of data. */
 export type Offers = (field: FieldName, path: string) => readonly string[];
@@ -72,9 +73,9 @@ function fieldsFor(word: string, use: QueryUse, offers: Offers): Completion[] {
     const isNamed = [name, ...aliases].some((one) => one.startsWith(wanted));
     return isNamed && isUsable(name, use) && !HIDDEN.includes(name);
   }).map((name) => {
-    const { does, type }: Field = FIELDS[name];
+    const { type }: Field = FIELDS[name];
     const behind = type === 'data' ? '.' : type === 'age' ? '>' : ':';
-    return { label: name + behind, hint: does, insert: name + behind };
+    return { label: name + behind, hint: t(`field.${name}`), insert: name + behind };
   });
 }
 

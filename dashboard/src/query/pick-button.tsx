@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { FieldName, QueryUse } from '../../../src/shared/query/fields.js';
+import { t } from '../texts/text.js';
 import { pick } from './address-query.js';
-
-export const PICK_TITLE = 'Click to select by it, Alt-click to exclude it';
 
 interface Props {
   use: QueryUse;
@@ -20,7 +19,7 @@ export function PickButton({ use, field, value, class: look = '', title, childre
       type="button"
       class={`pick ${look}`}
       tabIndex={-1}
-      title={title ?? PICK_TITLE}
+      title={title ?? t('query.pickHint')}
       onClick={(event) => {
         event.stopPropagation();
         pick(use, { field, value, isNot: event.altKey });

@@ -5,6 +5,7 @@ import type { QueryUse } from '../../../src/shared/query/fields.js';
 import { printTerm } from '../../../src/shared/query/print-query.js';
 import { Icon } from '../parts/icons.js';
 import { Offers, offerId } from '../parts/offers.js';
+import { t } from '../texts/text.js';
 import { checkedQuery } from './checked-query.js';
 import { type Completion, type Completions, complete } from './complete-query.js';
 import { inverted, removed } from './edit-query.js';
@@ -113,7 +114,9 @@ export function QueryBox({ use, value, onChange, waitMs }: Props) {
           type="text"
           data-search
           role="combobox"
-          aria-label={`Search ${name}`}
+          aria-label={t('query.search', {
+            what: t(use === 'bots' ? 'query.whatBots' : 'query.whatLines'),
+          })}
           aria-autocomplete="list"
           aria-expanded={offered.items.length > 0}
           aria-controls={`offers-${name}`}
@@ -144,7 +147,8 @@ export function QueryBox({ use, value, onChange, waitMs }: Props) {
           <button
             type="button"
             class="quiet square clear"
-            aria-label="Clear the query"
+            aria-label={t('query.clear')}
+            title={t('query.clear')}
             onClick={() => change('')}
           >
             <Icon name="close" />
@@ -158,7 +162,7 @@ export function QueryBox({ use, value, onChange, waitMs }: Props) {
         </p>
       )}
       {terms.length === 0 ? null : (
-        <ul class="terms" aria-label="Terms of the query">
+        <ul class="terms" aria-label={t('query.terms')}>
           {terms.map(({ term, place }) => {
             const printed = visible(printTerm(term));
             return (
@@ -166,8 +170,8 @@ export function QueryBox({ use, value, onChange, waitMs }: Props) {
                 <button
                   type="button"
                   class={term.isNot ? 'term is-not' : 'term'}
-                  title="Click to remove it, Alt-click to invert it"
-                  aria-label={`Remove ${printed}`}
+                  title={t('query.termHint')}
+                  aria-label={t('query.remove', { term: printed })}
                   onClick={({ altKey }) =>
                     change(altKey ? inverted(text, place) : removed(text, place))
                   }

@@ -3,6 +3,7 @@ import { hrefTo, route } from '../model/route.js';
 import { Icon } from '../parts/icons.js';
 import { Menu } from '../parts/menu.js';
 import { say } from '../parts/toasts.js';
+import { t } from '../texts/text.js';
 import { MAX_NAME, removeView, type SavedView, savedViews, saveView } from './saved-views.js';
 
 /** The saved views of the present view, and a form to save it as it is. */
@@ -18,30 +19,30 @@ export function SavedViewsMenu() {
     // What shows one line is no view.
     for (const name of ['at', 'around']) kept.delete(name);
     const fault = saveView({ name: wanted, view, query: kept.toString() });
-    say(fault ?? `Saved as “${wanted}”.`);
+    say(fault ?? t('views.saved', { name: wanted }));
     setName('');
   };
   return (
-    <Menu name="Saved views" icon="saved" class="saved-views">
+    <Menu name={t('views.title')} icon="saved" class="saved-views">
       {(close) => (
         <>
-          {saved.length === 0 ? <p class="muted">No saved views yet.</p> : null}
+          {saved.length === 0 ? <p class="muted">{t('views.none')}</p> : null}
           {saved.map((one) => (
             <Saved key={one.name} saved={one} onOpen={close} />
           ))}
           <form onSubmit={save}>
             <input
-              aria-label="Name of the view"
-              placeholder="Name"
+              aria-label={t('views.name')}
+              placeholder={t('term.name')}
               maxLength={MAX_NAME}
               value={name}
               onInput={({ currentTarget }) => setName(currentTarget.value)}
             />
             <button type="submit" disabled={name.trim() === ''}>
-              Save this view
+              {t('views.save')}
             </button>
           </form>
-          <p class="muted">Saved in this browser only. The address of the page has the same.</p>
+          <p class="muted">{t('views.where')}</p>
         </>
       )}
     </Menu>
@@ -58,7 +59,8 @@ function Saved({ saved, onOpen }: { saved: SavedView; onOpen: () => void }) {
       <button
         type="button"
         class="quiet square"
-        aria-label={`Remove the view ${name}`}
+        aria-label={t('views.remove', { name })}
+        title={t('views.remove', { name })}
         onClick={() => removeView(saved)}
       >
         <Icon name="close" />

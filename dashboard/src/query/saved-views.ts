@@ -1,6 +1,7 @@
 // Runs in tabs. Owns the saved views in localStorage: names for addresses, of this browser only. All tabs follow changes.
 
 import { signal } from '@preact/signals';
+import { t } from '../texts/text.js';
 
 export interface SavedView {
   name: string;
@@ -20,7 +21,7 @@ export const savedViews = signal<readonly SavedView[]>(read());
 /** Saves under a name; one of the same view with that name is replaced. @returns what is wrong. */
 export function saveView(saved: SavedView): string | undefined {
   const others = savedViews.peek().filter((one) => !isSame(one, saved));
-  if (others.length >= MAX_VIEWS) return `There are ${MAX_VIEWS} saved views. Remove one first.`;
+  if (others.length >= MAX_VIEWS) return t('views.tooMany', { n: MAX_VIEWS });
   return write([...others, saved]);
 }
 
@@ -38,7 +39,7 @@ function write(views: readonly SavedView[]): string | undefined {
     localStorage.setItem(KEY, JSON.stringify(savedViews.value));
     return undefined;
   } catch {
-    return 'The browser does not store it: it is there until this tab is closed.';
+    return t('storage.notStored');
   }
 }
 

@@ -1,6 +1,7 @@
 // Bars of counts over time. Drag over them for a range, click for a moment; with the keyboard it is a slider.
 
 import { useRef, useState } from 'preact/hooks';
+import { t } from '../texts/text.js';
 import { type Counts, SEVERITIES, type Severity } from './histogram.js';
 
 /** A shorter way of the pointer is a click, in px. */
@@ -74,7 +75,7 @@ export function BarsView(props: Props) {
         aria-valuemax={count - 1}
         aria-valuenow={shown.last}
         aria-valuetext={text}
-        title="Drag for a range, click for a moment"
+        title={t('range.dragHint')}
         onKeyDown={press}
         onBlur={() => setMarked(undefined)}
         onPointerDown={(event) => {
@@ -171,9 +172,9 @@ export function sumOf(
 /** `12 errors, 3 warnings, 1,200 other lines`. */
 export function countsText({ error, warn, state, info }: Counts): string {
   const rest = state + info;
-  const of = (count: number, one: string, more = `${one}s`): string[] =>
-    count === 0 ? [] : [`${count.toLocaleString('en')} ${count === 1 ? one : more}`];
-  const serious = [...of(error, 'error'), ...of(warn, 'warning')];
-  const plain = serious.length > 0 ? of(rest, 'other', 'others') : of(rest, 'line');
-  return [...serious, ...plain].join(', ') || 'no lines';
+  const of = (n: number, key: 'errors' | 'warnings' | 'others'): string[] =>
+    n === 0 ? [] : [t(`range.${key}`, { n })];
+  const serious = [...of(error, 'errors'), ...of(warn, 'warnings')];
+  if (serious.length > 0) return [...serious, ...of(rest, 'others')].join(', ');
+  return rest === 0 ? t('range.noLines') : t('count.lines', { n: rest });
 }

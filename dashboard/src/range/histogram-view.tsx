@@ -1,9 +1,10 @@
 // Bars of counts over a time range. Drag over them for a range, click for a moment; with the keyboard it is a slider.
 
 import { useEffect, useMemo } from 'preact/hooks';
-import { clockTime, day, serverNow } from '../model/time.js';
+import { clockTime, day, serverNow, shortDay } from '../model/time.js';
 import { showMoment, showRange, timeRange } from '../model/time-range.js';
 import { useWidth } from '../model/width.js';
+import { t } from '../texts/text.js';
 import { BarsView, countsText, sumOf } from './bars-view.js';
 import { type AskStats, type Bars, Histogram } from './histogram.js';
 import { boundsOf, LIVE, type TimeRange } from './range.js';
@@ -75,20 +76,24 @@ function Drawn({ histogram, bars, range }: { histogram: Histogram; bars: Bars; r
   };
   return (
     <BarsView
-      name="Lines over time"
+      name={t('range.histogram')}
       counts={counts}
       textOf={(first, last) =>
-        `${momentText(begin(first))} to ${momentText(begin(last + 1))}: ${countsText(sumOf(counts, first, last))}`
+        t('range.counts', {
+          from: momentText(begin(first)),
+          to: momentText(begin(last + 1)),
+          counts: countsText(sumOf(counts, first, last)),
+        })
       }
       ends={[
         timeOf(begin(0), stepS),
-        range.toMs === undefined ? 'now' : timeOf(begin(count), stepS),
+        range.toMs === undefined ? t('moment.now') : timeOf(begin(count), stepS),
       ]}
       said={
         histogram.error
-          ? `No counts: ${histogram.error.message}`
+          ? t('range.noCounts', { reason: histogram.error.message })
           : histogram.isCounting
-            ? 'Counting…'
+            ? t('range.counting')
             : countsText(sumOf(counts, 0, count - 1))
       }
       moment={momentMs === undefined ? undefined : (momentMs / 1000 - fromS) / (toS - fromS)}
@@ -101,5 +106,5 @@ function Drawn({ histogram, bars, range }: { histogram: Histogram; bars: Bars; r
 function timeOf(ms: number, stepS: number): string {
   if (stepS >= 86_400) return day(ms);
   const clock = clockTime(ms).slice(0, stepS < 60 ? 8 : 5);
-  return day(ms) === day(serverNow()) ? clock : `${day(ms).slice(5)} ${clock}`;
+  return day(ms) === day(serverNow()) ? clock : `${shortDay(ms)} ${clock}`;
 }

@@ -1,5 +1,7 @@
 // Reads a time range as people type it: "last 20 min", "14:02", "14:02 - 14:10", "yesterday 14:00", "since 14:02".
 
+import { t } from '../texts/text.js';
+import { withoutGerman } from './german-range.js';
 import type { TimeRange } from './range.js';
 import { epochOf, type WallTime, wallTime } from './wall-time.js';
 
@@ -27,7 +29,6 @@ const AROUND = { minute: 5 * 60_000, second: 60_000 };
 
 const CLOCK = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,3}))?)?$/;
 const DATE = /^(?:(\d{4})-)?(\d{1,2})-(\d{1,2})$/;
-const HINT = 'write for example “last 20 min”, “14:02”, “14:02 - 14:10” or “yesterday 14:00”';
 
 /** A time with what was written of it. */
 interface Moment {
@@ -41,7 +42,7 @@ interface Moment {
 }
 
 export function parseRange(text: string, clock: Clock): Parsed {
-  const typed = text.trim().toLowerCase().replace(/\s+/g, ' ');
+  const typed = withoutGerman(text.trim().toLowerCase());
   if (typed === '' || typed === 'live' || typed === 'now') return live(undefined);
   const last = lengthIn(typed.replace(/^(?:the )?(?:last|past) /, ''));
   if (last !== undefined) return live({ agoMs: last });
@@ -71,20 +72,20 @@ function around(momentMs: number, byMs: number): Parsed {
 }
 
 function unreadable(text: string): Parsed {
-  return { error: `“${text.trim()}” is no time: ${HINT}` };
+  return { error: t('range.noTime', { text: text.trim(), hint: t('range.hint') }) };
 }
 
 function sinceOf(since: string, text: string, clock: Clock): Parsed {
   const at = readMoment(since, clock);
   if (at === undefined) return unreadable(text);
-  if (at.ms >= clock.nowMs) return { error: `${since} has not come yet` };
+  if (at.ms >= clock.nowMs) return { error: t('range.future', { time: since }) };
   return live({ ms: at.ms });
 }
 
 function momentOf(typed: string, text: string, clock: Clock): Parsed {
   const at = readMoment(typed, clock);
   if (at === undefined) return unreadable(text);
-  if (at.ms > clock.nowMs) return { error: `${typed} has not come yet` };
+  if (at.ms > clock.nowMs) return { error: t('range.future', { time: typed }) };
   if (!at.isDay) return around(at.ms, at.aroundMs);
   // Of a day that is not over the end is now.
   if (at.endMs > clock.nowMs) return live({ ms: at.ms });
@@ -103,8 +104,8 @@ function betweenOf(first: string, second: string, text: string, clock: Clock): P
   // Both of today's clock: the end may be after midnight, or both may be of yesterday.
   if (begin.date === 'none' && end.date === 'none' && fromMs >= toMs) fromMs -= DAY_MS;
   else if (begin.date !== 'none' && end.date === 'none' && fromMs >= toMs) toMs += DAY_MS;
-  if (fromMs > clock.nowMs) return { error: `${first} has not come yet` };
-  if (fromMs >= toMs) return { error: 'the end is not after the beginning' };
+  if (fromMs > clock.nowMs) return { error: t('range.future', { time: first }) };
+  if (fromMs >= toMs) return { error: t('range.order') };
   return { range: { from: { ms: fromMs }, toMs, momentMs: undefined } };
 }
 

@@ -6,6 +6,7 @@ import { serverNow, span } from '../model/time.js';
 import { isLive, presentBounds, showRange, timeRange } from '../model/time-range.js';
 import { Icon } from '../parts/icons.js';
 import { useKeys } from '../shell/keys.js';
+import { t } from '../texts/text.js';
 import { parseRange } from './parse-range.js';
 import { LIVE, type TimeRange } from './range.js';
 import { rangeText } from './range-text.js';
@@ -27,19 +28,19 @@ export function RangePicker() {
     close();
     showRange(next);
   };
-  useKeys('Time', [
-    { keys: 't', does: 'Choose the time range', run: () => open(menu.current) },
-    { keys: '[', does: 'Earlier', run: () => step(-1) },
-    { keys: ']', does: 'Later', run: () => step(1) },
-    { keys: 'l', does: 'Live', run: () => showRange(LIVE) },
+  useKeys(t('term.time'), [
+    { keys: 't', does: t('range.choose'), run: () => open(menu.current) },
+    { keys: '[', does: t('range.earlier'), run: () => step(-1) },
+    { keys: ']', does: t('range.later'), run: () => step(1) },
+    { keys: 'l', does: t('range.live'), run: () => showRange(LIVE) },
   ]);
   return (
-    <fieldset class="range-picker" aria-label="Time range">
+    <fieldset class="range-picker" aria-label={t('range.title')}>
       <button
         type="button"
         class="quiet square"
-        aria-label="Earlier"
-        title="Half of the range earlier ([)"
+        aria-label={t('range.earlier')}
+        title={t('range.halfEarlier')}
         onClick={() => step(-1)}
       >
         <Icon name="left" />
@@ -62,14 +63,17 @@ export function RangePicker() {
           close();
         }}
       >
-        <summary aria-label={`Time range: ${rangeText(range)}`} title="Time range (t)">
+        <summary
+          aria-label={t('range.titleOf', { range: rangeText(range) })}
+          title={t('range.titleKey')}
+        >
           <Icon name="clock" />
           <span data-range>{rangeText(range)}</span>
         </summary>
         <div class="menu-items range-menu">
           <Typed onPick={pick} />
           <button type="button" aria-pressed={isSame(range, LIVE)} onClick={() => pick(LIVE)}>
-            Live, from the beginning
+            {t('range.fromBeginning')}
           </button>
           {PRESETS.map((agoMs) => (
             <button
@@ -78,7 +82,7 @@ export function RangePicker() {
               aria-pressed={isSame(range, { ...LIVE, from: { agoMs } })}
               onClick={() => pick({ ...LIVE, from: { agoMs } })}
             >
-              Last {span(agoMs)}
+              {t('range.last', { time: span(agoMs) })}
             </button>
           ))}
         </div>
@@ -86,8 +90,8 @@ export function RangePicker() {
       <button
         type="button"
         class="quiet square"
-        aria-label="Later"
-        title="Half of the range later (])"
+        aria-label={t('range.later')}
+        title={t('range.halfLater')}
         aria-disabled={isLive.value}
         onClick={() => step(1)}
       >
@@ -97,10 +101,10 @@ export function RangePicker() {
         <button
           type="button"
           class="range-live"
-          title="Back to now (l)"
+          title={t('range.backToNow')}
           onClick={() => showRange(LIVE)}
         >
-          Live
+          {t('range.live')}
         </button>
       )}
     </fieldset>
@@ -125,7 +129,7 @@ function Typed({ onPick }: { onPick: (range: TimeRange) => void }) {
     <form class="range-typed" onSubmit={submit}>
       <input
         type="text"
-        aria-label="Type a time range"
+        aria-label={t('range.type')}
         placeholder="14:02 - 14:10"
         autocomplete="off"
         spellcheck={false}
@@ -138,9 +142,9 @@ function Typed({ onPick }: { onPick: (range: TimeRange) => void }) {
           setFault('');
         }}
       />
-      <button type="submit">Show</button>
+      <button type="submit">{t('range.show')}</button>
       {fault === '' ? (
-        <p class="muted">“last 20 min”, “14:02”, “14:02 - 14:10”, “yesterday 14:00”</p>
+        <p class="muted">{t('range.examples')}</p>
       ) : (
         <p class="query-error" id="range-fault" role="alert">
           {fault}

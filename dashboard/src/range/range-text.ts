@@ -1,21 +1,23 @@
-import { clockTime, day, serverNow, span } from '../model/time.js';
+import { clockTime, day, serverNow, shortDay, span } from '../model/time.js';
+import { t } from '../texts/text.js';
 import type { TimeRange } from './range.js';
 
 /** A range in words: `Live`, `Last 20 min`, `Since 14:02`, `14:02 – 14:10`, `11-23 14:02 – 15:00`. */
 export function rangeText({ from, toMs }: TimeRange): string {
   if (toMs === undefined) {
-    if (from === undefined) return 'Live';
-    return 'agoMs' in from ? `Last ${span(from.agoMs)}` : `Since ${momentText(from.ms)}`;
+    if (from === undefined) return t('range.live');
+    return 'agoMs' in from
+      ? t('range.last', { time: span(from.agoMs) })
+      : t('range.since', { time: momentText(from.ms) });
   }
-  if (from === undefined || 'agoMs' in from) return `Until ${momentText(toMs)}`;
+  if (from === undefined || 'agoMs' in from) return t('range.until', { time: momentText(toMs) });
   const isOneDay = day(from.ms) === day(toMs);
   return `${momentText(from.ms)} – ${isOneDay ? timeText(toMs) : momentText(toMs)}`;
 }
 
 /** `14:02`, with seconds where it has some, and with the day where that is not today. */
 export function momentText(ms: number): string {
-  const on = day(ms);
-  return on === day(serverNow()) ? timeText(ms) : `${on.slice(5)} ${timeText(ms)}`;
+  return day(ms) === day(serverNow()) ? timeText(ms) : `${shortDay(ms)} ${timeText(ms)}`;
 }
 
 function timeText(ms: number): string {

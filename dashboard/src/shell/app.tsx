@@ -8,7 +8,9 @@ import { focusContent } from '../parts/focus.js';
 import { Icon, type IconName } from '../parts/icons.js';
 import { lazyView, loadRest } from '../parts/lazy-view.js';
 import { Mark } from '../parts/mark.js';
+import { IconTip } from '../parts/tip.js';
 import { Toasts } from '../parts/toasts.js';
+import { type PlainKey, t } from '../texts/text.js';
 import { InvitationQuestion } from '../views/invitation.js';
 import { OverviewView } from '../views/overview.js';
 import { SignIn } from '../views/sign-in.js';
@@ -17,21 +19,21 @@ import { HelpSheet } from './help.js';
 import { isHelpOpen, isPaletteOpen, useKeys } from './keys.js';
 import { WhoAmI, WhoAmIDialogs } from './who-am-i.js';
 
-const VIEWS: { name: string; title: string; icon: IconName }[] = [
-  { name: 'overview', title: 'Overview', icon: 'overview' },
-  { name: 'bots', title: 'Bots', icon: 'bots' },
-  { name: 'log', title: 'Log', icon: 'log' },
-  { name: 'incidents', title: 'Incidents', icon: 'warn' },
-  { name: 'runs', title: 'Runs', icon: 'runs' },
-  { name: 'nodes', title: 'Nodes', icon: 'nodes' },
-  { name: 'tokens', title: 'Tokens', icon: 'tokens' },
-  { name: 'settings', title: 'Settings', icon: 'settings' },
+const VIEWS: { name: string; title: PlainKey; icon: IconName }[] = [
+  { name: 'overview', title: 'page.overview', icon: 'overview' },
+  { name: 'bots', title: 'term.bots', icon: 'bots' },
+  { name: 'log', title: 'page.log', icon: 'log' },
+  { name: 'incidents', title: 'page.incidents', icon: 'warn' },
+  { name: 'runs', title: 'page.runs', icon: 'runs' },
+  { name: 'nodes', title: 'page.nodes', icon: 'nodes' },
+  { name: 'tokens', title: 'page.tokens', icon: 'tokens' },
+  { name: 'settings', title: 'page.settings', icon: 'settings' },
 ];
 
 /** Of the views that are not in the navigation. */
-const TITLES: Readonly<Record<string, string>> = {
-  side: 'Side by side',
-  diff: 'Compare configurations',
+const TITLES: Readonly<Record<string, PlainKey>> = {
+  side: 'page.side',
+  diff: 'page.diff',
 };
 
 // The overview is what a sign-in leads to; the others are loaded by page.
@@ -57,6 +59,7 @@ export function App() {
       {/* Keyed by token: another token may see other bots, so no state is carried over. */}
       {now.state === 'out' ? <SignIn /> : <Frame key={now.token} />}
       <Toasts />
+      <IconTip />
     </>
   );
 }
@@ -64,11 +67,18 @@ export function App() {
 function Frame() {
   const { view, part } = route.value;
   // A single service has no nodes to show.
-  const shown = VIEWS.filter(({ name }) => name !== 'nodes' || cluster.value !== null);
-  const title = VIEWS.find(({ name }) => name === view)?.title ?? TITLES[view];
+  const shown = VIEWS.filter(({ name }) => name !== 'nodes' || cluster.value !== null).map(
+    (one) => ({
+      ...one,
+      title: t(one.title),
+    }),
+  );
+  const title = t(
+    VIEWS.find(({ name }) => name === view)?.title ?? TITLES[view] ?? 'page.notFound',
+  );
   useEffect(() => {
-    document.title = part === '' ? `${title ?? 'Not found'} · Drover` : `${part} · Drover`;
-  }, [view, part]);
+    document.title = part === '' ? `${title} · Drover` : `${part} · Drover`;
+  }, [title, part]);
   useEffect(loadRest, []);
   const before = useRef({ view, part });
   // Move the focus to the new view: the focused element may have gone with the old one.
@@ -80,10 +90,10 @@ function Frame() {
   return (
     <div class="frame">
       <button type="button" class="skip" onClick={focusContent}>
-        Skip to content
+        {t('frame.skip')}
       </button>
-      <nav class="nav" aria-label="Views">
-        <a class="brand" href={hrefTo('overview')} aria-label="Drover, overview">
+      <nav class="nav" aria-label={t('frame.views')}>
+        <a class="brand" href={hrefTo('overview')} aria-label={t('frame.home')}>
           <Mark />
           <span>Drover</span>
         </a>
@@ -105,20 +115,20 @@ function Frame() {
           <button
             type="button"
             class="quiet wide-only"
-            title="Go to…"
+            title={t('frame.goTo')}
             onClick={() => (isPaletteOpen.value = true)}
           >
             <Icon name="search" />
-            <span>Go to… (Ctrl K)</span>
+            <span>{t('frame.goToKey')}</span>
           </button>
           <button
             type="button"
             class="quiet wide-only"
-            title="Keyboard"
+            title={t('frame.keyboard')}
             onClick={() => (isHelpOpen.value = true)}
           >
             <Icon name="help" />
-            <span>Keyboard</span>
+            <span>{t('frame.keyboard')}</span>
           </button>
           <WhoAmI />
         </div>
@@ -139,7 +149,9 @@ function Frame() {
 }
 
 function NodesKey() {
-  useKeys('Cluster', [{ keys: 'g n', does: 'Nodes', run: () => go(hrefTo('nodes')) }]);
+  useKeys(t('frame.cluster'), [
+    { keys: 'g n', does: t('page.nodes'), run: () => go(hrefTo('nodes')) },
+  ]);
   return null;
 }
 
@@ -147,17 +159,14 @@ function HandedToken() {
   if (handedToken.value === null) return null;
   return (
     <Confirm
-      title="Switch to another token?"
-      action="Switch"
+      title={t('handed.title')}
+      action={t('handed.switch')}
       isDangerous
       onYes={takeHanded}
       onClose={() => (handedToken.value = null)}
     >
-      <p>
-        The address of this page contains a token, but this browser is signed in with another one.
-        Switching signs in all tabs with the token of the address, and ends the current session.
-      </p>
-      <p>If you followed a link that you did not expect, cancel.</p>
+      <p>{t('handed.text')}</p>
+      <p>{t('signIn.unexpected')}</p>
     </Confirm>
   );
 }
@@ -188,9 +197,9 @@ function View() {
     default:
       return (
         <div class="empty">
-          <h1>Page not found</h1>
+          <h1>{t('page.notFoundTitle')}</h1>
           <p>
-            <a href="#/overview">Go to the overview</a>
+            <a href="#/overview">{t('page.toOverview')}</a>
           </p>
         </div>
       );

@@ -4,6 +4,7 @@ import { clockAheadMs, connection } from '../model/live.js';
 import { retryNow } from '../model/session.js';
 import { second, span } from '../model/time.js';
 import { Icon } from '../parts/icons.js';
+import { t } from '../texts/text.js';
 
 /** Smallest clock difference to report, and the unit in which it is reported, in ms. */
 const MINUTE_MS = 60_000;
@@ -26,7 +27,7 @@ function ConnectionBanner() {
     return (
       <div class="banner bad">
         <Icon name="warn" />
-        <span>No live data: {now.reason}</span>
+        <span>{t('banner.refused', { reason: now.reason })}</span>
       </div>
     );
   }
@@ -38,12 +39,14 @@ function ConnectionBanner() {
     <div class="banner bad">
       <Icon name="warn" />
       <span>
-        <strong>Connection lost.</strong> The data on this page may be out of date.{' '}
+        <strong>{t('banner.lost')}</strong> {t('banner.outOfDate')}{' '}
         {/* Changes every second, so it is hidden from screen readers. */}
-        <span aria-hidden="true">{left > 0 ? `Reconnecting in ${left} s.` : 'Reconnecting…'}</span>
+        <span aria-hidden="true">
+          {left > 0 ? t('banner.reconnectIn', { n: left }) : t('banner.reconnecting')}
+        </span>
       </span>
       <button type="button" onClick={retryNow}>
-        Reconnect now
+        {t('banner.reconnectNow')}
       </button>
     </div>
   );
@@ -57,13 +60,8 @@ function ClusterBanner() {
     <div class="banner bad" data-cluster={list.state}>
       <Icon name="warn" />
       <span>
-        <strong>
-          {list.state === 'joining'
-            ? 'This node has not joined the cluster yet.'
-            : 'This node is cut off from the cluster.'}
-        </strong>{' '}
-        What this page shows of other nodes may be out of date
-        {list.reason === null ? '.' : `: ${list.reason}`}
+        <strong>{list.state === 'joining' ? t('banner.joining') : t('banner.cutOff')}</strong>{' '}
+        {t('banner.otherNodes', { rest: list.reason === null ? '.' : `: ${list.reason}` })}
       </span>
     </div>
   );
@@ -77,8 +75,9 @@ function ClockBanner() {
     <div class="banner">
       <Icon name="warn" />
       <span>
-        This machine's clock is {span(minutes * MINUTE_MS)} {ahead > 0 ? 'ahead of' : 'behind'} the
-        service's. All times are shown by the service's clock.
+        {t(ahead > 0 ? 'banner.clockAhead' : 'banner.clockBehind', {
+          time: span(minutes * MINUTE_MS),
+        })}
       </span>
     </div>
   );
@@ -89,12 +88,12 @@ export function ConnectionState() {
   const { state } = connection.value;
   const name =
     state === 'open'
-      ? 'Live'
+      ? t('connection.live')
       : state === 'connecting'
-        ? 'Connecting'
+        ? t('connection.connecting')
         : state === 'waiting'
-          ? 'Reconnecting'
-          : 'Not connected';
+          ? t('connection.reconnecting')
+          : t('connection.none');
   const tone = state === 'open' ? 'good' : state === 'refused' ? 'bad' : 'wait';
   return (
     <span class={`connection tone-${tone}`} role="status" data-connection={state}>

@@ -1,21 +1,19 @@
 import { settings } from '../model/settings.js';
 import { Dialog } from '../parts/dialog.js';
+import { type PlainKey, t } from '../texts/text.js';
 import { allGroups, type Binding, isHelpOpen } from './keys.js';
 
-const NAMES: Readonly<Record<string, string>> = {
-  ' ': 'Space',
-  ArrowUp: '↑',
-  ArrowDown: '↓',
-  Escape: 'Esc',
+const ARROWS: Readonly<Record<string, string>> = { ArrowUp: '↑', ArrowDown: '↓' };
+const NAMES: Readonly<Record<string, PlainKey>> = {
+  ' ': 'help.space',
+  Escape: 'help.escape',
 };
 
 export function HelpSheet() {
   if (!isHelpOpen.value) return null;
   return (
-    <Dialog title="Keyboard" onClose={() => (isHelpOpen.value = false)} isWide>
-      {settings.value.keys ? null : (
-        <p class="help-note">Single-key shortcuts are off. You can turn them on in the settings.</p>
-      )}
+    <Dialog title={t('frame.keyboard')} onClose={() => (isHelpOpen.value = false)} isWide>
+      {settings.value.keys ? null : <p class="help-note">{t('help.off')}</p>}
       <div class="dialog-body help-sheet">
         {allGroups().map(({ title, bindings }) => (
           <section key={title}>
@@ -25,7 +23,7 @@ export function HelpSheet() {
                 <div key={does}>
                   <dt>
                     {keys.map((key) => (
-                      <kbd key={key}>{NAMES[key] ?? key}</kbd>
+                      <kbd key={key}>{nameOf(key)}</kbd>
                     ))}
                   </dt>
                   <dd>{does}</dd>
@@ -37,6 +35,11 @@ export function HelpSheet() {
       </div>
     </Dialog>
   );
+}
+
+function nameOf(key: string): string {
+  const name = NAMES[key];
+  return name ? t(name) : (ARROWS[key] ?? key);
 }
 
 /** The keys of each action. A sequence such as `g b` is shown as its keys. */

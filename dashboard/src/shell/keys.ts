@@ -1,10 +1,11 @@
 // Owns the keyboard shortcuts. A key pressed outside of a field goes to the most recently added binding for it.
 
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { go, hrefTo } from '../model/route.js';
 import { settings } from '../model/settings.js';
 import { takeLastAction } from '../parts/toasts.js';
+import { t } from '../texts/text.js';
 
 export interface Binding {
   /** `KeyboardEvent.key`; two keys separated by a space are a sequence. */
@@ -34,30 +35,30 @@ export function takeTypedAhead(): string {
   return text;
 }
 
-const EVERYWHERE: Group = {
-  title: 'Everywhere',
+const everywhere = computed<Group>(() => ({
+  title: t('help.everywhere'),
   bindings: [
-    { keys: 'g o', does: 'Overview', run: () => go(hrefTo('overview')) },
-    { keys: 'g b', does: 'Bots', run: () => go(hrefTo('bots')) },
-    { keys: 'g l', does: 'Log', run: () => go(hrefTo('log')) },
-    { keys: 'g i', does: 'Incidents', run: () => go(hrefTo('incidents')) },
-    { keys: 'g r', does: 'Runs', run: () => go(hrefTo('runs')) },
-    { keys: 'g t', does: 'Tokens', run: () => go(hrefTo('tokens')) },
-    { keys: 'g s', does: 'Settings', run: () => go(hrefTo('settings')) },
+    { keys: 'g o', does: t('page.overview'), run: () => go(hrefTo('overview')) },
+    { keys: 'g b', does: t('term.bots'), run: () => go(hrefTo('bots')) },
+    { keys: 'g l', does: t('page.log'), run: () => go(hrefTo('log')) },
+    { keys: 'g i', does: t('page.incidents'), run: () => go(hrefTo('incidents')) },
+    { keys: 'g r', does: t('page.runs'), run: () => go(hrefTo('runs')) },
+    { keys: 'g t', does: t('page.tokens'), run: () => go(hrefTo('tokens')) },
+    { keys: 'g s', does: t('page.settings'), run: () => go(hrefTo('settings')) },
     {
       keys: 'Ctrl k',
-      does: 'Go to a page, a bot or an action',
+      does: t('help.palette'),
       run: () => (isPaletteOpen.value = true),
     },
-    { keys: 'z', does: 'Undo the last action', run: takeLastAction },
-    { keys: '/', does: 'Search', run: focusSearch },
+    { keys: 'z', does: t('help.undo'), run: takeLastAction },
+    { keys: '/', does: t('help.search'), run: focusSearch },
     {
       keys: '?',
-      does: 'Show or hide this help',
+      does: t('help.help'),
       run: () => (isHelpOpen.value = !isHelpOpen.value),
     },
   ],
-};
+}));
 
 function focusSearch(): void {
   const field = document.querySelector<HTMLInputElement>('[data-search]');
@@ -67,7 +68,7 @@ function focusSearch(): void {
 
 /** All groups, for the help sheet. */
 export function allGroups(): readonly Group[] {
-  return [EVERYWHERE, ...groups.value];
+  return [everywhere.value, ...groups.value];
 }
 
 /** Adds key bindings while the component is mounted. */
@@ -142,7 +143,7 @@ function isPaletteKey({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent
 
 function find(keys: string): Binding | undefined {
   if (keys === '') return undefined;
-  for (const { bindings } of [...groups.peek(), EVERYWHERE].reverse()) {
+  for (const { bindings } of [...groups.peek(), everywhere.value].reverse()) {
     const found = bindings.find((binding) => binding.keys === keys);
     if (found) return found;
   }

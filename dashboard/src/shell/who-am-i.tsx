@@ -11,6 +11,7 @@ import { Confirm, Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icons.js';
 import { sayError } from '../parts/toasts.js';
 import { Ago, Expiry, Limits, Scopes } from '../parts/token-facts.js';
+import { rich, t } from '../texts/text.js';
 
 /** Time limit of the question what the token is, in ms. */
 const ANSWER_MS = 2000;
@@ -23,13 +24,13 @@ const leaving = signal<TokenInfo | null>(null);
 export function WhoAmI() {
   return (
     <>
-      <button type="button" class="quiet" title="Who am I, what may I" onClick={openWhoAmI}>
+      <button type="button" class="quiet" title={t('who.what')} onClick={openWhoAmI}>
         <Icon name="person" />
-        <span class="own-name">{ownToken.value?.name ?? 'Who am I'}</span>
+        <span class="own-name">{ownToken.value?.name ?? t('who.title')}</span>
       </button>
       <button type="button" class="quiet wide-only" onClick={() => void askToLeave()}>
         <Icon name="out" />
-        <span>Sign out</span>
+        <span>{t('signIn.out')}</span>
       </button>
     </>
   );
@@ -66,21 +67,21 @@ export async function askToLeave(): Promise<void> {
 function Card() {
   const { value: token, error } = useResource((signal) => api().tokens.current({ signal }), []);
   return (
-    <Dialog title="Who am I" onClose={closeAll}>
+    <Dialog title={t('who.title')} onClose={closeAll}>
       <div class="dialog-body">
         {token ? (
           <Facts token={token} />
         ) : (
-          <p class="muted">{error ? error.message : 'Loading…'}</p>
+          <p class="muted">{error ? error.message : t('state.loading')}</p>
         )}
       </div>
       <footer>
         <button type="button" onClick={() => void askToLeave()}>
           <Icon name="out" />
-          Sign out
+          {t('signIn.out')}
         </button>
         <button type="button" class="primary" data-first onClick={closeAll}>
-          Done
+          {t('button.done')}
         </button>
       </footer>
     </Dialog>
@@ -93,36 +94,37 @@ function Facts({ token }: { token: TokenInfo }) {
   return (
     <dl class="facts" data-who-am-i>
       <div>
-        <dt>Name</dt>
+        <dt>{t('term.name')}</dt>
         <dd class="anywhere">{name}</dd>
       </div>
       <div>
-        <dt>Scopes</dt>
+        <dt>{t('term.scopes')}</dt>
         <dd>
-          <Scopes scopes={scopes} /> {isAdmin ? <span class="muted">may do everything</span> : null}
+          <Scopes scopes={scopes} />{' '}
+          {isAdmin ? <span class="muted">{t('who.everything')}</span> : null}
         </dd>
       </div>
       <div>
-        <dt>Bots</dt>
+        <dt>{t('term.bots')}</dt>
         <dd>
           <Limits of={token} />
         </dd>
       </div>
       <div>
-        <dt>Created</dt>
+        <dt>{t('term.created')}</dt>
         <dd class="anywhere">
           <Ago at={created_at_ms} /> {creatorText(token)}
         </dd>
       </div>
       <div>
-        <dt>Expires</dt>
+        <dt>{t('term.expires')}</dt>
         <dd>
           <Expiry of={token} />
         </dd>
       </div>
       {from === null ? null : (
         <div>
-          <dt>Here as</dt>
+          <dt>{t('who.hereAs')}</dt>
           <dd class="anywhere">{placeText(from)}</dd>
         </div>
       )}
@@ -133,18 +135,15 @@ function Facts({ token }: { token: TokenInfo }) {
 function Leave({ token }: { token: TokenInfo }) {
   return (
     <Confirm
-      title="Sign out"
-      action="Sign out and revoke"
+      title={t('signIn.out')}
+      action={t('signIn.outAndRevoke')}
       isDangerous
       onYes={() => leave(true)}
       onClose={closeAll}
-      other={{ action: 'Sign out', run: () => leave(false) }}
+      other={{ action: t('signIn.out'), run: () => leave(false) }}
     >
-      <p>
-        You are signed in with the token <strong class="anywhere">{token.name}</strong>, which was
-        not made by signing in. Other programs and people may use it.
-      </p>
-      <p>Revoke it only if nobody else needs it. Signing out alone does not change it.</p>
+      <p>{rich('who.sharedToken', { token: <strong class="anywhere">{token.name}</strong> })}</p>
+      <p>{t('who.revokeHint')}</p>
     </Confirm>
   );
 }
@@ -160,7 +159,5 @@ async function knownToken(): Promise<TokenInfo | undefined> {
 }
 
 function leave(isRevoked: boolean): void {
-  signOut(isRevoked).catch((thrown: unknown) =>
-    sayError(thrown, 'You are signed out here, but the token could not be revoked'),
-  );
+  signOut(isRevoked).catch((thrown: unknown) => sayError(thrown, t('who.notRevoked')));
 }

@@ -1,3 +1,4 @@
+import { t } from '../texts/text.js';
 import { hrefOfBots, hrefOfConfigs, MAX_LOGS } from './side-address.js';
 
 /** For two to six selected bots: their logs side by side; for two also their configurations. */
@@ -7,11 +8,11 @@ export function CompareLinks({ ids }: { ids: readonly string[] }) {
   return (
     <>
       <a class="button" href={hrefOfBots(ids)}>
-        Logs side by side
+        {t('side.logs')}
       </a>
       {ids.length === 2 ? (
         <a class="button" href={hrefOfConfigs(one, other)}>
-          Compare configurations
+          {t('page.diff')}
         </a>
       ) : null}
     </>

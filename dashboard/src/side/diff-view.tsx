@@ -1,6 +1,6 @@
 // The configurations of two bots, with what differs between them.
 
-import { useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import type { JsonObject } from '../../../src/client/index.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { kinds } from '../model/kinds.js';
@@ -11,6 +11,7 @@ import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
 import { ViewHead } from '../parts/view-head.js';
 import { natural } from '../query/natural.js';
+import { t } from '../texts/text.js';
 import { type DiffRow, diffOf } from './config-diff.js';
 import { hrefOfBots } from './side-address.js';
 
@@ -52,29 +53,31 @@ export function DiffView() {
   void version;
   return (
     <>
-      <ViewHead title="Compare configurations">
+      <ViewHead title={t('page.diff')}>
         {first && second && one !== other ? (
           <a class="button" href={hrefOfBots([one, other])}>
-            Logs side by side
+            {t('side.logs')}
           </a>
         ) : null}
       </ViewHead>
       <div class="page diff-view">
         <div class="diff-bots">
-          <BotChoice name="First bot" value={one} onChange={(id) => changeQuery({ a: id })} />
-          <BotChoice name="Second bot" value={other} onChange={(id) => changeQuery({ b: id })} />
+          <BotChoice name={t('diff.first')} value={one} onChange={(id) => changeQuery({ a: id })} />
+          <BotChoice
+            name={t('diff.second')}
+            value={other}
+            onChange={(id) => changeQuery({ b: id })}
+          />
         </div>
         {one === '' || other === '' ? (
-          <p class="muted">Choose two bots.</p>
+          <p class="muted">{t('diff.chooseTwo')}</p>
         ) : !configs ? (
-          <p class="muted">{error && !isLoading ? error.message : 'Loading…'}</p>
+          <p class="muted">{error && !isLoading ? error.message : t('state.loading')}</p>
         ) : (
           <section class="card">
             <header class="card-head">
               <h2 data-differences={different.length}>
-                {different.length === 0
-                  ? 'No differences'
-                  : `${different.length.toLocaleString('en')} ${different.length === 1 ? 'difference' : 'differences'}`}
+                {different.length === 0 ? t('diff.none') : t('diff.count', { n: different.length })}
               </h2>
               <label class="check">
                 <input
@@ -82,10 +85,10 @@ export function DiffView() {
                   checked={isWhole}
                   onChange={({ currentTarget }) => setWhole(currentTarget.checked)}
                 />
-                Show what is the same
+                {t('diff.showSame')}
               </label>
             </header>
-            {hasSecrets ? <p class="muted">Secrets are not shown, and not compared.</p> : null}
+            {hasSecrets ? <p class="muted">{t('diff.secrets')}</p> : null}
             {shown.length === 0 ? null : <DiffTable rows={shown} one={one} other={other} />}
           </section>
         )}
@@ -109,7 +112,7 @@ interface ChoiceProps {
 }
 
 function BotChoice({ name, value, onChange }: ChoiceProps) {
-  const list = `diff-${name.replace(' ', '-')}`;
+  const list = useId();
   const ids = [...bots.keys()].sort(natural.compare).slice(0, MAX_OFFERED);
   return (
     <label class="field">
@@ -135,11 +138,11 @@ function BotChoice({ name, value, onChange }: ChoiceProps) {
 function DiffTable({ rows, one, other }: { rows: readonly DiffRow[]; one: string; other: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard
-    <div class="table-box" tabIndex={0} role="region" aria-label="Fields">
+    <div class="table-box" tabIndex={0} role="region" aria-label={t('term.fields')}>
       <table class="diff-table">
         <thead>
           <tr>
-            <th scope="col">Field</th>
+            <th scope="col">{t('diff.field')}</th>
             <th scope="col">
               <a href={hrefTo('bots', one, { tab: 'config' })}>{one}</a>
             </th>
@@ -153,13 +156,21 @@ function DiffTable({ rows, one, other }: { rows: readonly DiffRow[]; one: string
             <tr key={path} class={isSame ? '' : 'is-different'}>
               <th scope="row">
                 <code>{visible(path)}</code>
-                {isSame ? null : <span class="unseen"> differs</span>}
+                {isSame ? null : <span class="unseen"> {t('diff.differs')}</span>}
               </th>
               <td>
-                {a === undefined ? <span class="muted">not set</span> : <code>{visible(a)}</code>}
+                {a === undefined ? (
+                  <span class="muted">{t('value.notSet')}</span>
+                ) : (
+                  <code>{visible(a)}</code>
+                )}
               </td>
               <td>
-                {b === undefined ? <span class="muted">not set</span> : <code>{visible(b)}</code>}
+                {b === undefined ? (
+                  <span class="muted">{t('value.notSet')}</span>
+                ) : (
+                  <code>{visible(b)}</code>
+                )}
               </td>
             </tr>
           ))}

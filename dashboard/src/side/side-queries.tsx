@@ -4,12 +4,13 @@ import { useState } from 'preact/hooks';
 import { MAX_QUERY } from '../../../src/shared/contract/query-bounds.js';
 import { Icon } from '../parts/icons.js';
 import { checkedQuery } from '../query/checked-query.js';
+import { t } from '../texts/text.js';
 import { MAX_LOGS, showQueries } from './side-address.js';
 
 export function SideQueries({ queries }: { queries: readonly string[] }) {
   const [isAdding, setAdding] = useState(queries.length === 0);
   return (
-    <div class="side-logs" role="group" aria-label="Logs">
+    <div class="side-logs" role="group" aria-label={t('side.list')}>
       {queries.map((query, at) => (
         <LogField
           key={`${at} ${query}`}
@@ -40,7 +41,7 @@ export function SideQueries({ queries }: { queries: readonly string[] }) {
       ) : queries.length < MAX_LOGS ? (
         <button type="button" onClick={() => setAdding(true)}>
           <Icon name="add" />
-          Add a log
+          {t('side.add')}
         </button>
       ) : null}
     </div>
@@ -85,7 +86,8 @@ function LogField({ name, query, onChange, onRemove }: FieldProps) {
       <button
         type="button"
         class="quiet square"
-        aria-label={`Remove log: ${text}`}
+        aria-label={t('side.remove', { log: text })}
+        title={t('side.remove', { log: text })}
         onClick={onRemove}
       >
         <Icon name="close" />

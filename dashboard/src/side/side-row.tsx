@@ -4,12 +4,13 @@ import { visible } from '../../../src/shared/contract/escapes.js';
 import { bots, botsVersion } from '../model/live.js';
 import type { LogWindow } from '../model/log-window.js';
 import { useThrottled } from '../model/throttle.js';
-import { clockTime, day, fullTime } from '../model/time.js';
+import { clockTime, day, fullTime, shortDay } from '../model/time.js';
 import { hrefAt } from '../model/time-range.js';
 import { Icon } from '../parts/icons.js';
 import { Level, Status } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
+import { t } from '../texts/text.js';
 import type { Row } from './align.js';
 import { botOf } from './side-address.js';
 
@@ -31,7 +32,7 @@ export function Heads({ queries, windows, columns }: HeadsProps) {
   useThrottled(botsVersion, REDRAW_MS);
   return (
     <div class="list-head side-row" style={columns} role="presentation">
-      <span class="cell-time">Time</span>
+      <span class="cell-time">{t('term.time')}</span>
       {queries.map((query, at) => {
         const id = botOf(query);
         const bot = id === undefined ? undefined : bots.get(id);
@@ -41,7 +42,10 @@ export function Heads({ queries, windows, columns }: HeadsProps) {
           <span key={at} class="side-head">
             <strong>{visible(titleOf(query))}</strong> {bot ? <Status status={bot.status} /> : null}
             {top === 'off' || top === 'failed' ? (
-              <span class="query-error"> no older lines: {window?.topError.value}</span>
+              <span class="query-error">
+                {' '}
+                {t('side.noOlder', { reason: window?.topError.value ?? '' })}
+              </span>
             ) : null}
           </span>
         );
@@ -69,7 +73,7 @@ export function RowCells({ row: { key, at, cells }, titles, marks, today, isCurs
       aria-selected={isCursor}
     >
       <time class="cell-time" title={fullTime(at)}>
-        {on === today ? null : <span class="cell-day">{on.slice(5)} </span>}
+        {on === today ? null : <span class="cell-day">{shortDay(at)} </span>}
         {clockTime(at)}
       </time>
       {cells.map((line, log) =>
@@ -79,7 +83,10 @@ export function RowCells({ row: { key, at, cells }, titles, marks, today, isCurs
               {titles[log]}, {line.level}:{' '}
             </span>
             {line.dir === null ? null : (
-              <span class={`dir-${line.dir}`} title={line.dir === 'in' ? 'incoming' : 'outgoing'}>
+              <span
+                class={`dir-${line.dir}`}
+                title={line.dir === 'in' ? t('wire.incoming') : t('wire.outgoing')}
+              >
                 {line.dir === 'in' ? '← ' : '→ '}
               </span>
             )}
@@ -106,14 +113,20 @@ export function WholeRow({
   onClose: () => void;
 }) {
   return (
-    <section class="whole" aria-label="Lines of the row">
+    <section class="whole" aria-label={t('side.rowLines')}>
       <header>
         <time>{fullTime(row.at)}</time>
         <span class="whole-actions">
           <a class="button" href={hrefAt('log', row.at)}>
-            Log at this moment
+            {t('moment.log')}
           </a>
-          <button type="button" class="quiet square" aria-label="Close the lines" onClick={onClose}>
+          <button
+            type="button"
+            class="quiet square"
+            aria-label={t('side.closeLines')}
+            title={t('side.closeLines')}
+            onClick={onClose}
+          >
             <Icon name="close" />
           </button>
         </span>

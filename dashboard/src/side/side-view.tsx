@@ -12,6 +12,7 @@ import { ViewHead } from '../parts/view-head.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { RangePicker } from '../range/range-picker.js';
 import { useKeys } from '../shell/keys.js';
+import { t } from '../texts/text.js';
 import { botOf, hrefOfConfigs, shownQueries } from './side-address.js';
 import { SideQueries } from './side-queries.js';
 import { Heads, RowCells, titleOf, WholeRow } from './side-row.js';
@@ -27,19 +28,17 @@ export function SideView() {
   const [one, other] = ids;
   return (
     <div class="view-full side-view">
-      <ViewHead title="Side by side">
+      <ViewHead title={t('page.side')}>
         {ids.length === 2 && one !== undefined && other !== undefined && one !== other ? (
           <a class="button" href={hrefOfConfigs(one, other)}>
-            Compare configurations
+            {t('page.diff')}
           </a>
         ) : null}
         <RangePicker />
       </ViewHead>
       <SideQueries queries={queries} />
       {queries.length === 0 ? (
-        <p class="empty muted">
-          Add two to six logs, each with a query: bot:demo-1, or level:error scope:tcp.
-        </p>
+        <p class="empty muted">{t('side.hint')}</p>
       ) : (
         <Rows
           queries={queries}
@@ -84,19 +83,19 @@ function Rows({ queries, side, momentMs, isLive, isFollowing, setFollowing }: Ro
     setReveal({ key: next.key });
   };
   const step = (by: number): void => go((at < 0 ? rows.length : at) + by);
-  useKeys('Side by side', [
-    { keys: 'j', does: 'Next row', run: () => step(1) },
-    { keys: 'k', does: 'Previous row', run: () => step(-1) },
-    { keys: 'ArrowDown', does: 'Next row', run: () => step(1) },
-    { keys: 'ArrowUp', does: 'Previous row', run: () => step(-1) },
-    { keys: 'Enter', does: 'Show or hide the lines of the row', run: () => setOpen(!isOpen) },
+  useKeys(t('page.side'), [
+    { keys: 'j', does: t('side.nextRow'), run: () => step(1) },
+    { keys: 'k', does: t('side.previousRow'), run: () => step(-1) },
+    { keys: 'ArrowDown', does: t('side.nextRow'), run: () => step(1) },
+    { keys: 'ArrowUp', does: t('side.previousRow'), run: () => step(-1) },
+    { keys: 'Enter', does: t('side.toggleLines'), run: () => setOpen(!isOpen) },
     {
       keys: ' ',
-      does: 'Pause or follow',
+      does: t('log.pauseOrFollow'),
       run: () => (isFollowing ? setFollowing(false) : follow()),
     },
-    { keys: 'G', does: 'Jump to end and follow', run: follow },
-    { keys: 'Escape', does: 'Close the lines of the row', run: () => setOpen(false) },
+    { keys: 'G', does: t('log.jumpAndFollow'), run: follow },
+    { keys: 'Escape', does: t('side.closeRowLines'), run: () => setOpen(false) },
   ]);
   const { density } = settings.value;
   const today = day(serverNow());
@@ -123,7 +122,7 @@ function Rows({ queries, side, momentMs, isLive, isFollowing, setFollowing }: Ro
         header={<Heads queries={queries} windows={windows} columns={columns} />}
         attributes={{
           role: 'listbox',
-          'aria-label': 'Lines side by side',
+          'aria-label': t('side.lines'),
           'aria-activedescendant': chosen ? `side-${chosen.key}` : undefined,
           tabIndex: 0,
           style: columns,
@@ -144,7 +143,7 @@ function Rows({ queries, side, momentMs, isLive, isFollowing, setFollowing }: Ro
       />
       <footer class="log-foot">
         <span>
-          {rows.length.toLocaleString('en')} {rows.length === 1 ? 'row' : 'rows'}
+          {t('side.rows', { n: rows.length })}
           {rows.length === 0 ? `, ${emptyText(windows)}` : ''}
         </span>
         {isLive ? (
@@ -154,7 +153,7 @@ function Rows({ queries, side, momentMs, isLive, isFollowing, setFollowing }: Ro
             onClick={() => (isFollowing ? setFollowing(false) : follow())}
           >
             <Icon name={isFollowing ? 'pause' : 'follow'} />
-            <span>{isFollowing ? 'Pause' : 'Follow'}</span>
+            <span>{isFollowing ? t('log.pause') : t('log.follow')}</span>
           </button>
         ) : null}
       </footer>
@@ -168,5 +167,5 @@ function Rows({ queries, side, momentMs, isLive, isFollowing, setFollowing }: Ro
 function emptyText(windows: readonly LogWindow[]): string {
   const isSearching =
     !isLoaded.value || windows.some(({ top }) => top.value === 'loading' || top.value === 'more');
-  return isSearching ? 'loading…' : 'no lines match';
+  return isSearching ? t('side.loading') : t('side.noMatch');
 }

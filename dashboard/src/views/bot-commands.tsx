@@ -8,6 +8,7 @@ import { useFirstFault } from '../parts/first-fault.js';
 import { NeedsScope } from '../parts/needs-scope.js';
 import { faultsOf, filled, initialOf, type Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
+import { t } from '../texts/text.js';
 import { faultFrom } from './faults.js';
 
 export function BotCommands({ bot }: { bot: BotSnapshot }) {
@@ -18,15 +19,15 @@ export function BotCommands({ bot }: { bot: BotSnapshot }) {
     return (
       <p class="empty muted">
         {known
-          ? `Bots of kind “${bot.kind}” have no commands.`
-          : `The kind “${bot.kind}” is not loaded.`}
+          ? t('commands.none', { kind: bot.kind })
+          : t('commands.notLoaded', { kind: bot.kind })}
       </p>
     );
   }
   if (!may('invoke')) {
     return (
       <p class="empty">
-        <NeedsScope scope="invoke" to="send commands to bots" />
+        <NeedsScope scope="invoke" to={t('scope.sendCommands')} />
       </p>
     );
   }
@@ -37,9 +38,9 @@ export function BotCommands({ bot }: { bot: BotSnapshot }) {
           <Command key={name} id={bot.id} name={name} description={description} schema={args} />
         ))}
       </div>
-      <section class="card results" aria-label="Results" aria-live="polite">
-        <h2>Results</h2>
-        {calls.length === 0 ? <p class="muted">Run a command to see its result here.</p> : null}
+      <section class="card results" aria-label={t('commands.results')} aria-live="polite">
+        <h2>{t('commands.results')}</h2>
+        {calls.length === 0 ? <p class="muted">{t('commands.hint')}</p> : null}
         <ol>
           {calls.map((call) => (
             <CallEntry key={call.key} call={call} />
@@ -89,8 +90,13 @@ function Command({ id, name, description, schema }: CommandProps) {
     >
       <header class="card-head">
         <h2>{name}</h2>
-        <button type="submit" class="primary" disabled={isBusy} aria-label={`Run ${name}`}>
-          {isBusy ? 'Running…' : 'Run'}
+        <button
+          type="submit"
+          class="primary"
+          disabled={isBusy}
+          aria-label={t('commands.run', { command: name })}
+        >
+          {isBusy ? t('state.running') : t('button.run')}
         </button>
       </header>
       {description === '' ? null : <p class="hint">{description}</p>}

@@ -25,6 +25,7 @@ import { changesBetween, faultsOf, filled, type Schema } from '../parts/schema.j
 import { SchemaFields } from '../parts/schema-form.js';
 import { SetSecrets } from '../parts/secret-field.js';
 import { say, sayError } from '../parts/toasts.js';
+import { rich, t } from '../texts/text.js';
 import { faultFrom } from './faults.js';
 import { RESTART_COMPLETE, RestartFields } from './restart-policy.js';
 
@@ -37,7 +38,7 @@ export function BotConfig({ bot, isShown }: { bot: BotSnapshot; isShown: boolean
   useEffect(() => {
     if (isShown && (value || error)) reload();
   }, [isShown]);
-  if (!value) return <p class="empty muted">{error ? error.message : 'Loading…'}</p>;
+  if (!value) return <p class="empty muted">{error ? error.message : t('state.loading')}</p>;
   return <ConfigForm bot={bot} saved={value} onSaved={reload} />;
 }
 
@@ -94,7 +95,7 @@ function ConfigForm({
     setLabels({ text: labelsText(hadLabels as Record<string, string>), base: bot.labels });
     setRestart(hadRestart);
     form.current?.scrollIntoView({ block: 'start' });
-    say('Restored into the form. Look at the changes, then save.');
+    say(t('config.restored'));
   };
   // A layout effect: after the next paint the user may already be typing.
   useLayoutEffect(() => {
@@ -134,13 +135,13 @@ function ConfigForm({
       const undo = (): void => {
         api()
           .bots.update(bot.id, { labels: hadLabels })
-          .then(() => say(`Undone: the labels of ${bot.id} are those from before`))
-          .catch((thrown: unknown) => sayError(thrown, 'Undo failed'));
+          .then(() => say(t('config.undone', { bot: bot.id })))
+          .catch((thrown: unknown) => sayError(thrown, t('action.undoFailed')));
       };
       say(
-        isChanged ? `${bot.id} saved; it restarts if it is running` : `${bot.id} saved`,
+        isChanged ? t('config.savedRestarts', { bot: bot.id }) : t('config.saved', { bot: bot.id }),
         areLabelsChanged && !isChanged && !isRestartChanged
-          ? { title: 'Undo', run: undo }
+          ? { title: t('button.undo'), run: undo }
           : undefined,
       );
       onSaved();
@@ -163,7 +164,7 @@ function ConfigForm({
       <fieldset class="config-columns" disabled={!may('control')}>
         <div>
           <fieldset class="card">
-            <legend>Configuration</legend>
+            <legend>{t('term.configuration')}</legend>
             <SetSecrets.Provider value={secrets}>
               <SchemaFields
                 schema={schema}
@@ -177,11 +178,11 @@ function ConfigForm({
         </div>
         <div>
           <div class="card field">
-            <label for="bot-labels">Labels</label>
+            <label for="bot-labels">{t('term.labels')}</label>
             <textarea
               id="bot-labels"
               rows={3}
-              placeholder="team=a (one per line)"
+              placeholder={t('labels.placeholder')}
               value={labels?.text ?? labelsText(bot.labels)}
               onInput={({ currentTarget: { value: text } }) =>
                 setLabels({ text, base: labels?.base ?? bot.labels })
@@ -189,11 +190,13 @@ function ConfigForm({
             />
             {isMovedOn ? (
               <p class="hint">
-                The labels have changed to{' '}
-                <span class="mono">
-                  {visible(labelsText(bot.labels).replaceAll('\n', ', ')) || 'none'}
-                </span>
-                . Saving changes only the labels you edited.
+                {rich('config.labelsMoved', {
+                  labels: (
+                    <span class="mono">
+                      {visible(labelsText(bot.labels).replaceAll('\n', ', ')) || t('value.none')}
+                    </span>
+                  ),
+                })}
               </p>
             ) : null}
           </div>
@@ -203,32 +206,30 @@ function ConfigForm({
         </div>
       </fieldset>
       {isTouched ? (
-        <section class="card" aria-label="Unsaved changes">
-          <h2>{changes.length === 1 ? '1 unsaved change' : `${changes.length} unsaved changes`}</h2>
-          <ChangesList changes={changes} label="What saving changes" />
+        <section class="card" aria-label={t('config.unsaved')}>
+          <h2>{t('config.unsavedCount', { n: changes.length })}</h2>
+          <ChangesList changes={changes} label={t('config.whatChanges')} />
         </section>
       ) : null}
       <div class="form-end">
         {may('control') ? (
           <>
             <button type="submit" class="primary" disabled={isBusy || !isTouched}>
-              Save
+              {t('button.save')}
             </button>
             <button type="button" disabled={!isTouched} onClick={undo}>
-              Discard
+              {t('button.discard')}
             </button>
             {faults.has('') ? (
               <p class="fault" role="alert">
                 {faults.get('')}
               </p>
             ) : (
-              <span class="muted">
-                {isChanged ? 'Saving restarts the bot if it is running.' : ''}
-              </span>
+              <span class="muted">{isChanged ? t('config.restarts') : ''}</span>
             )}
           </>
         ) : (
-          <NeedsScope scope="control" to="change bots" />
+          <NeedsScope scope="control" to={t('scope.changeBots')} />
         )}
       </div>
     </form>
@@ -260,8 +261,9 @@ function withOptionalSecrets(schema: Schema): Schema {
 
 /** What it runs in, and with which bots it shares that. */
 function hostText({ isolation, dedicated, host_group: group }: SavedConfig): string {
-  const what = isolation === 'process' ? 'process' : 'thread';
-  if (dedicated) return `Runs on a dedicated host, in its own ${what}.`;
-  if (group !== null) return `Runs in a ${what} with the bots of the group ${group}.`;
-  return `Runs in a ${what} with other bots.`;
+  const isProcess = isolation === 'process';
+  if (dedicated) return t(isProcess ? 'placement.dedicatedProcess' : 'placement.dedicatedThread');
+  if (group !== null)
+    return t(isProcess ? 'placement.groupProcess' : 'placement.groupThread', { group });
+  return t(isProcess ? 'placement.sharedProcess' : 'placement.sharedThread');
 }

@@ -10,6 +10,7 @@ import { megabytesText, sizeText } from '../parts/size.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
 import { botsWith } from '../query/address-query.js';
+import { fixedText, numberText, t } from '../texts/text.js';
 import { BotTimeline } from './bot-timeline.js';
 import { LogPane } from './log-pane.js';
 
@@ -49,34 +50,34 @@ function Facts({ bot }: { bot: BotSnapshot }) {
     <section class="card">
       <dl class="facts">
         <div>
-          <dt>Status for</dt>
+          <dt>{t('bot.statusFor')}</dt>
           <dd title={fullTime(since_ms)}>{age(since_ms)}</dd>
         </div>
         <div>
-          <dt>Running for</dt>
+          <dt>{t('bot.runningFor')}</dt>
           <dd>
             {started_at_ms === null ? (
-              'not running'
+              t('bot.notRunning')
             ) : (
               <span title={fullTime(started_at_ms)}>{age(started_at_ms)}</span>
             )}
           </dd>
         </div>
         <div>
-          <dt>Desired state</dt>
+          <dt>{t('bot.desired')}</dt>
           <dd>{desired}</dd>
         </div>
         <div>
-          <dt>Restarts</dt>
+          <dt>{t('term.restarts')}</dt>
           <dd>{restarts}</dd>
         </div>
         <div>
-          <dt>Host</dt>
+          <dt>{t('term.host')}</dt>
           <dd>{host ?? '–'}</dd>
         </div>
         {Object.keys(labels).length > 0 ? (
           <div>
-            <dt>Labels</dt>
+            <dt>{t('term.labels')}</dt>
             <dd>
               <Labels labels={labels} href={(label) => botsWith('label', label)} />
             </dd>
@@ -85,8 +86,8 @@ function Facts({ bot }: { bot: BotSnapshot }) {
       </dl>
       {last_error === null ? null : (
         <div class="last-error">
-          <h3>Last error</h3>
-          <TextBox name="Last error">
+          <h3>{t('term.lastError')}</h3>
+          <TextBox name={t('term.lastError')}>
             <LineText text={last_error} isWhole />
           </TextBox>
         </div>
@@ -99,22 +100,26 @@ function Facts({ bot }: { bot: BotSnapshot }) {
 function Usage({ bot: { usage, over_quota: over } }: { bot: BotSnapshot }) {
   if (!usage) return null;
   const rows: [title: string, name: keyof BotUsage, value: string][] = [
-    ['CPU', 'cpu', `${(usage.cpu * 100).toFixed(1)} %`],
-    ['Memory', 'memory_mb', usage.memory_mb === null ? 'shared' : megabytesText(usage.memory_mb)],
-    ['Lines per second', 'lines_per_second', String(usage.lines_per_second)],
-    ['Traffic per second', 'bytes_per_second', sizeText(usage.bytes_per_second)],
-    ['Connections', 'connections', String(usage.connections)],
+    [t('term.cpu'), 'cpu', `${fixedText(usage.cpu * 100, 1)} %`],
+    [
+      t('term.memory'),
+      'memory_mb',
+      usage.memory_mb === null ? t('usage.shared') : megabytesText(usage.memory_mb),
+    ],
+    [t('usage.lines'), 'lines_per_second', numberText(usage.lines_per_second)],
+    [t('usage.traffic'), 'bytes_per_second', sizeText(usage.bytes_per_second)],
+    [t('usage.connections'), 'connections', numberText(usage.connections)],
   ];
   return (
-    <section class="card" aria-label="Usage">
-      <h2>Usage</h2>
+    <section class="card" aria-label={t('usage.title')}>
+      <h2>{t('usage.title')}</h2>
       <dl class="facts">
         {rows.map(([title, name, value]) => (
           <div key={name}>
             <dt>{title}</dt>
             <dd data-usage={name}>
               {value}
-              {over.includes(name) ? <strong> over its quota</strong> : null}
+              {over.includes(name) ? <strong> {t('usage.over')}</strong> : null}
             </dd>
           </div>
         ))}

@@ -3,9 +3,10 @@ import { visible } from '../../../src/shared/contract/escapes.js';
 import { changes } from '../model/live.js';
 import { useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
-import { age, clockTime, day, fullTime, second, serverNow, span } from '../model/time.js';
+import { age, clockTime, day, fullTime, second, serverNow, shortDay, span } from '../model/time.js';
 import { Status } from '../parts/status.js';
 import { toneOf } from '../parts/tone.js';
+import { t } from '../texts/text.js';
 import { type Change, type Stay, staysOf } from './stays.js';
 
 /** Statuses in the list below the bar. */
@@ -21,11 +22,11 @@ export function BotTimeline({ bot }: { bot: BotSnapshot }) {
   const now = { status: bot.status, at: bot.since_ms };
   const stays = staysOf(history.value ?? [], changes.get(bot.id) ?? [], [now]);
   return (
-    <section class="card" aria-label="Status history">
-      <h2>Status history</h2>
+    <section class="card" aria-label={t('bot.history')}>
+      <h2>{t('bot.history')}</h2>
       <Bar stays={stays.slice(-DRAWN)} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard */}
-      <ol class="stays" tabIndex={0} aria-label="Earlier statuses">
+      <ol class="stays" tabIndex={0} aria-label={t('bot.earlier')}>
         {stays
           .slice(-LISTED)
           .reverse()
@@ -33,7 +34,9 @@ export function BotTimeline({ bot }: { bot: BotSnapshot }) {
             <li key={stays.length - at}>
               <time title={fullTime(from)}>{shortTime(from)}</time>
               <Status status={status} />
-              <span class="muted">{to === undefined ? `for ${age(from)}` : span(to - from)}</span>
+              <span class="muted">
+                {to === undefined ? t('peek.for', { time: age(from) }) : span(to - from)}
+              </span>
             </li>
           ))}
       </ol>
@@ -58,7 +61,7 @@ function Bar({ stays }: { stays: readonly Stay[] }) {
       </div>
       <div class="timeline-ends muted" aria-hidden="true">
         <span>{shortTime(begin)}</span>
-        <span>now</span>
+        <span>{t('bot.now')}</span>
       </div>
     </>
   );
@@ -68,7 +71,7 @@ function Bar({ stays }: { stays: readonly Stay[] }) {
 function shortTime(at: number): string {
   const on = day(at);
   const time = clockTime(at);
-  return on === day(serverNow()) ? time.slice(0, 8) : `${on.slice(5)} ${time.slice(0, 5)}`;
+  return on === day(serverNow()) ? time.slice(0, 8) : `${shortDay(at)} ${time.slice(0, 5)}`;
 }
 
 /** From the journal, oldest first. @throws ApiError 503 without a journal. */

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BotAction } from '../../../src/client/index.js';
 import { drafts } from '../config/drafts.js';
-import { ACTION_NAMES, actOnOne, type Before } from '../model/actions.js';
+import { actionText, actOnOne, type Before } from '../model/actions.js';
 import { bots, botsVersion, isLoaded, serviceErrors } from '../model/live.js';
 import { may } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
@@ -18,6 +18,7 @@ import { Status } from '../parts/status.js';
 import { ViewHead } from '../parts/view-head.js';
 import { botsWith } from '../query/address-query.js';
 import { useKeys } from '../shell/keys.js';
+import { t } from '../texts/text.js';
 import { BotCommands } from './bot-commands.js';
 import { BotConfig } from './bot-config.js';
 import { BotLive } from './bot-live.js';
@@ -27,10 +28,10 @@ import { IncidentList } from './incident.js';
 /** Shortest time between two requests for the incidents, in ms. */
 const INCIDENTS_MS = 500;
 const TABS = [
-  { name: '', title: 'Live' },
-  { name: 'commands', title: 'Commands' },
-  { name: 'incidents', title: 'Incidents' },
-  { name: 'config', title: 'Configuration' },
+  { name: '', title: 'bot.live' },
+  { name: 'commands', title: 'term.commands' },
+  { name: 'incidents', title: 'page.incidents' },
+  { name: 'config', title: 'term.configuration' },
 ] as const;
 /** Tabs that stay mounted once opened, so that typed input and results are not lost. */
 const PERSISTENT: readonly string[] = ['commands', 'config'];
@@ -67,14 +68,18 @@ export function BotView({ id }: { id: string }) {
     else setAsking(action);
   };
   const showTab = (name: string): void => changeQuery({ tab: name });
-  useKeys('Bot', [
+  useKeys(t('term.bot'), [
     ...TABS.map(({ name, title }, at) => ({
       keys: String(at + 1),
-      does: title,
+      does: t(title),
       run: () => showTab(name),
     })),
-    { keys: 'r', does: 'Restart', run: () => bot && isPossible('restart') && ask('restart') },
-    { keys: 'u', does: 'Back to the bot list', run: () => go(hrefOfTable()) },
+    {
+      keys: 'r',
+      does: t('action.restart'),
+      run: () => bot && isPossible('restart') && ask('restart'),
+    },
+    { keys: 'u', does: t('bot.back'), run: () => go(hrefOfTable()) },
   ]);
 
   const shown = bot ?? last;
@@ -83,13 +88,13 @@ export function BotView({ id }: { id: string }) {
       <div class="empty">
         {isLoaded.value ? (
           <>
-            <h1>No bot named “{id}”</h1>
+            <h1>{t('bot.unknown', { bot: id })}</h1>
             <p>
-              <a href={hrefOfTable()}>Back to the bot list</a>
+              <a href={hrefOfTable()}>{t('bot.back')}</a>
             </p>
           </>
         ) : (
-          <p class="muted">Loading…</p>
+          <p class="muted">{t('state.loading')}</p>
         )}
       </div>
     );
@@ -107,7 +112,7 @@ export function BotView({ id }: { id: string }) {
       <ViewHead
         title={
           <>
-            <a class="back" href={hrefOfTable()} aria-label="Back to the bot list">
+            <a class="back" href={hrefOfTable()} aria-label={t('bot.back')}>
               <Icon name="left" />
             </a>
             {id}
@@ -116,33 +121,25 @@ export function BotView({ id }: { id: string }) {
         note={
           <>
             {bot ? (
-              <a
-                class="pick"
-                href={botsWith('status', shown.status)}
-                title="All bots with the same status"
-              >
+              <a class="pick" href={botsWith('status', shown.status)} title={t('bot.sameStatus')}>
                 <Status status={shown.status} />
               </a>
             ) : (
               <Status status="deleted" />
             )}
-            <a
-              class="pick muted"
-              href={botsWith('kind', shown.kind)}
-              title="All bots with the same kind"
-            >
+            <a class="pick muted" href={botsWith('kind', shown.kind)} title={t('bot.sameKind')}>
               {shown.kind}
             </a>
             <NextTry bot={shown} />
             {bot?.status === 'backoff' && may('control') && busy === undefined ? (
               <button type="button" class="quiet as-link" onClick={() => void act('start')}>
-                Try now
+                {t('bot.tryNow')}
               </button>
             ) : null}
           </>
         }
       >
-        {bot && !may('control') ? <NeedsScope scope="control" to="change bots" /> : null}
+        {bot && !may('control') ? <NeedsScope scope="control" to={t('scope.changeBots')} /> : null}
         {bot && may('control')
           ? ACTIONS.map(({ action, icon }) => (
               <button
@@ -155,7 +152,7 @@ export function BotView({ id }: { id: string }) {
                 onClick={() => isPossible(action) && ask(action)}
               >
                 <Icon name={icon} />
-                {ACTION_NAMES[action]}
+                {actionText(action)}
               </button>
             ))
           : null}
@@ -163,10 +160,10 @@ export function BotView({ id }: { id: string }) {
       {bot ? null : (
         <div class="banner bad" role="alert">
           <Icon name="warn" />
-          <span>This bot has been deleted. You see its last known state.</span>
+          <span>{t('bot.gone')}</span>
         </div>
       )}
-      <div class="tabs" role="tablist" aria-label="Sections of the bot">
+      <div class="tabs" role="tablist" aria-label={t('bot.sections')}>
         {TABS.map(({ name, title }) => (
           <button
             key={name}
@@ -179,10 +176,10 @@ export function BotView({ id }: { id: string }) {
             onClick={() => showTab(name)}
             onKeyDown={(event) => moveTab(event, tab, showTab)}
           >
-            {title}
+            {t(title)}
             {name === 'config' && drafts.value.has(id) ? (
-              <span class="tab-mark" title="Unsaved changes">
-                <span class="unseen">, unsaved changes</span>
+              <span class="tab-mark" title={t('config.unsaved')}>
+                <span class="unseen">{t('config.unsavedUnseen')}</span>
               </span>
             ) : null}
           </button>
@@ -234,8 +231,8 @@ function ConfirmOne({ id, action, onYes, onClose }: ConfirmProps) {
   const specifications = useSpecifications([id], action === 'delete');
   return (
     <Confirm
-      title={`${ACTION_NAMES[action]} ${id}?`}
-      action={ACTION_NAMES[action]}
+      title={t('action.onQuestion', { action: actionText(action), target: id })}
+      action={actionText(action)}
       isDangerous={action === 'delete'}
       onYes={() => {
         onClose();
@@ -246,11 +243,7 @@ function ConfirmOne({ id, action, onYes, onClose }: ConfirmProps) {
       {action === 'delete' ? (
         <DeletionNote count={1} known={specifications} />
       ) : (
-        <p>
-          {action === 'stop'
-            ? 'The bot stays stopped until it is started again.'
-            : 'The bot is stopped and started again.'}
-        </p>
+        <p>{action === 'stop' ? t('bot.staysStopped') : t('bot.restarts')}</p>
       )}
     </Confirm>
   );
@@ -278,14 +271,14 @@ function BotIncidents({ id, sinceMs }: { id: string; sinceMs: number }) {
     <div class="page">
       {value ? (
         value.length === 0 ? (
-          <p class="muted">No incidents for this bot.</p>
+          <p class="muted">{t('bot.noIncidents')}</p>
         ) : (
-          <section class="card" aria-label="Incidents">
+          <section class="card" aria-label={t('page.incidents')}>
             <IncidentList incidents={value} />
           </section>
         )
       ) : (
-        <p class="muted">{error ? error.message : 'Loading…'}</p>
+        <p class="muted">{error ? error.message : t('state.loading')}</p>
       )}
     </div>
   );

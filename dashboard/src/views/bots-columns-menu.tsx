@@ -5,6 +5,7 @@ import { Icon } from '../parts/icons.js';
 import { Menu } from '../parts/menu.js';
 import { useRefocus } from '../parts/refocus.js';
 import { say } from '../parts/toasts.js';
+import { t } from '../texts/text.js';
 import { type Column, columnOf, moved, OWN_COLUMNS, offeredFields } from './bots-columns.js';
 
 interface Props {
@@ -32,15 +33,14 @@ export function ColumnsMenu({ columns, hasNodes, onChoose }: Props) {
   const toggle = (name: string): void => {
     refocusOn(name, 'input');
     if (names.includes(name)) onChoose(names.filter((one) => one !== name));
-    else if (names.length >= MAX_COLUMNS)
-      say(`There are ${MAX_COLUMNS} columns. Remove one first.`);
+    else if (names.length >= MAX_COLUMNS) say(t('columns.tooMany', { n: MAX_COLUMNS }));
     else onChoose([...names, name]);
   };
   return (
-    <Menu name="Columns" icon="columns" class="columns-menu" onOpen={setOpen}>
+    <Menu name={t('columns.title')} icon="columns" class="columns-menu" onOpen={setOpen}>
       {() => (
         <>
-          <ul aria-label="Shown columns">
+          <ul aria-label={t('columns.shown')}>
             {columns.map(({ name, title }, at) => (
               <li key={name} data-column={name}>
                 <Check name={name} title={title} isOn isFixed={name === 'id'} onToggle={toggle} />
@@ -49,7 +49,8 @@ export function ColumnsMenu({ columns, hasNodes, onChoose }: Props) {
                     key={by}
                     type="button"
                     class="quiet square"
-                    aria-label={`Move ${title} ${by < 0 ? 'to the left' : 'to the right'}`}
+                    aria-label={t(by < 0 ? 'columns.left' : 'columns.right', { column: title })}
+                    title={t(by < 0 ? 'columns.left' : 'columns.right', { column: title })}
                     aria-disabled={at + by < 0 || at + by >= columns.length}
                     onClick={() => {
                       refocusOn(name, `button[data-by="${by}"]`);
@@ -65,12 +66,16 @@ export function ColumnsMenu({ columns, hasNodes, onChoose }: Props) {
           </ul>
           <input
             type="search"
-            aria-label="Search columns"
-            placeholder="Columns, fields, labels"
+            aria-label={t('columns.search')}
+            placeholder={t('columns.searchHint')}
             value={text}
             onInput={({ currentTarget }) => setText(currentTarget.value)}
           />
-          <Offered names={OWN_COLUMNS.filter(isOffered)} title="Every bot" onToggle={toggle} />
+          <Offered
+            names={OWN_COLUMNS.filter(isOffered)}
+            title={t('columns.everyBot')}
+            onToggle={toggle}
+          />
           {offered.map((kind) => (
             <Offered
               key={kind.kind}
@@ -86,7 +91,7 @@ export function ColumnsMenu({ columns, hasNodes, onChoose }: Props) {
               onChoose(null);
             }}
           >
-            Reset columns and widths
+            {t('columns.reset')}
           </button>
         </>
       )}
@@ -105,7 +110,7 @@ function Offered({
 }) {
   if (names.length === 0) return null;
   return (
-    <ul aria-label={`Further columns: ${title}`}>
+    <ul aria-label={t('columns.further', { of: title })}>
       <li class="muted" aria-hidden="true">
         {title}
       </li>

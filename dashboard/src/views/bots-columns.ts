@@ -5,6 +5,7 @@ import { type BotField, botField } from '../../../src/shared/query/bot-field.js'
 import { flatten } from '../data/flatten.js';
 import { pinsOf } from '../data/pins.js';
 import { MAX_COLUMNS } from '../model/columns.js';
+import { type PlainKey, t } from '../texts/text.js';
 
 export interface Column {
   /** `id` and others, `data.<path>` or `label.<name>`. */
@@ -18,19 +19,19 @@ export interface Column {
   grow: number;
 }
 
-type Own = readonly [title: string, field: string | undefined, least: number, grow: number];
+type Own = readonly [title: PlainKey, field: string | undefined, least: number, grow: number];
 const OWN: Readonly<Record<string, Own>> = {
-  id: ['Bot', 'bot', 120, 1.2],
-  kind: ['Kind', 'kind', 84, 0.6],
-  status: ['Status', 'status', 120, 0.9],
-  since: ['Duration', 'since', 92, 0],
-  restarts: ['Restarts', 'restarts', 100, 0],
-  node: ['Node', 'node', 72, 0.5],
-  host: ['Host', 'host', 72, 0],
-  desired: ['Desired', 'desired', 92, 0],
-  last_error: ['Last error', 'last_error', 140, 2],
-  line: ['Last line', undefined, 140, 3],
-  labels: ['Labels', undefined, 184, 1.2],
+  id: ['term.bot', 'bot', 120, 1.2],
+  kind: ['term.kind', 'kind', 84, 0.6],
+  status: ['term.status', 'status', 120, 0.9],
+  since: ['term.duration', 'since', 92, 0],
+  restarts: ['term.restarts', 'restarts', 100, 0],
+  node: ['term.node', 'node', 72, 0.5],
+  host: ['term.host', 'host', 72, 0],
+  desired: ['bots.desired', 'desired', 92, 0],
+  last_error: ['term.lastError', 'last_error', 140, 2],
+  line: ['term.lastLine', undefined, 140, 3],
+  labels: ['term.labels', undefined, 184, 1.2],
 };
 /** Columns with the same everywhere, in the order in which they are offered. */
 export const OWN_COLUMNS = Object.keys(OWN);
@@ -51,7 +52,13 @@ export function columnOf(name: string): Column | undefined {
   const own = Object.hasOwn(OWN, name) ? OWN[name] : undefined;
   if (own) {
     const [title, field, least, grow] = own;
-    return { name, title, field: field === undefined ? undefined : botField(field), least, grow };
+    return {
+      name,
+      title: t(title),
+      field: field === undefined ? undefined : botField(field),
+      least,
+      grow,
+    };
   }
   const field = /^(data|label)\./.test(name) && !name.includes(',') ? botField(name) : undefined;
   return field && { name, title: name.slice(name.indexOf('.') + 1), field, ...OF_FIELD };

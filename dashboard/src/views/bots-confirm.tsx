@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks';
 import type { BotAction } from '../../../src/client/index.js';
-import { ACTION_NAMES, actOn, asBefore, botsText, showOutcome } from '../model/actions.js';
+import { actionText, actOn, asBefore, botsText, showOutcome } from '../model/actions.js';
 import { bots } from '../model/live.js';
 import { forRestart } from '../model/stopped.js';
 import { Confirm } from '../parts/dialog.js';
 import { sayError } from '../parts/toasts.js';
+import { t } from '../texts/text.js';
 import { DeletionNote, useSpecifications } from './deletion-note.js';
 
 interface ConfirmProps {
@@ -23,7 +24,8 @@ export function ConfirmAction({ action, ids: asked, onClose, onDone }: ConfirmPr
   const [withStopped, setWithStopped] = useState(false);
   const isChoice = action === 'restart' && running.length > 0 && stopped.length > 0;
   const ids = isChoice && !withStopped ? running : asked;
-  const many = (of: readonly string[]): string => (of.length === 1 ? 'bot' : botsText(of.length));
+  const many = (of: readonly string[]): string =>
+    of.length === 1 ? t('confirm.oneBot') : botsText(of.length);
   const specifications = useSpecifications(asked, action === 'delete');
   const run = async (): Promise<void> => {
     setBusy(true);
@@ -34,14 +36,17 @@ export function ConfirmAction({ action, ids: asked, onClose, onDone }: ConfirmPr
       showOutcome(action, ids, errors, before);
       onDone(errors);
     } catch (thrown) {
-      sayError(thrown, `${ACTION_NAMES[action]} failed`);
+      sayError(thrown, t('action.failed', { action: actionText(action) }));
       onClose();
     }
   };
   return (
     <Confirm
-      title={`${ACTION_NAMES[action]} ${asked.length === 1 ? asked[0] : many(asked)}?`}
-      action={`${ACTION_NAMES[action]} ${many(ids)}`}
+      title={t('action.onQuestion', {
+        action: actionText(action),
+        target: asked.length === 1 ? (asked[0] ?? '') : many(asked),
+      })}
+      action={t('action.on', { action: actionText(action), target: many(ids) })}
       isDangerous={action === 'delete'}
       isBusy={isBusy}
       onYes={run}
@@ -49,28 +54,22 @@ export function ConfirmAction({ action, ids: asked, onClose, onDone }: ConfirmPr
     >
       <p class="wrap">
         {ids.slice(0, NAMES_SHOWN).join(', ')}
-        {ids.length > NAMES_SHOWN
-          ? ` and ${(ids.length - NAMES_SHOWN).toLocaleString('en')} more`
-          : ''}
+        {ids.length > NAMES_SHOWN ? ` ${t('count.more', { n: ids.length - NAMES_SHOWN })}` : ''}
       </p>
       {isChoice ? (
         <>
-          <p>Selected: {text}.</p>
+          <p>{t('confirm.selected', { bots: text })}</p>
           <label class="check">
             <input
               type="checkbox"
               checked={withStopped}
               onChange={({ currentTarget }) => setWithStopped(currentTarget.checked)}
-            />
-            Also start the{' '}
-            {stopped.length === 1 ? 'stopped bot' : `${many(stopped)} that are stopped`}
+            />{' '}
+            {t('confirm.alsoStart', { n: stopped.length })}
           </label>
         </>
       ) : action === 'restart' && stopped.length > 0 ? (
-        <p>
-          {stopped.length === 1 ? 'The bot is' : 'The bots are'} stopped. A restart starts{' '}
-          {stopped.length === 1 ? 'it' : 'them'}.
-        </p>
+        <p>{t('confirm.stopped', { n: stopped.length })}</p>
       ) : null}
       {action === 'delete' ? <DeletionNote count={ids.length} known={specifications} /> : null}
     </Confirm>

@@ -2,13 +2,12 @@ import { useRef } from 'preact/hooks';
 import { setWidth } from '../model/columns.js';
 import { Icon } from '../parts/icons.js';
 import { useRefocus } from '../parts/refocus.js';
+import { t } from '../texts/text.js';
 import { type Column, moved } from './bots-columns.js';
 import { change, type Query } from './bots-query.js';
 
 /** By one press of a key, in px. */
 const STEP_PX = 16;
-const KEYS =
-  'Arrows move between columns. With Shift they change the width, with Ctrl and Shift the place.';
 
 interface Props {
   query: Query;
@@ -40,7 +39,7 @@ export function Head({ query, columns, areAll, onAll, onMove }: Props) {
         <input
           type="checkbox"
           tabIndex={-1}
-          aria-label="Select all shown bots"
+          aria-label={t('bots.selectAll')}
           checked={areAll}
           onChange={onAll}
         />
@@ -73,7 +72,7 @@ export function Head({ query, columns, areAll, onAll, onMove }: Props) {
               type="button"
               class="sort"
               tabIndex={name === (sorted ?? names[0]) ? 0 : -1}
-              title={`${name}\n${KEYS}`}
+              title={`${name}\n${t('columns.keys')}`}
               aria-keyshortcuts="Shift+ArrowLeft Shift+ArrowRight Control+Shift+ArrowLeft Control+Shift+ArrowRight"
               // Not `disabled`: its column can be moved and resized.
               aria-disabled={field === undefined}

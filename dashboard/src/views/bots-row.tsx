@@ -10,6 +10,7 @@ import { Status } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { toneOf } from '../parts/tone.js';
 import { PickButton } from '../query/pick-button.js';
+import { t } from '../texts/text.js';
 import type { Column } from './bots-columns.js';
 
 /** Labels in a row; more would be too narrow to read. */
@@ -55,7 +56,7 @@ export function Row({
         <input
           type="checkbox"
           tabIndex={-1}
-          aria-label={`Select ${id}`}
+          aria-label={t('bots.select', { bot: id })}
           checked={isSelected}
           onClick={(event) => {
             event.preventDefault();
@@ -102,7 +103,11 @@ function Cell({
       );
     case 'since':
       return (
-        <span class="cell-since" role="gridcell" title={`since ${fullTime(since_ms)}`}>
+        <span
+          class="cell-since"
+          role="gridcell"
+          title={t('bots.since', { time: fullTime(since_ms) })}
+        >
           {age(since_ms)}
         </span>
       );

@@ -13,6 +13,7 @@ import { VirtualList } from '../parts/virtual-list.js';
 import { queryParameters } from '../query/address-query.js';
 import { useKeys } from '../shell/keys.js';
 import { CompareLinks } from '../side/compare-links.js';
+import { numberText, t } from '../texts/text.js';
 import { ColumnsMenu } from './bots-columns-menu.js';
 import { Filters } from './bots-filters.js';
 import { Head } from './bots-head.js';
@@ -64,24 +65,24 @@ export function BotsView() {
   const toggleAll = (): void =>
     setSelected(areAll ? new Set() : new Set(shown.map(({ id }) => id)));
 
-  useKeys('Bots', [
-    { keys: 'j', does: 'Next bot', run: () => step(1) },
-    { keys: 'k', does: 'Previous bot', run: () => step(-1) },
-    { keys: 'ArrowDown', does: 'Next bot', run: () => step(1) },
-    { keys: 'ArrowUp', does: 'Previous bot', run: () => step(-1) },
+  useKeys(t('term.bots'), [
+    { keys: 'j', does: t('bots.next'), run: () => step(1) },
+    { keys: 'k', does: t('bots.previous'), run: () => step(-1) },
+    { keys: 'ArrowDown', does: t('bots.next'), run: () => step(1) },
+    { keys: 'ArrowUp', does: t('bots.previous'), run: () => step(-1) },
     {
       keys: 'Enter',
-      does: 'Open bot',
+      does: t('bots.open'),
       run: () => active !== undefined && go(hrefTo('bots', active)),
     },
     {
       keys: 'x',
-      does: 'Select or deselect bot',
+      does: t('bots.toggle'),
       run: () => active !== undefined && toggle(active),
     },
-    { keys: '*', does: 'Select or deselect all shown bots', run: toggleAll },
-    { keys: 'n', does: 'New bot', run: () => may('control') && setCreating(true) },
-    { keys: 'Escape', does: 'Clear selection', run: () => setSelected(new Set()) },
+    { keys: '*', does: t('bots.toggleAll'), run: toggleAll },
+    { keys: 'n', does: t('bots.new'), run: () => may('control') && setCreating(true) },
+    { keys: 'Escape', does: t('bots.clearSelection'), run: () => setSelected(new Set()) },
   ]);
 
   // The focus goes with the row that the arrows have chosen.
@@ -92,12 +93,12 @@ export function BotsView() {
   return (
     <div class="view-full">
       <ViewHead
-        title="Bots"
+        title={t('term.bots')}
         note={
           <span data-shown={shown.length}>
             {shown.length === bots.size
-              ? bots.size.toLocaleString('en')
-              : `${shown.length.toLocaleString('en')} of ${bots.size.toLocaleString('en')}`}
+              ? numberText(bots.size)
+              : t('count.of', { n: shown.length, all: bots.size })}
           </span>
         }
       >
@@ -122,7 +123,7 @@ export function BotsView() {
           scrolled={scrolledOf(Object.fromEntries(route.value.query))}
           attributes={{
             role: 'grid',
-            'aria-label': 'Bots',
+            'aria-label': t('term.bots'),
             'aria-rowcount': shown.length + 1,
             'aria-activedescendant': at < 0 ? undefined : `bot-${active}`,
             tabIndex: 0,
@@ -163,20 +164,20 @@ export function BotsView() {
 }
 
 function NothingShown({ isFiltered, onCreate }: { isFiltered: boolean; onCreate: () => void }) {
-  if (!isLoaded.value) return <p class="empty muted">Loading…</p>;
+  if (!isLoaded.value) return <p class="empty muted">{t('state.loading')}</p>;
   if (isFiltered) {
     return (
       <div class="empty">
-        <p>No bots match the filter.</p>
+        <p>{t('bots.noMatch')}</p>
         <button type="button" onClick={() => changeQuery(queryParameters(''))}>
-          Clear filter
+          {t('filter.clear')}
         </button>
       </div>
     );
   }
   return (
     <div class="empty">
-      <p>No bots yet.</p>
+      <p>{t('bots.none')}</p>
       {may('control') ? <NewBot onClick={onCreate} /> : null}
     </div>
   );
@@ -186,7 +187,7 @@ function NewBot({ onClick }: { onClick: () => void }) {
   return (
     <button type="button" class="primary" onClick={onClick}>
       <Icon name="add" />
-      New bot
+      {t('bots.new')}
     </button>
   );
 }

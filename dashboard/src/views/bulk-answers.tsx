@@ -7,13 +7,14 @@ import { Icon } from '../parts/icons.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
 import { VirtualList } from '../parts/virtual-list.js';
+import { type PlainKey, t } from '../texts/text.js';
 
 const ROW_PX = 32;
-const STATES: Readonly<Record<Answer['state'], string>> = {
-  waiting: 'waiting',
-  running: 'running…',
-  done: 'done',
-  failed: 'failed',
+const STATES: Readonly<Record<Answer['state'], PlainKey>> = {
+  waiting: 'answer.waiting',
+  running: 'answer.running',
+  done: 'answer.done',
+  failed: 'answer.failed',
 };
 
 /** How far it is, and what each bot has answered. */
@@ -27,10 +28,11 @@ function BulkAnswers({ run }: { run: BulkRun }) {
   return (
     <div class="dialog-body bulk">
       <div class="bulk-progress">
-        <progress aria-label="Bots that have answered" value={answered} max={answers.size} />
+        <progress aria-label={t('bulk.progress')} value={answered} max={answers.size} />
         <span role="status">
-          {answered.toLocaleString('en')} of {answers.size.toLocaleString('en')} answered
-          {failed.length > 0 ? `, ${failed.length.toLocaleString('en')} failed` : ''}
+          {failed.length > 0
+            ? t('bulk.answeredFailed', { n: answered, all: answers.size, failed: failed.length })
+            : t('bulk.answered', { n: answered, all: answers.size })}
         </span>
         {failed.length > 0 || onlyFailed ? (
           <label class="check">
@@ -39,7 +41,7 @@ function BulkAnswers({ run }: { run: BulkRun }) {
               checked={onlyFailed}
               onChange={({ currentTarget }) => setOnlyFailed(currentTarget.checked)}
             />
-            Only failed
+            {t('bulk.onlyFailed')}
           </label>
         ) : null}
       </div>
@@ -48,7 +50,11 @@ function BulkAnswers({ run }: { run: BulkRun }) {
         count={rows.length}
         base={0}
         rowHeight={ROW_PX}
-        attributes={{ role: 'table', 'aria-label': 'Answers', 'aria-rowcount': rows.length }}
+        attributes={{
+          role: 'table',
+          'aria-label': t('bulk.answers'),
+          'aria-rowcount': rows.length,
+        }}
         row={(index) => {
           const [id, { state, text }] = rows[index] ?? ['', { state: 'waiting', text: '' }];
           return (
@@ -63,14 +69,14 @@ function BulkAnswers({ run }: { run: BulkRun }) {
                 {state === 'done' || state === 'failed' ? (
                   <Icon name={state === 'done' ? 'check' : 'warn'} />
                 ) : null}
-                {STATES[state]}
+                {t(STATES[state])}
               </span>
               <span role="cell">
                 {text === '' ? null : (
                   <button
                     type="button"
                     class="quiet bulk-text"
-                    title="Show all of it"
+                    title={t('bulk.showAll')}
                     aria-expanded={open === id}
                     onClick={() => setOpen(open === id ? undefined : id)}
                   >
@@ -83,7 +89,7 @@ function BulkAnswers({ run }: { run: BulkRun }) {
         }}
       />
       {open !== undefined && whole ? (
-        <TextBox name={`Answer of ${open}`}>
+        <TextBox name={t('answer.of', { bot: open })}>
           <LineText text={indented(whole.text)} isWhole />
         </TextBox>
       ) : null}
@@ -125,7 +131,7 @@ export function BulkDialog({ title, run, again, onAgain, onClose, form, beside }
             {beside}
             {isRunning ? (
               <button type="button" onClick={() => run.cancel()}>
-                Cancel the rest
+                {t('bulk.cancelRest')}
               </button>
             ) : (
               <>
@@ -134,7 +140,7 @@ export function BulkDialog({ title, run, again, onAgain, onClose, form, beside }
                 </button>
                 <RetryFailed run={run} />
                 <button type="button" class="primary" data-first onClick={onClose}>
-                  Done
+                  {t('button.done')}
                 </button>
               </>
             )}
@@ -152,7 +158,7 @@ function RetryFailed({ run }: { run: BulkRun }) {
   if (failed.length === 0) return null;
   return (
     <button type="button" onClick={() => void run.run(failed)}>
-      Retry {failed.length.toLocaleString('en')} failed
+      {t('bulk.retryFailed', { n: failed.length })}
     </button>
   );
 }

@@ -13,6 +13,7 @@ import { useThrottled } from '../model/throttle.js';
 import { useFirstFault } from '../parts/first-fault.js';
 import { faultsOf, filled, initialOf, withoutSecrets } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
+import { t } from '../texts/text.js';
 import { BulkDialog } from './bulk-answers.js';
 
 const REDRAW_MS = 300;
@@ -33,9 +34,16 @@ export function BulkCommand({ ids, onClose }: Props) {
   const [started, setStarted] = useState<Started>();
   return (
     <BulkDialog
-      title={started ? `${started.command} on ${botsText(started.run.answers.size)}` : titleOf(ids)}
+      title={
+        started
+          ? t('bulk.commandOn', {
+              command: started.command,
+              bots: botsText(started.run.answers.size),
+            })
+          : titleOf(ids)
+      }
       run={started?.run}
-      again="Another command"
+      again={t('bulk.anotherCommand')}
       onAgain={() => setStarted(undefined)}
       onClose={onClose}
       form={<BulkForm ids={ids} onStart={setStarted} onClose={onClose} />}
@@ -58,7 +66,7 @@ export function BulkCommand({ ids, onClose }: Props) {
 }
 
 function titleOf(ids: readonly string[]): string {
-  return `Run a command on ${ids.length === 1 ? ids[0] : botsText(ids.length)}`;
+  return t('bulk.runOn', { bots: ids.length === 1 ? (ids[0] ?? '') : botsText(ids.length) });
 }
 
 interface FormProps extends Props {
@@ -77,10 +85,10 @@ function BulkForm({ ids, onStart, onClose }: FormProps) {
   if (commands.length === 0) {
     return (
       <>
-        <p class="dialog-body muted">None of these bots has a command.</p>
+        <p class="dialog-body muted">{t('bulk.noCommands')}</p>
         <footer>
           <button type="button" class="primary" data-first onClick={onClose}>
-            Close
+            {t('button.close')}
           </button>
         </footer>
       </>
@@ -113,7 +121,7 @@ function BulkForm({ ids, onStart, onClose }: FormProps) {
     >
       <div class="dialog-body form">
         <div class="field">
-          <label for="bulk-command">Command</label>
+          <label for="bulk-command">{t('term.command')}</label>
           <select
             id="bulk-command"
             value={command?.key ?? ''}
@@ -124,7 +132,7 @@ function BulkForm({ ids, onStart, onClose }: FormProps) {
             }}
           >
             {/* None is chosen yet: a command that nobody chose must not run on many bots. */}
-            {command ? null : <option value="">Choose one…</option>}
+            {command ? null : <option value="">{t('bulk.chooseOne')}</option>}
             {commands.map((one) => (
               <option key={one.key} value={one.key}>
                 {optionText(one, commands)}
@@ -136,7 +144,7 @@ function BulkForm({ ids, onStart, onClose }: FormProps) {
         {command && dry ? (
           <>
             <fieldset key={command.key}>
-              <legend>Arguments</legend>
+              <legend>{t('bulk.arguments')}</legend>
               <SchemaFields
                 schema={schema}
                 value={value}
@@ -153,10 +161,12 @@ function BulkForm({ ids, onStart, onClose }: FormProps) {
       </div>
       <footer>
         <button type="button" onClick={onClose}>
-          Cancel
+          {t('button.cancel')}
         </button>
         <button type="submit" class="primary" disabled={!dry?.targets.length}>
-          {command && dry ? `Run ${command.name} on ${botsText(dry.targets.length)}` : 'Run'}
+          {command && dry
+            ? t('bulk.runCommandOn', { command: command.name, bots: botsText(dry.targets.length) })
+            : t('button.run')}
         </button>
       </footer>
     </form>
@@ -171,11 +181,11 @@ function optionText({ name, kinds: of }: SharedCommand, all: readonly SharedComm
 
 function dryText({ targets, stopped, without }: DryRun, name: string): string {
   const left = [
-    stopped.length === 0
+    stopped.length === 0 ? '' : t('bulk.notRunning', { n: stopped.length }),
+    without.length === 0
       ? ''
-      : `${botsText(stopped.length)} that ${stopped.length === 1 ? 'does' : 'do'} not run`,
-    without.length === 0 ? '' : `${botsText(without.length)} without the command ${name}`,
+      : t('bulk.withoutCommand', { bots: botsText(without.length), command: name }),
   ].filter((part) => part !== '');
-  const runs = `It runs on ${botsText(targets.length)}.`;
-  return left.length === 0 ? runs : `${runs} Left out: ${left.join(', ')}.`;
+  const runs = t('bulk.runsOn', { bots: botsText(targets.length) });
+  return left.length === 0 ? runs : t('bulk.runsLeftOut', { runs, others: left.join(', ') });
 }

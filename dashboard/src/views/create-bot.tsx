@@ -10,6 +10,7 @@ import { parseLabels } from '../parts/labels.js';
 import { faultsOf, filled, initialOf, type Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
 import { say } from '../parts/toasts.js';
+import { t } from '../texts/text.js';
 import { faultFrom } from './faults.js';
 import { ANYWHERE, fieldsOf, type Placement, PlacementFields } from './placement.js';
 import { RESTART, RestartFields } from './restart-policy.js';
@@ -39,8 +40,8 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
       ...faultsOf(schema, value, 'config'),
       ...faultsOf(RESTART, restart, 'restart'),
     ]);
-    if (id === '') found.set('id', 'is required');
-    if (!kind) found.set('', 'No bot kinds are loaded.');
+    if (id === '') found.set('id', t('fault.required'));
+    if (!kind) found.set('', t('create.noKinds'));
     if (found.size > 0 || !kind) return setFaults(found);
     setBusy(true);
     try {
@@ -57,7 +58,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
         ...fieldsOf(placement),
         desired,
       });
-      say(`${id} created`);
+      say(t('create.done', { bot: id }));
       onClose();
       go(hrefTo('bots', id));
     } catch (thrown) {
@@ -67,7 +68,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
   };
 
   return (
-    <Dialog title="New bot" onClose={onClose} isWide>
+    <Dialog title={t('bots.new')} onClose={onClose} isWide>
       <form
         ref={form}
         noValidate
@@ -80,7 +81,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
           <div class="field-pair">
             <div class="field">
               <label for="new-id">
-                ID <span class="required">required</span>
+                {t('create.id')} <span class="required">{t('schema.required')}</span>
               </label>
               <input
                 id="new-id"
@@ -95,7 +96,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
               {faults.has('id') ? <p class="fault">{faults.get('id')}</p> : null}
             </div>
             <div class="field">
-              <label for="new-kind">Kind</label>
+              <label for="new-kind">{t('term.kind')}</label>
               <select
                 id="new-kind"
                 value={kind?.kind}
@@ -113,7 +114,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
             </div>
           </div>
           <fieldset key={kind?.kind}>
-            <legend>Configuration</legend>
+            <legend>{t('term.configuration')}</legend>
             <SchemaFields
               schema={schema}
               value={value}
@@ -123,11 +124,11 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
             />
           </fieldset>
           <div class="field">
-            <label for="new-labels">Labels</label>
+            <label for="new-labels">{t('term.labels')}</label>
             <textarea
               id="new-labels"
               rows={2}
-              placeholder="team=a (one per line)"
+              placeholder={t('labels.placeholder')}
               value={labels}
               onInput={({ currentTarget }) => setLabels(currentTarget.value)}
             />
@@ -136,11 +137,11 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
             value={restart}
             faults={faults}
             onChange={setRestart}
-            hint="Empty fields use the service's defaults."
+            hint={t('create.restartHint')}
           />
           <div class="field-pair">
             <div class="field">
-              <label for="new-isolation">Runs in</label>
+              <label for="new-isolation">{t('create.runsIn')}</label>
               <select
                 id="new-isolation"
                 value={isolation}
@@ -148,14 +149,14 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
                   setIsolation(currentTarget.value as Isolation | '')
                 }
               >
-                <option value="">what the service selects</option>
-                <option value="thread">a thread of the service</option>
-                <option value="process">a process</option>
+                <option value="">{t('create.auto')}</option>
+                <option value="thread">{t('create.thread')}</option>
+                <option value="process">{t('create.process')}</option>
               </select>
-              <p class="hint">A process keeps crashes of native code away from other bots.</p>
+              <p class="hint">{t('create.processHint')}</p>
             </div>
             <div class="field">
-              <label for="new-group">Host group</label>
+              <label for="new-group">{t('create.hostGroup')}</label>
               <input
                 id="new-group"
                 autocomplete="off"
@@ -167,7 +168,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
                 onInput={({ currentTarget }) => setGroup(currentTarget.value)}
               />
               <p class={faults.has('host_group') ? 'fault' : 'hint'}>
-                {faults.get('host_group') ?? 'Bots of one group share a host, without other bots.'}
+                {faults.get('host_group') ?? t('create.hostGroupHint')}
               </p>
             </div>
           </div>
@@ -180,7 +181,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
               checked={isStarted}
               onChange={({ currentTarget }) => setStarted(currentTarget.checked)}
             />
-            Start immediately
+            {t('create.start')}
           </label>
           <label class="check">
             <input
@@ -188,7 +189,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
               checked={isDedicated}
               onChange={({ currentTarget }) => setDedicated(currentTarget.checked)}
             />
-            Run on a dedicated host
+            {t('create.dedicated')}
           </label>
           {faults.has('') ? (
             <p class="fault" role="alert">
@@ -198,10 +199,10 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
         </div>
         <footer>
           <button type="button" onClick={onClose}>
-            Cancel
+            {t('button.cancel')}
           </button>
           <button type="submit" class="primary" disabled={isBusy}>
-            Create
+            {t('button.create')}
           </button>
         </footer>
       </form>

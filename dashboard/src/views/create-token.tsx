@@ -15,22 +15,23 @@ import { Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icons.js';
 import { parseLabels } from '../parts/labels.js';
 import { Until } from '../parts/token-facts.js';
+import { type PlainKey, rich, t } from '../texts/text.js';
 
 /** A new link, with the name of the token that it gives. */
 export type NamedLink = SignInLink & { name: string };
 
-const SCOPES: { name: Scope; means: string }[] = [
-  { name: 'read', means: 'view bots and events' },
-  { name: 'control', means: 'create, change, start, stop and delete bots' },
-  { name: 'invoke', means: 'send commands to bots' },
-  { name: 'admin', means: 'full access, including tokens' },
+const SCOPES: { name: Scope; means: PlainKey }[] = [
+  { name: 'read', means: 'createToken.read' },
+  { name: 'control', means: 'createToken.control' },
+  { name: 'invoke', means: 'scope.sendCommands' },
+  { name: 'admin', means: 'createToken.admin' },
 ];
 const EXPIRIES = [
   { name: '', ms: undefined },
-  { name: 'in 1 hour', ms: 3_600_000 },
-  { name: 'in 1 day', ms: 86_400_000 },
-  { name: 'in 30 days', ms: 30 * 86_400_000 },
-  { name: 'in 1 year', ms: 365 * 86_400_000 },
+  { name: 'createToken.hour', ms: 3_600_000 },
+  { name: 'createToken.day', ms: 86_400_000 },
+  { name: 'createToken.month', ms: 30 * 86_400_000 },
+  { name: 'createToken.year', ms: 365 * 86_400_000 },
 ] as const;
 
 interface FormProps {
@@ -54,10 +55,10 @@ export function CreateToken({
 }) {
   return (
     <TokenForm
-      title="New token"
-      nameHint="Where the token is used."
-      nameExample="wall display"
-      noExpiry="never"
+      title={t('tokens.new')}
+      nameHint={t('createToken.where')}
+      nameExample={t('createToken.whereExample')}
+      noExpiry={t('token.never')}
       onClose={onClose}
       send={async (body) => onCreated(await api().tokens.create(body))}
     />
@@ -73,10 +74,10 @@ export function CreateLink({
 }) {
   return (
     <TokenForm
-      title="New sign-in link"
-      nameHint="Who signs in with the link."
-      nameExample="Ada"
-      noExpiry="when it is not used"
+      title={t('tokens.newLink')}
+      nameHint={t('createToken.who')}
+      nameExample={t('createToken.whoExample')}
+      noExpiry={t('createToken.whenUnused')}
       onClose={onClose}
       send={async (body) =>
         onCreated({ name: body.name, ...(await api().tokens.createLink(body)) })
@@ -125,7 +126,7 @@ function TokenForm({ title, nameHint, nameExample, noExpiry, onClose, send }: Fo
       >
         <div class="dialog-body form">
           <div class="field">
-            <label for="token-name">Name</label>
+            <label for="token-name">{t('term.name')}</label>
             <input
               id="token-name"
               autocomplete="off"
@@ -137,7 +138,7 @@ function TokenForm({ title, nameHint, nameExample, noExpiry, onClose, send }: Fo
             <p class="hint">{nameHint}</p>
           </div>
           <fieldset>
-            <legend>Scopes</legend>
+            <legend>{t('term.scopes')}</legend>
             {SCOPES.map(({ name: scope, means }) => (
               <label key={scope} class="check">
                 <input
@@ -152,36 +153,34 @@ function TokenForm({ title, nameHint, nameExample, noExpiry, onClose, send }: Fo
                   }
                 />
                 <span>
-                  <strong>{scope}</strong> <span class="muted">{means}</span>
+                  <strong>{scope}</strong> <span class="muted">{t(means)}</span>
                 </span>
               </label>
             ))}
           </fieldset>
           <div class="field">
-            <label for="token-limit">Restrict to</label>
+            <label for="token-limit">{t('createToken.restrict')}</label>
             <select
               id="token-limit"
               value={limit}
               onChange={({ currentTarget }) => setLimit(currentTarget.value as typeof limit)}
             >
-              <option value="none">All bots</option>
-              <option value="bots">Bots by ID</option>
-              <option value="labels">Bots by label</option>
+              <option value="none">{t('term.allBots')}</option>
+              <option value="bots">{t('createToken.byId')}</option>
+              <option value="labels">{t('createToken.byLabel')}</option>
             </select>
             {limit === 'none' ? null : (
               <textarea
-                aria-label={limit === 'bots' ? 'IDs' : 'Labels'}
+                aria-label={limit === 'bots' ? t('createToken.ids') : t('term.labels')}
                 rows={3}
-                placeholder={
-                  limit === 'bots' ? 'IDs, separated by commas or lines' : 'team=a (one per line)'
-                }
+                placeholder={limit === 'bots' ? t('createToken.idsHint') : t('labels.placeholder')}
                 value={limits}
                 onInput={({ currentTarget }) => setLimits(currentTarget.value)}
               />
             )}
           </div>
           <div class="field">
-            <label for="token-expiry">Expires</label>
+            <label for="token-expiry">{t('term.expires')}</label>
             <select
               id="token-expiry"
               value={String(expiry)}
@@ -189,7 +188,7 @@ function TokenForm({ title, nameHint, nameExample, noExpiry, onClose, send }: Fo
             >
               {EXPIRIES.map((one, at) => (
                 <option key={one.name} value={String(at)}>
-                  {one.name || noExpiry}
+                  {one.name === '' ? noExpiry : t(one.name)}
                 </option>
               ))}
             </select>
@@ -202,14 +201,14 @@ function TokenForm({ title, nameHint, nameExample, noExpiry, onClose, send }: Fo
         </div>
         <footer>
           <button type="button" onClick={onClose}>
-            Cancel
+            {t('button.cancel')}
           </button>
           <button
             type="submit"
             class="primary"
             disabled={isBusy || name === '' || scopes.length === 0}
           >
-            Create
+            {t('button.create')}
           </button>
         </footer>
       </form>
@@ -219,8 +218,13 @@ function TokenForm({ title, nameHint, nameExample, noExpiry, onClose, send }: Fo
 
 export function CreatedToken({ token, onClose }: { token: NewToken; onClose: () => void }) {
   return (
-    <Created title={`Token ${token.name}`} secret={token.token} what="Token" onClose={onClose}>
-      <p>Copy the token now. It will not be shown again.</p>
+    <Created
+      title={t('createToken.title', { name: token.name })}
+      secret={token.token}
+      what={t('term.token')}
+      onClose={onClose}
+    >
+      <p>{t('createToken.copyNow')}</p>
     </Created>
   );
 }
@@ -228,10 +232,14 @@ export function CreatedToken({ token, onClose }: { token: NewToken; onClose: () 
 export function CreatedLink({ link, onClose }: { link: NamedLink; onClose: () => void }) {
   const url = signInUrl(serviceUrl(), link);
   return (
-    <Created title={`Sign-in link for ${link.name}`} secret={url} what="Link" onClose={onClose}>
+    <Created
+      title={t('createToken.linkTitle', { name: link.name })}
+      secret={url}
+      what={t('term.link')}
+      onClose={onClose}
+    >
       <p>
-        Copy the link now, and send it only to {link.name}. It signs in the first browser that uses
-        it, and expires <Until at={link.expires_at_ms} />.
+        {rich('createToken.copyLink', { name: link.name, when: <Until at={link.expires_at_ms} /> })}
       </p>
     </Created>
   );
@@ -261,11 +269,11 @@ function Created({
       </div>
       <footer>
         <button type="button" onClick={onClose}>
-          Done
+          {t('button.done')}
         </button>
         <button type="button" class="primary" data-first onClick={() => void copy(secret, what)}>
           <Icon name="copy" />
-          Copy
+          {t('button.copy')}
         </button>
       </footer>
     </Dialog>

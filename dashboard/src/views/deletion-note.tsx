@@ -6,6 +6,7 @@ import { may } from '../model/own-token.js';
 import { api } from '../model/session.js';
 import { type Specifications, specificationsOf } from '../model/specifications.js';
 import { ACTION_MS } from '../parts/toasts.js';
+import { t } from '../texts/text.js';
 
 const NOTHING: Specifications = { known: new Map(), unknown: new Map() };
 
@@ -38,25 +39,21 @@ export function useSpecifications(ids: readonly string[], isWanted: boolean): Kn
 }
 
 export function DeletionNote({ count, known: { now } }: { count: number; known: Known }) {
-  const what =
-    count === 1
-      ? 'The bot is stopped and deleted together with its configuration.'
-      : 'The bots are stopped and deleted together with their configuration.';
+  const what = count === 1 ? t('deletion.one') : t('deletion.many');
   return (
     <p role="status">
-      {what} {now ? textOf(now, count) : 'Looking whether this can be undone…'}
+      {what} {now ? textOf(now, count) : t('deletion.looking')}
     </p>
   );
 }
 
 function textOf({ known, unknown }: Specifications, count: number): string {
-  const within = `within ${ACTION_MS / 1000} s`;
+  const within = t('time.seconds', { n: ACTION_MS / 1000 });
   if (unknown.size === 0 && known.size > 0) {
-    return `You can undo this ${within}; data and incident reports do not come back.`;
+    return t('deletion.undo', { time: within });
   }
   const [reason] = unknown.values();
   const why = reason === undefined ? '' : `: ${reason}`;
-  if (known.size === 0) return `This cannot be undone${why}.`;
-  const some = `${known.size.toLocaleString('en')} of ${count.toLocaleString('en')} bots`;
-  return `You can undo this for ${some} ${within}. The others cannot be brought back${why}.`;
+  if (known.size === 0) return t('deletion.noUndo', { why });
+  return t('deletion.undoSome', { n: known.size, all: count, time: within, why });
 }

@@ -10,6 +10,7 @@ import { StackedChart } from '../parts/chart.js';
 import { short } from '../parts/short.js';
 import { boundsOf, LIVE, type TimeRange } from '../range/range.js';
 import { rangeText } from '../range/range-text.js';
+import { t } from '../texts/text.js';
 import { historySeries, liveSeries, NO_SERIES, pastSeries, rateOf } from './flow-series.js';
 import { SeverityStrip } from './severity-strip.js';
 
@@ -95,13 +96,13 @@ export function Flow() {
     changeQuery({ levels: next.length === names.length ? '' : next.join() });
   };
   return (
-    <section class="card flow" aria-label="Events">
+    <section class="card flow" aria-label={t('flow.title')}>
       <header class="card-head">
         <div class="rate">
           <span class="rate-number" data-rate>
             {rateText}
           </span>
-          <span class="muted">events/s</span>
+          <span class="muted">{t('flow.perSecond')}</span>
         </div>
         <ul class="legend">
           {shown.series.map(({ name, colour, values }) => (
@@ -110,11 +111,11 @@ export function Flow() {
                 type="button"
                 class="legend-level"
                 aria-pressed={isDrawn(name)}
-                title="Click to show or hide it, Alt-click to show it alone"
+                title={t('flow.legendHint')}
                 onClick={({ altKey }) => toggle(name, altKey)}
               >
                 <span class={`swatch swatch-${colour}`} aria-hidden="true" />
-                {name}
+                {name === 'other' ? t('flow.other') : name}
                 {at === undefined ? null : <strong> {short(values[at] ?? 0)}</strong>}
               </button>
             </li>
@@ -126,7 +127,7 @@ export function Flow() {
             </li>
           )}
         </ul>
-        <fieldset class="segments" aria-label="Range">
+        <fieldset class="segments" aria-label={t('flow.range')}>
           {RANGES.map((one) => (
             <label key={one.name}>
               <input
@@ -143,17 +144,19 @@ export function Flow() {
       {!range.isLive && !value ? (
         <p class="chart-none muted" style={{ height: `${height}px` }}>
           {history.error && !history.isLoading
-            ? `No statistics: ${history.error.message}`
-            : 'Loading…'}
+            ? t('flow.none', { reason: history.error.message })
+            : t('state.loading')}
         </p>
       ) : (
         <StackedChart
           times={shown.times}
           series={shown.series.filter(({ name }) => isDrawn(name))}
           height={height}
-          label={`Events per second by level, ${
-            range.toMs === undefined ? `last ${range.name}` : rangeText(chosen)
-          }; now ${rateText} per second`}
+          label={t('flow.label', {
+            range:
+              range.toMs === undefined ? t('flow.last', { range: range.name }) : rangeText(chosen),
+            rate: rateText,
+          })}
           onPoint={setPoint}
           onPick={pick}
           mark={marked === undefined ? undefined : marked / 1000}

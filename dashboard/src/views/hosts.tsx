@@ -7,6 +7,7 @@ import { shownMoment } from '../model/time-range.js';
 import { short } from '../parts/short.js';
 import { sizeText } from '../parts/size.js';
 import { SHAPES, type Tone } from '../parts/tone.js';
+import { numberText, t } from '../texts/text.js';
 
 /** Rows that are shown: each dedicated bot has a host. Those with trouble come first. */
 const MAX_ROWS = 24;
@@ -47,28 +48,28 @@ export function Hosts() {
   return (
     <section class={hanging.length > 0 ? 'card hosts-card is-bad' : 'card hosts-card'}>
       <header class="card-head">
-        <h2>{shownMoment.value === undefined ? 'Hosts' : 'Hosts now'}</h2>
+        <h2>{shownMoment.value === undefined ? t('hosts.title') : t('hosts.titleNow')}</h2>
         {herdView.value.by === 'host' || bots.size === 0 ? null : (
           <button type="button" class="quiet as-link" onClick={() => groupBy('host')}>
-            Group the herd by host
+            {t('hosts.group')}
           </button>
         )}
       </header>
       <p class="unseen" role="status">
         {hanging
           .map(nameOf)
-          .map((name) => `${name} hangs.`)
+          .map((name) => t('hosts.hangs', { host: name }))
           .join(' ')}
       </p>
       <table class="hosts">
         <thead>
           <tr>
-            <th scope="col">Host</th>
-            <th scope="col">State</th>
-            <th scope="col">Heartbeat</th>
-            <th scope="col">CPU</th>
-            <th scope="col">Heap</th>
-            <th scope="col">Bots</th>
+            <th scope="col">{t('term.host')}</th>
+            <th scope="col">{t('term.state')}</th>
+            <th scope="col">{t('hosts.heartbeat')}</th>
+            <th scope="col">{t('term.cpu')}</th>
+            <th scope="col">{t('hosts.heap')}</th>
+            <th scope="col">{t('term.bots')}</th>
           </tr>
         </thead>
         <tbody>
@@ -83,13 +84,11 @@ export function Hosts() {
         </tbody>
       </table>
       {list.hosts.length > shown.length ? (
-        <p class="muted hosts-more">
-          and {(list.hosts.length - shown.length).toLocaleString('en')} more
-        </p>
+        <p class="muted hosts-more">{t('count.more', { n: list.hosts.length - shown.length })}</p>
       ) : null}
       {list.missing.length > 0 ? (
         <p class="hosts-more" role="alert">
-          No answer from {list.missing.join(', ')}: its hosts are not shown.
+          {t('hosts.missing', { nodes: list.missing.join(', ') })}
         </p>
       ) : null}
     </section>
@@ -104,7 +103,7 @@ function Row({ host, isCluster }: { host: HostInfo; isCluster: boolean }) {
       <th scope="row">
         {isCluster ? `${node ?? ''} ` : ''}
         {number}
-        {isolation === 'process' ? <span class="muted"> process</span> : null}
+        {isolation === 'process' ? <span class="muted"> {t('placement.process')}</span> : null}
       </th>
       <td>
         <span class={`status tone-${tone}`} data-state={state}>
@@ -116,37 +115,36 @@ function Row({ host, isCluster }: { host: HostInfo; isCluster: boolean }) {
       </td>
       <td>
         {silent_ms === null ? (
-          <span class="muted">{state === 'idle' ? 'asleep' : '–'}</span>
+          <span class="muted">{state === 'idle' ? t('hosts.asleep') : '–'}</span>
         ) : (
           <span class={state === 'hangs' ? 'host-silent' : ''}>
-            {silent_ms <= JUST_NOW_MS ? 'just now' : `${ago(silent_ms)} ago`}
+            {silent_ms <= JUST_NOW_MS
+              ? t('hosts.justNow')
+              : t('time.ago', { time: ago(silent_ms) })}
           </span>
         )}
         {delay_ms >= LATE_MS && state !== 'hangs' ? (
-          <span
-            class="host-late"
-            title="How late its loop was at worst in its last 10 to 20 s of work"
-          >
+          <span class="host-late" title={t('hosts.lateHint')}>
             {' '}
-            {ago(delay_ms)} late
+            {t('hosts.late', { time: ago(delay_ms) })}
           </span>
         ) : null}
       </td>
       <td>
         <Share
-          name={`CPU of host ${number}`}
+          name={t('hosts.cpuOf', { host: String(number) })}
           share={cpu}
           text={cpu === null ? '–' : `${Math.round(cpu * 100)} %`}
         />
       </td>
       <td>
         <Share
-          name={`Heap of host ${number}`}
+          name={t('hosts.heapOf', { host: String(number) })}
           share={heap && heap.limit_bytes > 0 ? heap.used_bytes / heap.limit_bytes : null}
           text={heap === null ? '–' : sizeText(heap.used_bytes)}
         />
       </td>
-      <td class="host-bots">{host.bots.toLocaleString('en')}</td>
+      <td class="host-bots">{numberText(host.bots)}</td>
     </tr>
   );
 }
@@ -163,9 +161,11 @@ function Share({ name, share, text }: { name: string; share: number | null; text
 }
 
 function nameOf({ host, node }: HostInfo): string {
-  return node === null ? `Host ${host}` : `Host ${host} of ${node}`;
+  return node === null
+    ? t('hosts.name', { host: String(host) })
+    : t('hosts.nameOf', { host: String(host), node });
 }
 
 function ago(ms: number): string {
-  return ms < 1000 ? `${Math.round(ms / 10) * 10} ms` : `${short(ms / 1000)} s`;
+  return ms < 1000 ? t('time.ms', { n: Math.round(ms / 10) * 10 }) : `${short(ms / 1000)} s`;
 }

@@ -1,8 +1,9 @@
 import type { BotAction, IncidentGroup } from '../../../src/client/index.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
-import { TYPES } from '../incidents/incident-types.js';
+import { typeText } from '../incidents/incident-types.js';
 import { Timeline } from '../incidents/timeline.js';
 import { type LoadedGroups, useGroups, useHappenings } from '../incidents/use-incidents.js';
+import { botsText } from '../model/actions.js';
 import { ask } from '../model/asked.js';
 import { bots, botsVersion, serviceErrors } from '../model/live.js';
 import { may } from '../model/own-token.js';
@@ -18,6 +19,7 @@ import { Status } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { ViewHead } from '../parts/view-head.js';
 import { RangePicker } from '../range/range-picker.js';
+import { numberText, rich, t } from '../texts/text.js';
 import { IncidentList } from './incident.js';
 
 const REDRAW_MS = 500;
@@ -33,7 +35,7 @@ export function IncidentGroupView({ cause }: { cause: string }) {
   if (value && group) return <Group loaded={value} group={group} />;
   return (
     <>
-      <ViewHead title="Incidents">
+      <ViewHead title={t('page.incidents')}>
         <RangePicker />
       </ViewHead>
       <div class="page">
@@ -43,10 +45,10 @@ export function IncidentGroupView({ cause }: { cause: string }) {
           </p>
         ) : value ? (
           <p class="muted">
-            There are no incidents of this cause in this time. <Back />
+            {t('incidents.noneOfCause')} <Back />
           </p>
         ) : (
-          <p class="muted">Loading…</p>
+          <p class="muted">{t('state.loading')}</p>
         )}
       </div>
     </>
@@ -54,7 +56,7 @@ export function IncidentGroupView({ cause }: { cause: string }) {
 }
 
 function Back() {
-  return <a href={hrefTo('incidents')}>All incidents</a>;
+  return <a href={hrefTo('incidents')}>{t('incidents.all')}</a>;
 }
 
 function Group({ loaded, group }: { loaded: LoadedGroups; group: IncidentGroup }) {
@@ -66,8 +68,6 @@ function Group({ loaded, group }: { loaded: LoadedGroups; group: IncidentGroup }
   // Others have been deleted.
   const present = group.bots.filter((id) => bots.has(id));
   const running = present.filter((id) => bots.get(id)?.desired === 'running');
-  const many = (ids: readonly string[]): string =>
-    `${ids.length.toLocaleString('en')} ${ids.length === 1 ? 'bot' : 'bots'}`;
   const button = (action: BotAction, ids: readonly string[], text: string) => (
     <button
       type="button"
@@ -81,52 +81,55 @@ function Group({ loaded, group }: { loaded: LoadedGroups; group: IncidentGroup }
   );
   return (
     <>
-      <ViewHead title="Incident" note={<Back />}>
+      <ViewHead title={t('timeline.incident')} note={<Back />}>
         {may('control') ? (
           <>
-            {button('restart', present, `Restart all (${many(present)})`)}
-            {button('stop', running, `Stop all (${many(running)})`)}
+            {button(
+              'restart',
+              present,
+              t('incidents.restartAll', { bots: botsText(present.length) }),
+            )}
+            {button('stop', running, t('incidents.stopAll', { bots: botsText(running.length) }))}
           </>
         ) : (
-          <NeedsScope scope="control" to="restart or stop bots" />
+          <NeedsScope scope="control" to={t('scope.restartOrStop')} />
         )}
         <RangePicker />
       </ViewHead>
       <div class="page incident-group">
         <section class="card" aria-labelledby="cause-title">
           <h2 id="cause-title" class="group-title">
-            <span class="tag tone-bad">{TYPES[type] ?? type}</span>{' '}
-            <LineText text={title} isWhole />
+            <span class="tag tone-bad">{typeText(type)}</span> <LineText text={title} isWhole />
           </h2>
           <dl class="facts">
-            <Fact name="Last">
+            <Fact name={t('incidents.lastReason')}>
               <LineText text={reason} isWhole />
             </Fact>
             {where === null ? null : (
-              <Fact name="Where">
+              <Fact name={t('incidents.where')}>
                 <code>{visible(where)}</code>
               </Fact>
             )}
-            <Fact name="Times">
-              {count.toLocaleString('en')} times in all, first {age(first_at_ms)} ago (
-              <a href={hrefAt('log', first_at_ms)}>{fullTime(first_at_ms)}</a>), last{' '}
-              {age(last_at_ms)} ago (<a href={hrefAt('log', last_at_ms)}>{fullTime(last_at_ms)}</a>)
+            <Fact name={t('incidents.howOften')}>
+              {rich('incidents.timesInAll', {
+                n: count,
+                first: age(first_at_ms),
+                firstAt: <a href={hrefAt('log', first_at_ms)}>{fullTime(first_at_ms)}</a>,
+                last: age(last_at_ms),
+                lastAt: <a href={hrefAt('log', last_at_ms)}>{fullTime(last_at_ms)}</a>,
+              })}
             </Fact>
-            <Fact name="Bots">
-              {bot_count.toLocaleString('en')}
-              {present.length < bot_count
-                ? `, of which ${present.length.toLocaleString('en')} are known and still there`
-                : ''}
-              {fallen > bot_count
-                ? `; ${fallen.toLocaleString('en')} fell with their hosts in all`
-                : ''}
+            <Fact name={t('term.bots')}>
+              {numberText(bot_count)}
+              {present.length < bot_count ? t('incidents.present', { n: present.length }) : ''}
+              {fallen > bot_count ? t('incidents.fellInAll', { n: fallen }) : ''}
             </Fact>
-            {nodes && nodes.length > 0 ? <Fact name="Nodes">{nodes.join(', ')}</Fact> : null}
+            {nodes && nodes.length > 0 ? (
+              <Fact name={t('page.nodes')}>{nodes.join(', ')}</Fact>
+            ) : null}
           </dl>
           {loaded.missing.length > 0 ? (
-            <p role="alert">
-              No answer from {loaded.missing.join(', ')}: its incidents are not counted.
-            </p>
+            <p role="alert">{t('incidents.missing', { nodes: loaded.missing.join(', ') })}</p>
           ) : null}
         </section>
         <Timeline beside={beside} counts={group.counts} loaded={loaded} />
@@ -156,19 +159,16 @@ function Reports({ cause, count }: { cause: string; count: number }) {
   );
   return (
     <section class="card" aria-labelledby="reports-title">
-      <h2 id="reports-title">Reports</h2>
+      <h2 id="reports-title">{t('incidents.reports')}</h2>
       {value ? (
         <>
           <IncidentList incidents={value} withBot />
           {value.length < count ? (
-            <p class="muted">
-              The newest {value.length.toLocaleString('en')} of {count.toLocaleString('en')}: what
-              repeats has few reports.
-            </p>
+            <p class="muted">{t('incidents.newest', { n: value.length, all: count })}</p>
           ) : null}
         </>
       ) : (
-        <p class="muted">{error ? error.message : 'Loading…'}</p>
+        <p class="muted">{error ? error.message : t('state.loading')}</p>
       )}
     </section>
   );
@@ -178,8 +178,8 @@ function GroupBots({ ids }: { ids: readonly string[] }) {
   const rest = ids.length - MAX_BOTS;
   return (
     <section class="card" aria-labelledby="group-bots-title">
-      <h2 id="group-bots-title">Bots</h2>
-      {ids.length === 0 ? <p class="muted">None of them is there any more.</p> : null}
+      <h2 id="group-bots-title">{t('term.bots')}</h2>
+      {ids.length === 0 ? <p class="muted">{t('incidents.noneLeft')}</p> : null}
       <ul class="group-bots">
         {ids.slice(0, MAX_BOTS).map((id) => (
           <li key={id}>
@@ -187,7 +187,7 @@ function GroupBots({ ids }: { ids: readonly string[] }) {
           </li>
         ))}
       </ul>
-      {rest > 0 ? <p class="muted">and {rest.toLocaleString('en')} more</p> : null}
+      {rest > 0 ? <p class="muted">{t('count.more', { n: rest })}</p> : null}
     </section>
   );
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Incident, StackFrame } from '../../../src/client/index.js';
-import { TYPES } from '../incidents/incident-types.js';
+import { typeText } from '../incidents/incident-types.js';
 import { LastLines } from '../incidents/last-lines.js';
 import { withOpen } from '../model/open-incidents.js';
 import { hrefTo, route } from '../model/route.js';
@@ -10,6 +10,7 @@ import { Icon } from '../parts/icons.js';
 import { sizeText } from '../parts/size.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
+import { t } from '../texts/text.js';
 
 export function IncidentList({
   incidents,
@@ -64,52 +65,57 @@ function OneIncident({ incident, withBot, onToggle }: OneProps) {
     >
       <summary>
         <Icon name="right" />
-        <span class="tag tone-bad">{TYPES[type] ?? type}</span>
+        <span class="tag tone-bad">{typeText(type)}</span>
         {withBot ? (
-          <strong>{suspect ?? (host === null ? 'unknown' : `host ${host}`)}</strong>
+          <strong>
+            {suspect ??
+              (host === null ? t('incident.unknown') : t('happening.host', { host: String(host) }))}
+          </strong>
         ) : null}
         <span class="incident-reason">
           <LineText text={reason} />
         </span>
-        <time title={fullTime(at_ms)}>{age(at_ms)} ago</time>
+        <time title={fullTime(at_ms)}>{t('time.ago', { time: age(at_ms) })}</time>
       </summary>
       {isOpen ? (
         <div class="incident-body">
           <p class="incident-links">
-            <a href={hrefAt('log', at_ms, '', { q })}>Open the log at this moment</a>
+            <a href={hrefAt('log', at_ms, '', { q })}>{t('incidents.openLog')}</a>
             {route.value.view === 'incidents' && route.value.part !== '' ? null : (
-              <a href={hrefTo('incidents', cause)}>All incidents of this cause</a>
+              <a href={hrefTo('incidents', cause)}>{t('incidents.allOfCause')}</a>
             )}
           </p>
           <dl class="facts">
-            <Fact name="When">{fullTime(at_ms)}</Fact>
+            <Fact name={t('incident.when')}>{fullTime(at_ms)}</Fact>
             {suspect === null ? null : (
-              <Fact name="Bot">
+              <Fact name={t('term.bot')}>
                 <a href={hrefTo('bots', suspect)}>{suspect}</a>
               </Fact>
             )}
-            {host === null ? null : <Fact name="Host">{host}</Fact>}
+            {host === null ? null : <Fact name={t('term.host')}>{host}</Fact>}
             {exit === undefined ? null : (
-              <Fact name="Process">
-                {exit.signal === null ? `exit code ${exit.code}` : `ended by ${exit.signal}`}
+              <Fact name={t('incident.process')}>
+                {exit.signal === null
+                  ? t('incident.exitCode', { code: String(exit.code) })
+                  : t('incident.endedBy', { signal: exit.signal })}
               </Fact>
             )}
             {heap === null ? null : (
-              <Fact name="Heap">
-                {sizeText(heap.used)} of {sizeText(heap.limit)}
+              <Fact name={t('hosts.heap')}>
+                {t('count.of', { n: sizeText(heap.used), all: sizeText(heap.limit) })}
               </Fact>
             )}
             {bots.length > 1 ? (
-              <Fact name="Bots on this host">
+              <Fact name={t('incident.botsOnHost')}>
                 {bots.slice(0, 20).join(', ')}
-                {bots.length > 20 ? ` and ${bots.length - 20} more` : ''}
+                {bots.length > 20 ? ` ${t('count.more', { n: bots.length - 20 })}` : ''}
               </Fact>
             ) : null}
           </dl>
-          <Block title="Stack" lines={stackLines(stack)} />
-          <Block title="Standard error" lines={stderr} />
-          <LastLines name="Last lines" lines={last_lines} times={times} />
-          <Block title="Last commands" lines={last_commands} />
+          <Block title={t('incident.stack')} lines={stackLines(stack)} />
+          <Block title={t('incident.stderr')} lines={stderr} />
+          <LastLines name={t('incident.lastLines')} lines={last_lines} times={times} />
+          <Block title={t('incident.commands')} lines={last_commands} />
         </div>
       ) : null}
     </details>

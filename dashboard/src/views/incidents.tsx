@@ -1,6 +1,6 @@
 import type { IncidentGroup } from '../../../src/client/index.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
-import { TYPES } from '../incidents/incident-types.js';
+import { typeText } from '../incidents/incident-types.js';
 import { Sparkline } from '../incidents/sparkline.js';
 import { Timeline } from '../incidents/timeline.js';
 import { useGroups, useHappenings } from '../incidents/use-incidents.js';
@@ -11,13 +11,14 @@ import { LineText } from '../parts/text.js';
 import { ViewHead } from '../parts/view-head.js';
 import { RangePicker } from '../range/range-picker.js';
 import { rangeText } from '../range/range-text.js';
+import { numberText, t } from '../texts/text.js';
 import { IncidentGroupView } from './incident-group.js';
 
 const ORDERS = {
-  last: { title: 'Latest', of: ({ last_at_ms }: IncidentGroup) => last_at_ms },
-  first: { title: 'Newest cause', of: ({ first_at_ms }: IncidentGroup) => first_at_ms },
-  count: { title: 'Most often', of: inRange },
-  bots: { title: 'Most bots', of: ({ bot_count }: IncidentGroup) => bot_count },
+  last: { title: 'incidents.latest', of: ({ last_at_ms }: IncidentGroup) => last_at_ms },
+  first: { title: 'incidents.newestCause', of: ({ first_at_ms }: IncidentGroup) => first_at_ms },
+  count: { title: 'incidents.mostOften', of: inRange },
+  bots: { title: 'incidents.mostBots', of: ({ bot_count }: IncidentGroup) => bot_count },
 } as const;
 type Order = keyof typeof ORDERS;
 
@@ -35,19 +36,26 @@ function GroupList() {
   const groups = (value?.groups ?? []).toSorted((a, b) => of(b) - of(a));
   const times = groups.reduce((sum, group) => sum + inRange(group), 0);
   const range = timeRange.value;
-  const when = range.from === undefined && range.toMs === undefined ? 'Last day' : rangeText(range);
+  const when =
+    range.from === undefined && range.toMs === undefined
+      ? t('incidents.lastDay')
+      : rangeText(range);
   return (
     <>
       <ViewHead
-        title="Incidents"
+        title={t('page.incidents')}
         note={
           value
-            ? `${when}: ${counted(groups.length, 'cause')}, ${counted(times, 'time')}`
+            ? t('incidents.note', {
+                range: when,
+                causes: t('incidents.causes', { n: groups.length }),
+                times: t('happening.times', { n: times }),
+              })
             : undefined
         }
       >
         <label class="sort-by">
-          <span>Sort by</span>
+          <span>{t('incidents.sortBy')}</span>
           <select
             value={order}
             onChange={({ currentTarget }) =>
@@ -56,7 +64,7 @@ function GroupList() {
           >
             {Object.entries(ORDERS).map(([name, { title }]) => (
               <option key={name} value={name}>
-                {title}
+                {t(title)}
               </option>
             ))}
           </select>
@@ -70,17 +78,15 @@ function GroupList() {
           </p>
         ) : null}
         {value && value.missing.length > 0 ? (
-          <p role="alert">
-            No answer from {value.missing.join(', ')}: its incidents are not counted.
-          </p>
+          <p role="alert">{t('incidents.missing', { nodes: value.missing.join(', ') })}</p>
         ) : null}
         {value ? (
           <>
             <Timeline beside={beside} counts={sumOf(groups)} loaded={value} />
             <section class="card" aria-labelledby="causes-title">
-              <h2 id="causes-title">By cause</h2>
+              <h2 id="causes-title">{t('incidents.byCause')}</h2>
               {groups.length === 0 ? (
-                <p class="muted">No incidents in this time.</p>
+                <p class="muted">{t('incidents.none')}</p>
               ) : (
                 <ul class="causes">
                   {groups.map((group) => (
@@ -91,15 +97,12 @@ function GroupList() {
                 </ul>
               )}
               {value.forgotten > 0 ? (
-                <p class="muted">
-                  {counted(value.forgotten, 'older cause')} dropped: there were more than the
-                  service keeps.
-                </p>
+                <p class="muted">{t('incidents.forgotten', { n: value.forgotten })}</p>
               ) : null}
             </section>
           </>
         ) : error ? null : (
-          <p class="muted">Loading…</p>
+          <p class="muted">{t('state.loading')}</p>
         )}
       </div>
     </>
@@ -115,33 +118,34 @@ function GroupRow({ group }: { group: IncidentGroup }) {
   return (
     <a class="cause" href={hrefTo('incidents', cause)} data-cause={cause}>
       <span class="cause-what">
-        <span class="tag tone-bad">{TYPES[type] ?? type}</span>
+        <span class="tag tone-bad">{typeText(type)}</span>
         <span class="cause-title">
           <LineText text={title} />
         </span>
         {where === null ? null : <code class="cause-where">{visible(where)}</code>}
         {nodes && nodes.length > 0 ? <span class="muted">{nodes.join(', ')}</span> : null}
       </span>
-      <Sparkline counts={counts} name={`${counted(times, 'time')} in this range`} />
+      <Sparkline counts={counts} name={t('incidents.inRange', { n: times })} />
       <span class="cause-count">
-        <strong>{times.toLocaleString('en')}</strong> {times === 1 ? 'time' : 'times'}
+        <strong>{numberText(times)}</strong> {t('incidents.times', { n: times })}
       </span>
       <span class="cause-count">
         {bot_count === 1 && only !== undefined ? (
           only
         ) : (
           <>
-            <strong>{bot_count.toLocaleString('en')}</strong> bots
+            <strong>{numberText(bot_count)}</strong> {t('incidents.bots', { n: bot_count })}
           </>
         )}
         {fallen > bot_count ? (
-          <span class="muted">, {fallen.toLocaleString('en')} fell</span>
+          <span class="muted">{t('incidents.fell', { n: fallen })}</span>
         ) : null}
       </span>
       <span class="cause-times">
-        <time title={fullTime(last_at_ms)}>{age(last_at_ms)} ago</time>
+        <time title={fullTime(last_at_ms)}>{t('time.ago', { time: age(last_at_ms) })}</time>
         <span class="muted">
-          first <time title={fullTime(first_at_ms)}>{age(first_at_ms)} ago</time>
+          {t('incidents.first')}{' '}
+          <time title={fullTime(first_at_ms)}>{t('time.ago', { time: age(first_at_ms) })}</time>
         </span>
       </span>
     </a>
@@ -159,8 +163,4 @@ function sumOf(groups: readonly IncidentGroup[]): number[] {
 /** How often in the range that is shown. */
 function inRange({ counts }: IncidentGroup): number {
   return counts.reduce((sum, count) => sum + count, 0);
-}
-
-function counted(number: number, what: string): string {
-  return `${number.toLocaleString('en')} ${what}${number === 1 ? '' : 's'}`;
 }

@@ -11,6 +11,7 @@ import {
 import { Confirm } from '../parts/dialog.js';
 import { sayError } from '../parts/toasts.js';
 import { Limits, Scopes, Until } from '../parts/token-facts.js';
+import { t } from '../texts/text.js';
 import { KeepSignedIn } from './keep-signed-in.js';
 
 /** In place of the PIN. */
@@ -19,7 +20,7 @@ export function InvitationForm({ offer }: { offer: LinkOffer | null }) {
   const [isBusy, setBusy] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => button.current?.focus(), [offer]);
-  if (offer === null) return <p role="status">Checking the sign-in link…</p>;
+  if (offer === null) return <p role="status">{t('invitation.checking')}</p>;
   return (
     <form
       data-invitation
@@ -32,10 +33,10 @@ export function InvitationForm({ offer }: { offer: LinkOffer | null }) {
       <Offer offer={offer} />
       <KeepSignedIn isKept={isKept} onChange={setKept} />
       <button ref={button} type="submit" class="primary" disabled={isBusy}>
-        {isBusy ? 'Signing in…' : 'Sign in'}
+        {isBusy ? t('state.signingIn') : t('signIn.in')}
       </button>
       <button type="button" class="quiet" disabled={isBusy} onClick={declineInvitation}>
-        Do not use this link
+        {t('invitation.refuse')}
       </button>
     </form>
   );
@@ -54,8 +55,8 @@ export function InvitationQuestion() {
   if (offer === null) return null;
   return (
     <Confirm
-      title="Sign in with this link?"
-      action="Sign in"
+      title={t('invitation.title')}
+      action={t('signIn.in')}
       isDangerous
       isBusy={isBusy}
       onYes={() => {
@@ -65,10 +66,8 @@ export function InvitationQuestion() {
       onClose={declineInvitation}
     >
       <Offer offer={offer} />
-      <p>
-        This browser is signed in already. Signing in with the link ends its session, in all tabs.
-      </p>
-      <p>If you followed a link that you did not expect, cancel.</p>
+      <p>{t('invitation.signedIn')}</p>
+      <p>{t('signIn.unexpected')}</p>
     </Confirm>
   );
 }
@@ -78,36 +77,35 @@ function Offer({ offer }: { offer: LinkOffer }) {
   return (
     <>
       <p>
-        <strong class="anywhere">{created_by}</strong> made a link that signs you in to this
-        service.
+        <strong class="anywhere">{created_by}</strong> {t('invitation.made')}
       </p>
       <dl class="facts">
         <div>
-          <dt>Name</dt>
+          <dt>{t('term.name')}</dt>
           <dd class="anywhere">{name}</dd>
         </div>
         <div>
-          <dt>Scopes</dt>
+          <dt>{t('term.scopes')}</dt>
           <dd>
             <Scopes scopes={scopes} />
           </dd>
         </div>
         <div>
-          <dt>Bots</dt>
+          <dt>{t('term.bots')}</dt>
           <dd>
             <Limits of={offer} />
           </dd>
         </div>
         {expires_at_ms === null ? null : (
           <div>
-            <dt>Access ends</dt>
+            <dt>{t('invitation.accessEnds')}</dt>
             <dd>
               <Until at={expires_at_ms} />
             </dd>
           </div>
         )}
         <div>
-          <dt>Link expires</dt>
+          <dt>{t('invitation.linkExpires')}</dt>
           <dd>
             <Until at={link_expires_at_ms} />
           </dd>

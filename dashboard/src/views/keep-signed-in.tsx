@@ -1,3 +1,5 @@
+import { t } from '../texts/text.js';
+
 export function KeepSignedIn({
   isKept,
   onChange,
@@ -12,7 +14,7 @@ export function KeepSignedIn({
         checked={isKept}
         onChange={({ currentTarget }) => onChange(currentTarget.checked)}
       />
-      Keep me signed in on this browser
+      {t('signIn.keep')}
     </label>
   );
 }

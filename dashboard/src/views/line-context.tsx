@@ -11,6 +11,7 @@ import { Icon } from '../parts/icons.js';
 import { say } from '../parts/toasts.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { momentText } from '../range/range-text.js';
+import { t } from '../texts/text.js';
 import { NARROW_PX, rowHeightFor } from './log-layout.js';
 import { LogRow } from './log-row.js';
 import { useLogWindow } from './use-log-window.js';
@@ -61,7 +62,7 @@ export function LineContext({ around: { bot, id }, keys }: Props) {
   const [cursor, setCursor] = useState(id);
   const [reveal, setReveal] = useState<{ id: string; before: number }>();
   const { shown } = useLogWindow(filter, id, following, (found) => {
-    if (found === undefined) say('This line is no longer stored.');
+    if (found === undefined) say(t('log.notStored'));
     else setReveal({ id: found, before: BEFORE });
   });
   void shown.version.value;
@@ -80,21 +81,23 @@ export function LineContext({ around: { bot, id }, keys }: Props) {
   const today = day(serverNow());
   const line = rows.find((one) => one.id === id);
   const revealAt = reveal ? rows.findIndex((one) => one.id === reveal.id) : -1;
-  const name = bot === null ? 'All lines' : `Lines of ${bot}`;
+  const name = bot === null ? t('log.allLines') : t('log.linesOf', { bot });
   return (
-    <section ref={element} class="line-context of-one" aria-label="Lines around">
+    <section ref={element} class="line-context of-one" aria-label={t('log.around')}>
       <header>
-        <button type="button" onClick={hideAround} title="Back to the log (x)">
+        <button type="button" onClick={hideAround} title={t('log.backHint')}>
           <Icon name="left" />
-          Back
+          {t('log.back')}
         </button>
         <h2>
           {bot === null ? name : <a href={hrefTo('bots', bot)}>{name}</a>}
-          {line ? <span class="muted"> around {momentText(line.at)}</span> : null}
+          {line ? (
+            <span class="muted"> {t('log.aroundTime', { time: momentText(line.at) })}</span>
+          ) : null}
         </h2>
       </header>
       {rows.length === 0 ? (
-        <p class="empty muted log-list">Loading…</p>
+        <p class="empty muted log-list">{t('state.loading')}</p>
       ) : (
         <VirtualList
           class="log-list"
@@ -107,7 +110,7 @@ export function LineContext({ around: { bot, id }, keys }: Props) {
           revealKey={reveal}
           attributes={{
             role: 'listbox',
-            'aria-label': `${name}, around a line`,
+            'aria-label': t('log.aroundLabel', { lines: name }),
             'aria-activedescendant': at < 0 ? undefined : `around-${cursor}`,
             tabIndex: 0,
             onClick: ({ target }) => {

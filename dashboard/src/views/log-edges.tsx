@@ -1,15 +1,16 @@
 import { isLoaded } from '../model/live.js';
 import type { Edge, LogWindow } from '../model/log-window.js';
 import { Icon } from '../parts/icons.js';
+import { type PlainKey, t } from '../texts/text.js';
 
 /** The state of the top edge, for the status line. */
-const EDGES: Record<Edge, string> = {
-  more: 'scroll up for older lines',
-  stopped: 'older lines not searched yet',
-  loading: 'loading older lines…',
-  end: 'complete from the beginning',
-  off: 'older lines not available',
-  failed: 'older lines could not be loaded',
+const EDGES: Record<Edge, PlainKey> = {
+  more: 'edge.more',
+  stopped: 'edge.stopped',
+  loading: 'edge.loading',
+  end: 'edge.end',
+  off: 'edge.off',
+  failed: 'edge.failed',
 };
 
 export function Nothing({
@@ -26,17 +27,12 @@ export function Nothing({
   const isSearching = top === 'loading' || !isLoaded.value;
   const found = !isFiltered
     ? isRange
-      ? 'No lines in this time range.'
-      : 'No lines yet.'
+      ? t('log.noneInRange')
+      : t('log.noneYet')
     : top === 'stopped'
-      ? 'No matching lines so far.'
-      : `No lines match the filter${isRange ? ' in this time range' : ''}.`;
-  return <p class="empty muted log-list">{isSearching ? 'Loading…' : found}</p>;
-}
-
-/** `1 line`, `1,200 new lines`. */
-function linesOf(count: number, which = ''): string {
-  return `${count.toLocaleString('en')} ${which}${count === 1 ? 'line' : 'lines'}`;
+      ? t('log.noMatchSoFar')
+      : t(isRange ? 'log.noMatchInRange' : 'log.noMatch');
+  return <p class="empty muted log-list">{isSearching ? t('state.loading') : found}</p>;
 }
 
 /** Offers to continue a search that stopped, or to retry a failed one. */
@@ -47,11 +43,11 @@ export function Head({ shown, onMore }: { shown: LogWindow; onMore: () => void }
     <div class="log-more" role="status">
       <span>
         {top === 'stopped'
-          ? 'The search stopped after a while with few results.'
-          : `Older lines could not be loaded: ${shown.topError.value}`}
+          ? t('log.stopped')
+          : t('log.notLoaded', { reason: shown.topError.value })}
       </span>
       <button type="button" onClick={onMore}>
-        {top === 'stopped' ? 'Search further back' : 'Try again'}
+        {top === 'stopped' ? t('log.searchFurther') : t('log.tryAgain')}
       </button>
     </div>
   );
@@ -71,21 +67,21 @@ export function Foot({
   const { rows } = shown;
   const top = shown.top.value;
   const held = shown.held.value;
-  const of = top === 'end' && isRange ? ' of the range' : '';
-  const edge = EDGES[top] + of + (top === 'off' ? `: ${shown.topError.value}` : '');
+  const state = t(top === 'end' && isRange ? 'edge.endOfRange' : EDGES[top]);
+  const edge = top === 'off' ? `${state}: ${shown.topError.value}` : state;
   return (
     <footer class="log-foot">
       <span data-top={top}>
-        {linesOf(rows.length)}, {edge}
+        {t('count.lines', { n: rows.length })}, {edge}
       </span>
       {isFollowing ? null : (
         <button type="button" class="to-end" onClick={onFollow}>
           <Icon name="follow" />
           {held > 0
-            ? linesOf(held, 'new ')
+            ? t('count.newLines', { n: held })
             : shown.isJoined.value || shown.isAtEnd.value
-              ? 'Jump to end'
-              : 'Jump to latest'}
+              ? t('log.jumpToEnd')
+              : t('log.jumpToLatest')}
         </button>
       )}
     </footer>

@@ -12,7 +12,7 @@ import { Level } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
 import { picked } from '../query/edit-query.js';
-import { PICK_TITLE } from '../query/pick-button.js';
+import { type PlainKey, t } from '../texts/text.js';
 import { WireDetails, WireFormats } from '../wire/wire-details.js';
 import type { WireExchange } from '../wire/wire-pairs.js';
 
@@ -37,7 +37,7 @@ export function Whole(props: WholeProps) {
   const element = useRef<HTMLElement>(null);
   useFocusFor('.log-list', element);
   return (
-    <section ref={element} class="whole" aria-label="Line details">
+    <section ref={element} class="whole" aria-label={t('log.details')}>
       <header>
         <Level level={level} />
         <time>{fullTime(at)}</time>
@@ -45,44 +45,47 @@ export function Whole(props: WholeProps) {
         {bot === null ? null : <a href={hrefTo('bots', bot)}>{bot}</a>}
         {dir === null ? null : (
           <span class={`dir-${dir}`}>
-            {dir === 'in' ? '← incoming' : '→ outgoing'} {transport}
+            {dir === 'in' ? t('log.incomingArrow') : t('log.outgoingArrow')} {transport}
           </span>
         )}
         <code class="muted">{id}</code>
         {dir === null ? null : <WireFormats />}
         <span class="whole-actions">
           {withBot && bot !== null ? (
-            <OnlyButton what="bot" {...{ field: 'bot', value: bot, query, onFilter }} />
+            <OnlyButton what="log.onlyBot" {...{ field: 'bot', value: bot, query, onFilter }} />
           ) : null}
           {level === 'gap' ? null : (
             <>
-              <OnlyButton what="level" {...{ field: 'level', value: level, query, onFilter }} />
-              <OnlyButton what="scope" {...{ field: 'scope', value: scope, query, onFilter }} />
+              <OnlyButton
+                what="log.onlyLevel"
+                {...{ field: 'level', value: level, query, onFilter }}
+              />
+              <OnlyButton
+                what="log.onlyScope"
+                {...{ field: 'scope', value: scope, query, onFilter }}
+              />
             </>
           )}
-          <button type="button" onClick={() => void copy(withoutEscapes(text), 'Line')}>
+          <button type="button" onClick={() => void copy(withoutEscapes(text), t('term.line'))}>
             <Icon name="copy" />
-            Copy
+            {t('button.copy')}
           </button>
           <button type="button" onClick={() => void copy(JSON.stringify(eventOf(line)), 'JSON')}>
             JSON
           </button>
-          <button
-            type="button"
-            title="The lines around it, without the filter (x)"
-            onClick={onContext}
-          >
+          <button type="button" title={t('log.aroundHint')} onClick={onContext}>
             <Icon name="log" />
-            Lines around
+            {t('log.aroundButton')}
           </button>
           <button type="button" onClick={onLink}>
             <Icon name="link" />
-            Link
+            {t('term.link')}
           </button>
           <button
             type="button"
             class="quiet square"
-            aria-label="Close line details"
+            aria-label={t('log.closeDetails')}
+            title={t('log.closeDetails')}
             onClick={onClose}
           >
             <Icon name="close" />
@@ -90,7 +93,7 @@ export function Whole(props: WholeProps) {
         </span>
       </header>
       {dir === null ? (
-        <TextBox name="Message">
+        <TextBox name={t('log.message')}>
           <LineText text={text} isWhole />
         </TextBox>
       ) : (
@@ -101,7 +104,7 @@ export function Whole(props: WholeProps) {
 }
 
 interface OnlyProps {
-  what: string;
+  what: PlainKey;
   field: FieldName;
   value: string;
   query: string;
@@ -112,10 +115,10 @@ function OnlyButton({ what, field, value, query, onFilter }: OnlyProps) {
   return (
     <button
       type="button"
-      title={PICK_TITLE}
+      title={t('query.pickHint')}
       onClick={({ altKey: isNot }) => onFilter(picked(query, 'lines', { field, value, isNot }))}
     >
-      Only this {what}
+      {t(what)}
     </button>
   );
 }

@@ -16,6 +16,7 @@ import { VirtualList } from '../parts/virtual-list.js';
 import { picked } from '../query/edit-query.js';
 import { SavedViewsMenu } from '../query/saved-views-menu.js';
 import { useKeys } from '../shell/keys.js';
+import { t } from '../texts/text.js';
 import { LogParts } from '../wire/log-parts.js';
 import { tookIn, WirePairs } from '../wire/wire-pairs.js';
 import {
@@ -32,8 +33,6 @@ import { LogRow } from './log-row.js';
 import { LogTimes } from './log-times.js';
 import { Menu, Toolbar } from './log-toolbar.js';
 import { useLogWindow } from './use-log-window.js';
-
-const SELECT_FIRST = 'Select a line first, with j and k or with the mouse.';
 
 interface Props {
   filter: LogFilter;
@@ -64,11 +63,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
 
   const { shown, load } = useLogWindow(filter, at, following, (id) => {
     if (id === undefined)
-      return say(
-        typeof at === 'string'
-          ? 'This line is no longer stored.'
-          : 'There are no lines at this time.',
-      );
+      return say(typeof at === 'string' ? t('log.notStored') : t('log.noneAtTime'));
     setFollowing(false);
     setCursor(id);
     setReveal({ id, round: 0 });
@@ -120,18 +115,22 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
   };
   const copyChosen = (): void => {
     const some = first < 0 ? [] : rows.slice(first, last + 1);
-    if (some.length === 0) say(SELECT_FIRST);
+    if (some.length === 0) say(t('log.selectFirst'));
     else
-      void copy(some.map(textOf).join('\n'), some.length === 1 ? 'Line' : `${some.length} lines`);
+      void copy(
+        some.map(textOf).join('\n'),
+        some.length === 1 ? t('term.line') : t('count.lines', { n: some.length }),
+      );
   };
   const copyLink = (): void => {
-    if (!chosen) say(SELECT_FIRST);
-    else void copy(`${serviceUrl()}/${hrefTo('log', '', { at: chosen.id, to: '' })}`, 'Link');
+    if (!chosen) say(t('log.selectFirst'));
+    else
+      void copy(`${serviceUrl()}/${hrefTo('log', '', { at: chosen.id, to: '' })}`, t('term.link'));
   };
 
   const openContext = (): void => {
     if (around) hideAround();
-    else if (!chosen) say(SELECT_FIRST);
+    else if (!chosen) say(t('log.selectFirst'));
     else {
       // The line stays where it is while the lines around it are read.
       setFollowing(false);
@@ -139,30 +138,30 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
     }
   };
 
-  useKeys('Log', [
-    { keys: 'j', does: 'Next line', run: () => step(1) },
-    { keys: 'k', does: 'Previous line', run: () => step(-1) },
-    { keys: 'ArrowDown', does: 'Next line', run: () => step(1) },
-    { keys: 'ArrowUp', does: 'Previous line', run: () => step(-1) },
-    { keys: 'J', does: 'Extend selection down', run: () => step(1, true) },
-    { keys: 'K', does: 'Extend selection up', run: () => step(-1, true) },
+  useKeys(t('page.log'), [
+    { keys: 'j', does: t('log.next'), run: () => step(1) },
+    { keys: 'k', does: t('log.previous'), run: () => step(-1) },
+    { keys: 'ArrowDown', does: t('log.next'), run: () => step(1) },
+    { keys: 'ArrowUp', does: t('log.previous'), run: () => step(-1) },
+    { keys: 'J', does: t('log.extendDown'), run: () => step(1, true) },
+    { keys: 'K', does: t('log.extendUp'), run: () => step(-1, true) },
     {
       keys: 'Enter',
-      does: 'Show or hide line details',
+      does: t('log.toggleDetails'),
       run: () => (isOpen || !chosen ? setOpen(false) : open(chosen.id)),
     },
     {
       keys: ' ',
-      does: 'Pause or follow',
+      does: t('log.pauseOrFollow'),
       run: () => (isFollowing ? setFollowing(false) : follow()),
     },
-    { keys: 'G', does: 'Jump to end and follow', run: follow },
-    { keys: 'c', does: 'Copy selected lines', run: copyChosen },
-    { keys: 'y', does: 'Copy link to line', run: copyLink },
-    { keys: 'x', does: 'Show or hide the lines around the line', run: openContext },
+    { keys: 'G', does: t('log.jumpAndFollow'), run: follow },
+    { keys: 'c', does: t('log.copySelected'), run: copyChosen },
+    { keys: 'y', does: t('log.copyLink'), run: copyLink },
+    { keys: 'x', does: t('log.toggleAround'), run: openContext },
     {
       keys: 'Escape',
-      does: 'Close what is open: the lines around a line, its details',
+      does: t('log.closeOpen'),
       run: () => {
         if (around) hideAround();
         else if (isOpen) setOpen(false);
@@ -191,7 +190,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
             onClick={() => (isFollowing ? setFollowing(false) : follow())}
           >
             <Icon name={isFollowing ? 'pause' : 'follow'} />
-            <span>{isFollowing ? 'Pause' : 'Follow'}</span>
+            <span>{isFollowing ? t('log.pause') : t('log.follow')}</span>
           </button>
         ) : null}
         {withBot ? <SavedViewsMenu /> : null}
@@ -219,7 +218,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
             revealKey={reveal}
             attributes={{
               role: 'listbox',
-              'aria-label': 'Lines',
+              'aria-label': t('term.lines'),
               'aria-multiselectable': true,
               'aria-activedescendant': cursorAt < 0 ? undefined : `line-${cursor}`,
               tabIndex: 0,

@@ -1,10 +1,10 @@
 import { Component } from 'preact';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import type { Line } from '../hub/messages.js';
-import { clockTime, day, fullTime } from '../model/time.js';
+import { clockTime, day, fullTime, shortDay } from '../model/time.js';
 import { Level } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
-import { PICK_TITLE } from '../query/pick-button.js';
+import { t } from '../texts/text.js';
 
 interface Props {
   line: Line;
@@ -78,23 +78,23 @@ export class LogRow extends Component<Props> {
       <div class={look} id={`${name}-${id}`} data-id={id} role="option" aria-selected={isSelected}>
         <time class="cell-time" title={fullTime(at)}>
           {on === today || clock !== undefined ? null : (
-            <span class="cell-day">{on.slice(5)} </span>
+            <span class="cell-day">{shortDay(at)} </span>
           )}
           {clock ?? clockTime(at)}
         </time>
         {/* The list takes clicks on these: an option has no buttons inside. */}
-        <span class="pick" data-field="level" data-value={level} title={PICK_TITLE}>
+        <span class="pick" data-field="level" data-value={level} title={t('query.pickHint')}>
           <Level level={level} />
         </span>
         <span class="cell-scope">
-          <span class="pick" data-field="scope" data-value={scope} title={PICK_TITLE}>
+          <span class="pick" data-field="scope" data-value={scope} title={t('query.pickHint')}>
             {visible(scope)}
           </span>
         </span>
         {withBot ? (
           <span class="cell-bot">
             {bot === null ? null : (
-              <span class="pick" data-field="bot" data-value={bot} title={PICK_TITLE}>
+              <span class="pick" data-field="bot" data-value={bot} title={t('query.pickHint')}>
                 {bot}
               </span>
             )}
@@ -103,12 +103,14 @@ export class LogRow extends Component<Props> {
         <span
           class={dir === null ? 'cell-dir' : `cell-dir dir-${dir}`}
           title={
-            dir === null ? undefined : `${dir === 'in' ? 'incoming' : 'outgoing'}, ${transport}`
+            dir === null
+              ? undefined
+              : `${dir === 'in' ? t('wire.incoming') : t('wire.outgoing')}, ${transport}`
           }
         >
           {dir === null ? '' : dir === 'in' ? '←' : '→'}
           {dir === null ? null : (
-            <span class="unseen">{dir === 'in' ? 'incoming' : 'outgoing'}</span>
+            <span class="unseen">{t(dir === 'in' ? 'wire.incoming' : 'wire.outgoing')}</span>
           )}
         </span>
         {took === '' ? (

@@ -6,6 +6,7 @@ import { Icon } from '../parts/icons.js';
 import { say, sayError } from '../parts/toasts.js';
 import { hasValue, picked } from '../query/edit-query.js';
 import { QueryBox } from '../query/query-box.js';
+import { t } from '../texts/text.js';
 
 /** Searching the journal is expensive. */
 const SEARCH_WAIT_MS = 200;
@@ -19,7 +20,7 @@ interface ToolbarProps {
 export function Toolbar({ filter: { query }, onFilter, children }: ToolbarProps) {
   return (
     <div class="toolbar" role="search">
-      <fieldset class="levels" aria-label="Levels">
+      <fieldset class="levels" aria-label={t('log.levels')}>
         {LEVEL_NAMES.map((level) => (
           <button
             key={level}
@@ -49,7 +50,7 @@ export function Menu({ shown, filter }: { shown: LogWindow; filter: LogFilter })
       ref={menu}
       onFocusOut={(event) => menu.current?.contains(event.relatedTarget as Node) || close()}
     >
-      <summary aria-label="Download" title="Download">
+      <summary aria-label={t('log.download')} title={t('log.download')}>
         <Icon name="download" />
       </summary>
       <div class="menu-items">
@@ -60,17 +61,19 @@ export function Menu({ shown, filter }: { shown: LogWindow; filter: LogFilter })
             downloadRows(shown.rows);
           }}
         >
-          Loaded lines ({shown.rows.length.toLocaleString('en')})
+          {t('log.loadedLines', { n: shown.rows.length })}
         </button>
         <button
           type="button"
           onClick={() => {
             close();
-            say('Preparing the download…');
-            downloadJournal(filter).catch((thrown: unknown) => sayError(thrown, 'Download failed'));
+            say(t('log.preparing'));
+            downloadJournal(filter).catch((thrown: unknown) =>
+              sayError(thrown, t('log.downloadFailed')),
+            );
           }}
         >
-          All lines in the journal that match the filter
+          {t('log.allMatching')}
         </button>
       </div>
     </details>

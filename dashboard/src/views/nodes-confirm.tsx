@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks';
 import type { ClusterNode, NodeAction } from '../../../src/client/index.js';
+import { botsText } from '../model/actions.js';
 import { Confirm } from '../parts/dialog.js';
+import { t } from '../texts/text.js';
 
 /** An action to confirm. */
 export interface NodeQuestion {
@@ -42,41 +44,40 @@ function questionOf(
   const bots = nodes.find(({ node }) => node === name)?.figures.bots ?? 0;
   const live = nodes.filter(({ state }) => state === 'live');
   const others = live.filter(({ node }) => node !== name).length;
-  const many = (number: number, what: string): string =>
-    `${number.toLocaleString('en')} ${what}${number === 1 ? '' : 's'}`;
   switch (action) {
     case 'drain':
       return {
-        title: `Drain ${name}?`,
-        verb: `Move ${many(bots, 'bot')}`,
+        title: t('nodes.drainTitle', { node: name }),
+        verb: t('nodes.move', { bots: botsText(bots) }),
         text: [
-          `${many(bots, 'bot')} of ${name} ${bots === 1 ? 'moves' : 'move'} to ${many(others, 'other live node')}, one group at a time. Each is stopped here and started there.`,
-          others === 0
-            ? 'No other node takes bots now, so they stay until one does.'
-            : 'Bots that name this node, or whose secrets are only here, stay.',
+          t('nodes.drain1', { n: bots, node: name, others: t('nodes.otherLive', { n: others }) }),
+          others === 0 ? t('nodes.noOther') : t('nodes.someStay'),
         ],
       };
     case 'cordon':
       return {
-        title: `Cordon ${name}?`,
-        verb: 'Cordon',
+        title: t('nodes.cordonTitle', { node: name }),
+        verb: t('nodes.cordon'),
         text: [
-          `${name} keeps its ${many(bots, 'bot')} and gets no new ones. ${many(others, 'other node')} ${others === 1 ? 'takes' : 'take'} bots.`,
+          `${t('nodes.keeps', { node: name, bots: botsText(bots) })} ${t('nodes.othersTake', { n: others })}`,
         ],
       };
     case 'uncordon':
       return {
-        title: `Uncordon ${name}?`,
-        verb: 'Uncordon',
-        text: [`${name}, which has ${many(bots, 'bot')}, takes new bots again.`],
+        title: t('nodes.uncordonTitle', { node: name }),
+        verb: t('nodes.uncordon'),
+        text: [t('nodes.takesAgain', { node: name, bots: botsText(bots) })],
       };
     case 'rebalance': {
       const all = live.reduce((sum, { figures }) => sum + figures.bots, 0);
       return {
-        title: 'Rebalance the nodes?',
-        verb: 'Rebalance',
+        title: t('nodes.rebalanceTitle'),
+        verb: t('nodes.rebalance'),
         text: [
-          `Bots move from full nodes to those with more room: ${many(all, 'bot')} on ${many(live.length, 'live node')}. A bot that moves is stopped and started again.`,
+          t('nodes.rebalanceText', {
+            bots: botsText(all),
+            nodes: t('nodes.live', { n: live.length }),
+          }),
         ],
       };
     }

@@ -12,12 +12,13 @@ import { megabytesText } from '../parts/size.js';
 import { Status } from '../parts/status.js';
 import { say, sayError } from '../parts/toasts.js';
 import { ViewHead } from '../parts/view-head.js';
+import { numberText, type PlainKey, t } from '../texts/text.js';
 import { ConfirmNode, type NodeQuestion } from './nodes-confirm.js';
 
-const ACTION_TITLES: Readonly<Record<NodeAction, string>> = {
-  cordon: 'Cordon',
-  uncordon: 'Uncordon',
-  drain: 'Drain',
+const ACTION_TITLES: Readonly<Record<NodeAction, PlainKey>> = {
+  cordon: 'nodes.cordon',
+  uncordon: 'nodes.uncordon',
+  drain: 'nodes.drain',
 };
 /** What makes sense in each state. Nothing can be asked of a lost node. */
 const ACTIONS: Readonly<Record<ClusterNode['state'], readonly NodeAction[]>> = {
@@ -33,8 +34,8 @@ export function NodesView() {
   if (list === null) {
     return (
       <>
-        <ViewHead title="Nodes" />
-        <p class="empty muted">This service is not part of a cluster.</p>
+        <ViewHead title={t('page.nodes')} />
+        <p class="empty muted">{t('nodes.noCluster')}</p>
       </>
     );
   }
@@ -43,19 +44,22 @@ export function NodesView() {
     try {
       if (action === 'rebalance') {
         const moving = await api().rebalance();
-        say(`${count(moving, 'bot')} ${moving === 1 ? 'moves' : 'move'}`);
+        say(t('nodes.moves', { n: moving }));
       } else {
         const { state } = await api().actOnNode(node, action);
-        say(`${node} is ${state}`);
+        say(t('nodes.is', { node, state }));
       }
       await loadCluster();
     } catch (thrown) {
-      sayError(thrown, `${action} failed`);
+      sayError(thrown, t('nodes.failed', { action }));
     }
   };
   return (
     <>
-      <ViewHead title="Nodes" note={`${list.nodes.length.toLocaleString('en')} in ${list.cluster}`}>
+      <ViewHead
+        title={t('page.nodes')}
+        note={t('nodes.inCluster', { n: list.nodes.length, cluster: list.cluster ?? '' })}
+      >
         {may('admin') ? (
           <button
             type="button"
@@ -63,10 +67,10 @@ export function NodesView() {
             onClick={() => setAsking({ node: '', action: 'rebalance' })}
           >
             <Icon name="restart" />
-            Rebalance
+            {t('nodes.rebalance')}
           </button>
         ) : (
-          <NeedsScope scope="admin" to="change nodes" />
+          <NeedsScope scope="admin" to={t('scope.changeNodes')} />
         )}
       </ViewHead>
       <div class="page">
@@ -92,19 +96,19 @@ interface TableProps {
 function NodeTable({ list, onAction }: TableProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard
-    <section class="table-box" tabIndex={0} aria-label="Nodes">
+    <section class="table-box" tabIndex={0} aria-label={t('page.nodes')}>
       <table class="tokens nodes">
         <thead>
           <tr>
-            <th>Node</th>
-            <th>State</th>
-            <th>Bots</th>
-            <th>CPU</th>
-            <th>Memory</th>
-            <th>Streams</th>
-            <th>Version</th>
+            <th>{t('term.node')}</th>
+            <th>{t('term.state')}</th>
+            <th>{t('term.bots')}</th>
+            <th>{t('term.cpu')}</th>
+            <th>{t('term.memory')}</th>
+            <th>{t('nodes.streams')}</th>
+            <th>{t('nodes.version')}</th>
             <th>
-              <span class="unseen">Actions</span>
+              <span class="unseen">{t('nodes.actions')}</span>
             </th>
           </tr>
         </thead>
@@ -137,33 +141,42 @@ function NodeRow({ node, isOn, onAction }: RowProps) {
     <tr data-node={name}>
       <td class="token-name">
         <a href={hrefTo('bots', '', { node: name })}>{name}</a>
-        {node.is_leader ? <span class="tag">leader</span> : null}
-        {node.is_self ? <span class="tag">answers here</span> : null}
+        {node.is_leader ? <span class="tag">{t('nodes.leader')}</span> : null}
+        {node.is_self ? <span class="tag">{t('nodes.answersHere')}</span> : null}
         <Labels labels={node.labels} />
       </td>
-      <td data-title="state" title={`renewed ${age(renewed)} ago, ${fullTime(renewed)}`}>
+      <td
+        data-title={t('nodes.titleState')}
+        title={t('nodes.renewed', { age: age(renewed), time: fullTime(renewed) })}
+      >
         <Status status={state} />
       </td>
-      <td data-title="bots">
+      <td data-title={t('nodes.titleBots')}>
         <span>
-          {figures.bots.toLocaleString('en')}
-          <span class="muted">, {figures.running.toLocaleString('en')} running</span>
+          {numberText(figures.bots)}
+          <span class="muted">{t('nodes.running', { n: figures.running })}</span>
         </span>
       </td>
-      <td data-title="CPU">
+      <td data-title={t('term.cpu')}>
         <span>
           {Math.round(figures.cpu * 100)} %
-          <span class="muted"> of {count(capacity.cores, 'core')}</span>
+          <span class="muted">
+            {' '}
+            {t('nodes.ofCores', { cores: t('nodes.cores', { n: capacity.cores }) })}
+          </span>
         </span>
       </td>
-      <td data-title="memory">
+      <td data-title={t('nodes.titleMemory')}>
         <span>
           {megabytesText(figures.memory_mb)}
-          <span class="muted"> of {megabytesText(capacity.memory_mb)}</span>
+          <span class="muted">
+            {' '}
+            {t('nodes.ofMemory', { memory: megabytesText(capacity.memory_mb) })}
+          </span>
         </span>
       </td>
-      <td data-title="streams">{figures.streams.toLocaleString('en')}</td>
-      <td data-title="version">{node.version}</td>
+      <td data-title={t('nodes.titleStreams')}>{numberText(figures.streams)}</td>
+      <td data-title={t('nodes.titleVersion')}>{node.version}</td>
       <td class="node-end">
         {may('admin')
           ? ACTIONS[state].map((action) => (
@@ -172,18 +185,14 @@ function NodeRow({ node, isOn, onAction }: RowProps) {
                 type="button"
                 class="quiet"
                 disabled={!isOn}
-                aria-label={`${ACTION_TITLES[action]} ${name}`}
+                aria-label={t('action.on', { action: t(ACTION_TITLES[action]), target: name })}
                 onClick={() => onAction(action)}
               >
-                {ACTION_TITLES[action]}
+                {t(ACTION_TITLES[action])}
               </button>
             ))
           : null}
       </td>
     </tr>
   );
-}
-
-function count(number: number, what: string): string {
-  return `${number.toLocaleString('en')} ${what}${number === 1 ? '' : 's'}`;
 }

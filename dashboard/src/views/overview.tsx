@@ -12,13 +12,14 @@ import { lazyView } from '../parts/lazy-view.js';
 import { sizeText } from '../parts/size.js';
 import { ViewHead } from '../parts/view-head.js';
 import { LIVE } from '../range/range.js';
+import { t } from '../texts/text.js';
 import { Hosts } from './hosts.js';
 import { IncidentList } from './incident.js';
 
 // With the library of the chart, which is a third of the page.
 const Flow = lazyView(
   async () => (await import('./flow.js')).Flow,
-  <section class="card flow is-loading" aria-label="Events" />,
+  <section class="card flow is-loading" />,
 );
 
 const Picker = lazyView(async () => (await import('../range/range-picker.js')).RangePicker);
@@ -32,7 +33,7 @@ const INCIDENTS_READ = 1000;
 export function OverviewView() {
   return (
     <>
-      <ViewHead title="Overview">
+      <ViewHead title={t('page.overview')}>
         <Picker />
       </ViewHead>
       <div class="page overview">
@@ -53,7 +54,7 @@ function FailedKinds() {
   if (failedKinds.value.length === 0) return null;
   return (
     <section class="card notice">
-      <h2>Bot kinds that failed to load</h2>
+      <h2>{t('overview.failedKinds')}</h2>
       <ul>
         {failedKinds.value.map(({ module, error }) => (
           <li key={module}>
@@ -69,11 +70,13 @@ function Pressure() {
   const { value, error } = useResource((signal) => api().pressure({ signal }), [], PRESSURE_MS);
   return (
     <section class="card">
-      <h2>{shownMoment.value === undefined ? 'Resources' : 'Resources now'}</h2>
+      <h2>
+        {shownMoment.value === undefined ? t('overview.resources') : t('overview.resourcesNow')}
+      </h2>
       {value ? (
         <Meters report={value} />
       ) : (
-        <p class="muted">{error ? error.message : 'Loading…'}</p>
+        <p class="muted">{error ? error.message : t('state.loading')}</p>
       )}
     </section>
   );
@@ -83,34 +86,34 @@ function Meters({ report }: { report: PressureReport }) {
   const { cpu, memory, queue, streams, bots: of, short: lacking, store, journal } = report;
   const percent = (value: number): string => `${Math.round(value * 100)} %`;
   const meters = [
-    { name: 'CPU', key: 'cpu', used: cpu.used, limit: cpu.limit, text: percent(cpu.used) },
+    { name: t('term.cpu'), key: 'cpu', used: cpu.used, limit: cpu.limit, text: percent(cpu.used) },
     {
-      name: 'Memory',
+      name: t('term.memory'),
       key: 'memory',
       used: memory.used_bytes,
       limit: memory.limit_bytes,
-      text: `${sizeText(memory.used_bytes)} of ${sizeText(memory.limit_bytes)}`,
+      text: t('count.of', { n: sizeText(memory.used_bytes), all: sizeText(memory.limit_bytes) }),
     },
     {
-      name: 'Queue',
+      name: t('overview.queue'),
       key: 'queue',
       used: queue.used,
       limit: queue.limit,
       text: percent(queue.used),
     },
     {
-      name: 'Streams',
+      name: t('nodes.streams'),
       key: 'streams',
       used: streams.open,
       limit: streams.limit,
-      text: `${streams.open.toLocaleString('en')} of ${streams.limit.toLocaleString('en')}`,
+      text: t('count.of', { n: streams.open, all: streams.limit }),
     },
     {
-      name: 'Bots',
+      name: t('term.bots'),
       key: 'bots',
       used: of.present,
       limit: of.limit,
-      text: `${of.present.toLocaleString('en')} of ${of.limit.toLocaleString('en')}`,
+      text: t('count.of', { n: of.present, all: of.limit }),
     },
   ];
   return (
@@ -127,19 +130,21 @@ function Meters({ report }: { report: PressureReport }) {
               </meter>
               <span class="meter-text">
                 {text}
-                {isShort ? <strong> low</strong> : null}
+                {isShort ? <strong> {t('overview.low')}</strong> : null}
               </span>
             </li>
           );
         })}
       </ul>
       {store.state !== 'on' ? (
-        <p role="alert">Changes are refused, because they cannot be stored: {store.reason}.</p>
+        <p role="alert">{t('overview.notStored', { reason: store.reason ?? '' })}</p>
       ) : null}
       {journal.state !== 'on' ? (
         <p class="muted">
-          The journal is {journal.state}
-          {journal.reason ? `: ${journal.reason}` : ''}.
+          {t('overview.journal', {
+            state: journal.state,
+            reason: journal.reason ? `: ${journal.reason}` : '',
+          })}
         </p>
       ) : null}
     </>
@@ -170,17 +175,17 @@ function Incidents() {
   return (
     <section class="card">
       <header class="card-head">
-        <h2>Recent incidents</h2>
-        <a href={hrefTo('incidents')}>By cause</a>
+        <h2>{t('overview.incidents')}</h2>
+        <a href={hrefTo('incidents')}>{t('incidents.byCause')}</a>
       </header>
       {value ? (
         value.length === 0 ? (
-          <p class="muted">No incidents{isRange ? ' in this time range' : ''}.</p>
+          <p class="muted">{t(isRange ? 'overview.noIncidentsInRange' : 'overview.noIncidents')}</p>
         ) : (
           <IncidentList incidents={value} withBot />
         )
       ) : (
-        <p class="muted">{error ? error.message : 'Loading…'}</p>
+        <p class="muted">{error ? error.message : t('state.loading')}</p>
       )}
     </section>
   );

@@ -1,6 +1,7 @@
 import type { NewBot } from '../../../src/client/index.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { nodeNames } from '../model/cluster.js';
+import { t } from '../texts/text.js';
 
 type Failover = NonNullable<NewBot['failover']>;
 
@@ -31,14 +32,14 @@ export function PlacementFields({ value, faults, onChange }: Props) {
   return (
     <div class="field-pair">
       <div class="field">
-        <label for="new-node">Node</label>
+        <label for="new-node">{t('term.node')}</label>
         <select
           id="new-node"
           value={value.node}
           aria-invalid={faults.has('node')}
           onChange={({ currentTarget }) => onChange({ ...value, node: currentTarget.value })}
         >
-          <option value="">any, where there is most room</option>
+          <option value="">{t('placement.any')}</option>
           {nodeNames.value.map((name) => (
             <option key={name} value={name}>
               {visible(name)}
@@ -46,11 +47,11 @@ export function PlacementFields({ value, faults, onChange }: Props) {
           ))}
         </select>
         <p class={faults.has('node') ? 'fault' : 'hint'}>
-          {faults.get('node') ?? 'A bot that names a node runs on no other.'}
+          {faults.get('node') ?? t('placement.nodeHint')}
         </p>
       </div>
       <div class="field">
-        <label for="new-failover">When its node is lost</label>
+        <label for="new-failover">{t('placement.whenLost')}</label>
         <select
           id="new-failover"
           value={value.failover}
@@ -58,8 +59,8 @@ export function PlacementFields({ value, faults, onChange }: Props) {
             onChange({ ...value, failover: currentTarget.value as Failover })
           }
         >
-          <option value="restart">start it on another node</option>
-          <option value="stay">wait for its node</option>
+          <option value="restart">{t('placement.elsewhere')}</option>
+          <option value="stay">{t('placement.wait')}</option>
         </select>
       </div>
     </div>

@@ -2,36 +2,35 @@ import type { JsonObject, RestartPolicy } from '../../../src/client/index.js';
 import { span } from '../model/time.js';
 import type { Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
+import { type PlainKey, t } from '../texts/text.js';
+
+/** The title is read when the field is drawn: the language may change. */
+function field(title: PlainKey, description: PlainKey | undefined, rest: Schema): Schema {
+  const words: Schema = {
+    get title() {
+      return t(title);
+    },
+    get description() {
+      return description && t(description);
+    },
+  };
+  return Object.assign(words, rest);
+}
 
 /** The service's rules (docs/API.md, Bots). */
 const FIELDS: Record<keyof RestartPolicy, Schema> = {
-  policy: {
-    title: 'Policy',
+  policy: field('restart.policy', 'restart.policyHint', {
     enum: ['always', 'on-failure', 'never'],
-    description: 'When to restart a bot that exits. on-failure: only after an error.',
-  },
-  max_restarts: {
-    title: 'Maximum restarts',
+  }),
+  max_restarts: field('restart.most', 'restart.mostHint', {
     type: 'integer',
     minimum: 0,
     maximum: 1000,
-    description:
-      'Within the window. After more restarts the bot fails. Cleared for an existing bot: no limit.',
-  },
-  window_ms: { title: 'Window (ms)', type: 'integer', minimum: 1000 },
-  backoff_ms: {
-    title: 'Initial backoff (ms)',
-    type: 'integer',
-    minimum: 0,
-    description: 'Doubles with each restart.',
-  },
-  backoff_cap_ms: { title: 'Maximum backoff (ms)', type: 'integer', minimum: 0 },
-  healthy_ms: {
-    title: 'Healthy after (ms)',
-    type: 'integer',
-    minimum: 0,
-    description: 'A run of this length resets the backoff.',
-  },
+  }),
+  window_ms: field('restart.window', undefined, { type: 'integer', minimum: 1000 }),
+  backoff_ms: field('restart.backoff', 'restart.backoffHint', { type: 'integer', minimum: 0 }),
+  backoff_cap_ms: field('restart.backoffCap', undefined, { type: 'integer', minimum: 0 }),
+  healthy_ms: field('restart.healthy', 'restart.healthyHint', { type: 'integer', minimum: 0 }),
 };
 
 export const RESTART: Schema = { type: 'object', properties: FIELDS };
@@ -53,7 +52,7 @@ export function RestartFields({ value, faults, onChange, hint }: Props) {
   return (
     <details class="card more" open={hasFault}>
       <summary>
-        Restart policy <span class="muted">{summaryOf(value)}</span>
+        {t('bulk.restartPolicy')} <span class="muted">{summaryOf(value)}</span>
       </summary>
       {hint === undefined ? null : <p class="hint">{hint}</p>}
       <div class="field-pair">
@@ -72,7 +71,7 @@ export function RestartFields({ value, faults, onChange, hint }: Props) {
 /** `on-failure, at most 60 in 1 h`. */
 function summaryOf({ policy, max_restarts: most, window_ms: window }: JsonObject): string {
   if (typeof policy !== 'string') return '';
-  if (policy !== 'never' && most === null) return `${policy}, without limit`;
+  if (policy !== 'never' && most === null) return t('restart.noLimit', { policy });
   if (policy === 'never' || typeof most !== 'number' || typeof window !== 'number') return policy;
-  return `${policy}, at most ${most} in ${span(window)}`;
+  return t('restart.atMost', { policy, n: most, time: span(window) });
 }

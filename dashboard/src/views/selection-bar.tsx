@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
 import type { BotAction } from '../../../src/client/index.js';
-import { ACTION_NAMES } from '../model/actions.js';
+import { actionText } from '../model/actions.js';
 import { ask } from '../model/asked.js';
 import { bots, botsVersion } from '../model/live.js';
 import { may } from '../model/own-token.js';
@@ -10,6 +10,7 @@ import { useThrottled } from '../model/throttle.js';
 import { useFocusFor } from '../parts/focus.js';
 import { Icon, type IconName } from '../parts/icons.js';
 import { NeedsScope } from '../parts/needs-scope.js';
+import { t } from '../texts/text.js';
 
 const REDRAW_MS = 300;
 const ACTIONS: { action: BotAction; icon: IconName }[] = [
@@ -46,9 +47,9 @@ function Bar({ present, hiddenOf, list, children }: SelectionProps & { present: 
   useFocusFor(list, element);
   const hidden = hiddenOf(present);
   return (
-    <div ref={element} class="selection" role="region" aria-label="Selected bots">
-      <strong data-selected>{present.length.toLocaleString('en')} selected</strong>
-      {hidden > 0 ? <span>{hidden.toLocaleString('en')} hidden by the filter</span> : null}
+    <div ref={element} class="selection" role="region" aria-label={t('selection.title')}>
+      <strong data-selected>{t('selection.count', { n: present.length })}</strong>
+      {hidden > 0 ? <span>{t('selection.hidden', { n: hidden })}</span> : null}
       {may('control') ? (
         ACTIONS.map(({ action, icon }) => (
           <button
@@ -58,27 +59,27 @@ function Bar({ present, hiddenOf, list, children }: SelectionProps & { present: 
             onClick={() => ask({ action, ids: present, onDone: keepFailed })}
           >
             <Icon name={icon} />
-            {ACTION_NAMES[action]}
+            {actionText(action)}
           </button>
         ))
       ) : (
-        <NeedsScope scope="control" to="change bots" />
+        <NeedsScope scope="control" to={t('scope.changeBots')} />
       )}
       {may('control') ? (
         <button type="button" onClick={() => ask({ action: 'config', ids: present })}>
           <Icon name="edit" />
-          Change
+          {t('selection.change')}
         </button>
       ) : null}
       {may('invoke') ? (
         <button type="button" onClick={() => ask({ action: 'command', ids: present })}>
           <Icon name="command" />
-          Run a command
+          {t('selection.command')}
         </button>
       ) : null}
       {children?.(present)}
       <button type="button" class="quiet" onClick={() => setSelected(new Set())}>
-        Clear selection
+        {t('bots.clearSelection')}
       </button>
     </div>
   );

@@ -1,37 +1,68 @@
-import { DENSITIES, type Settings, set, settings, THEMES } from '../model/settings.js';
+import {
+  DENSITIES,
+  LANGUAGE_CHOICES,
+  type Settings,
+  set,
+  settings,
+  THEMES,
+} from '../model/settings.js';
 import { fullTime, second, serverNow } from '../model/time.js';
 import { ViewHead } from '../parts/view-head.js';
+import { t } from '../texts/text.js';
 
-const NAMES = {
-  system: 'System',
-  light: 'Light',
-  dark: 'Dark',
-  spacious: 'Spacious',
-  comfortable: 'Comfortable',
-  compact: 'Compact',
-  dense: 'Dense',
+const THEME_NAMES = {
+  system: 'settings.system',
+  light: 'settings.light',
+  dark: 'settings.dark',
 } as const;
+const DENSITY_NAMES = {
+  spacious: 'settings.spacious',
+  comfortable: 'settings.comfortable',
+  compact: 'settings.compact',
+  dense: 'settings.dense',
+} as const;
+/** Each language by its own name. */
+const LANGUAGE_NAMES = { en: 'English', de: 'Deutsch' } as const;
 const ZONES = Intl.supportedValuesOf('timeZone');
 
 export function SettingsView() {
-  const { theme, density, zone, keys } = settings.value;
+  const { language, theme, density, zone, keys } = settings.value;
   void second.value;
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return (
     <>
-      <ViewHead title="Settings" />
+      <ViewHead title={t('page.settings')} />
       <div class="page narrow">
-        <Choice name="theme" title="Theme" options={THEMES} value={theme} />
-        <Choice name="density" title="Density" options={DENSITIES} value={density} />
+        <Choice
+          name="language"
+          title={t('settings.language')}
+          options={LANGUAGE_CHOICES}
+          value={language}
+          nameOf={(one) => (one === 'system' ? t('settings.languageSystem') : LANGUAGE_NAMES[one])}
+        />
+        <Choice
+          name="theme"
+          title={t('settings.theme')}
+          options={THEMES}
+          value={theme}
+          nameOf={(one) => t(THEME_NAMES[one])}
+        />
+        <Choice
+          name="density"
+          title={t('settings.density')}
+          options={DENSITIES}
+          value={density}
+          nameOf={(one) => t(DENSITY_NAMES[one])}
+        />
         <section class="card">
           <div class="field">
-            <label for="zone">Time zone</label>
+            <label for="zone">{t('settings.zone')}</label>
             <select
               id="zone"
               value={zone}
               onChange={({ currentTarget }) => set({ zone: currentTarget.value })}
             >
-              <option value="">Browser time zone ({own})</option>
+              <option value="">{t('settings.browserZone', { zone: own })}</option>
               <option value="UTC">UTC</option>
               {ZONES.filter((name) => name !== 'UTC').map((name) => (
                 <option key={name} value={name}>
@@ -39,7 +70,7 @@ export function SettingsView() {
                 </option>
               ))}
             </select>
-            <p class="hint">Current time: {fullTime(serverNow())}</p>
+            <p class="hint">{t('settings.now', { time: fullTime(serverNow()) })}</p>
           </div>
         </section>
         <section class="card">
@@ -50,26 +81,27 @@ export function SettingsView() {
               checked={keys}
               onChange={({ currentTarget }) => set({ keys: currentTarget.checked })}
             />
-            <label for="keys">Single-key shortcuts</label>
-            <p class="hint">
-              Arrow keys, Enter, Escape and Tab always work. Open Keyboard to see all shortcuts.
-            </p>
+            <label for="keys">{t('settings.keys')}</label>
+            <p class="hint">{t('settings.keysHint')}</p>
           </div>
         </section>
-        <p class="muted">Settings are stored in this browser and apply to all tabs.</p>
+        <p class="muted">{t('settings.where')}</p>
       </div>
     </>
   );
 }
 
-interface ChoiceProps<K extends 'theme' | 'density'> {
+type Chosen = 'language' | 'theme' | 'density';
+
+interface ChoiceProps<K extends Chosen> {
   name: K;
   title: string;
   options: readonly Settings[K][];
   value: Settings[K];
+  nameOf: (option: Settings[K]) => string;
 }
 
-function Choice<K extends 'theme' | 'density'>({ name, title, options, value }: ChoiceProps<K>) {
+function Choice<K extends Chosen>({ name, title, options, value, nameOf }: ChoiceProps<K>) {
   return (
     <fieldset class="card choice">
       <legend>{title}</legend>
@@ -82,7 +114,7 @@ function Choice<K extends 'theme' | 'density'>({ name, title, options, value }: 
               checked={option === value}
               onChange={() => set({ [name]: option })}
             />
-            <span>{NAMES[option]}</span>
+            <span>{nameOf(option)}</span>
           </label>
         ))}
       </div>

@@ -1,4 +1,5 @@
 import { short } from '../parts/short.js';
+import { t } from '../texts/text.js';
 import type { FlowSeries } from './flow-series.js';
 import { severityPath } from './severity-path.js';
 
@@ -33,6 +34,6 @@ function textOf(name: string, values: readonly number[]): string {
   const most = Math.max(0, ...values);
   const count = values.filter((value) => value > 0).length;
   return most === 0
-    ? `No lines with the level ${name}`
-    : `Lines with the level ${name} in ${count.toLocaleString('en')} of ${values.length.toLocaleString('en')} steps, at most ${short(most)} per second`;
+    ? t('severity.none', { level: name })
+    : t('severity.some', { level: name, n: count, steps: values.length, rate: short(most) });
 }

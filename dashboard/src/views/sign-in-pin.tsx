@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../../src/client/index.js';
 import { signIn } from '../model/session.js';
 import { span } from '../model/time.js';
+import { rich, t } from '../texts/text.js';
 import { KeepSignedIn } from './keep-signed-in.js';
 
 const LENGTH = 6;
@@ -35,10 +36,10 @@ export function PinForm() {
         const ms = thrown.retryAfterMs ?? DEFAULT_LOCK_MS;
         setLock({ until: Date.now() + ms, ms });
       } else if (thrown instanceof ApiError && thrown.status === 401) {
-        setFault('Wrong PIN. The service creates a new PIN each time it starts.');
+        setFault(t('signIn.wrongPin'));
       } else if (thrown instanceof ApiError && thrown.status === 403) {
         // The message says what to configure.
-        setFault(`The service does not take the PIN here: ${thrown.message}.`);
+        setFault(t('signIn.notHere', { reason: thrown.message }));
       } else {
         setFault((thrown as Error).message);
       }
@@ -82,7 +83,7 @@ export function PinForm() {
       }}
     >
       <fieldset class="pin">
-        <legend>PIN</legend>
+        <legend>{t('signIn.pin')}</legend>
         <div class="pin-boxes">
           {BOXES.map((at) => (
             <input
@@ -90,7 +91,7 @@ export function PinForm() {
               ref={(element) => {
                 boxes.current[at] = element;
               }}
-              aria-label={`Digit ${at + 1} of ${LENGTH}`}
+              aria-label={t('signIn.digit', { n: at + 1, all: LENGTH })}
               inputMode="numeric"
               autocomplete={at === 0 ? 'one-time-code' : 'off'}
               value={digits[at]}
@@ -116,23 +117,23 @@ export function PinForm() {
       <div class="sign-in-state" aria-live="polite">
         {lock && left > 0 ? (
           <p class="fault" data-locked>
-            Too many wrong PINs. {/* Screen readers get this once, not every second. */}
-            <span class="unseen">Try again in {span(lock.ms)}.</span>
+            {t('signIn.tooMany')} {/* Screen readers get this once, not every second. */}
+            <span class="unseen">{t('signIn.againIn', { time: span(lock.ms) })}</span>
             <span aria-hidden="true">
-              Try again in <strong>{left} s</strong>.
+              {rich('signIn.againIn', { time: <strong>{left} s</strong> })}
             </span>
           </p>
         ) : fault !== '' ? (
           <p class="fault">{fault}</p>
         ) : lock ? (
-          <p>You can try again now.</p>
+          <p>{t('signIn.again')}</p>
         ) : (
-          <p class="muted">The service prints the PIN when it starts and saves it in pin.txt.</p>
+          <p class="muted">{t('signIn.pinHint')}</p>
         )}
       </div>
       <KeepSignedIn isKept={isKept} onChange={setKept} />
       <button type="submit" class="primary" disabled={isBusy || !isComplete || left > 0}>
-        {isBusy ? 'Signing in…' : 'Sign in'}
+        {isBusy ? t('state.signingIn') : t('signIn.in')}
       </button>
     </form>
   );

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../../src/client/index.js';
 import { signInWithToken } from '../model/session.js';
+import { rich, t } from '../texts/text.js';
 import { KeepSignedIn } from './keep-signed-in.js';
 
 /** What no header can carry. A token has none of it. */
@@ -21,16 +22,11 @@ export function TokenForm() {
     setBusy(true);
     setFault('');
     try {
-      if (NO_TOKEN.test(given))
-        throw new Error('This is not a token: it has spaces or other characters in it.');
+      if (NO_TOKEN.test(given)) throw new Error(t('signIn.noToken'));
       await signInWithToken(given, isKept);
     } catch (thrown) {
       const isRefused = thrown instanceof ApiError && thrown.status === 401;
-      setFault(
-        isRefused
-          ? 'Wrong token: the service does not know it. It may be incomplete, revoked or expired.'
-          : (thrown as Error).message,
-      );
+      setFault(isRefused ? t('signIn.wrongToken') : (thrown as Error).message);
       field.current?.focus();
     } finally {
       setBusy(false);
@@ -45,7 +41,7 @@ export function TokenForm() {
       }}
     >
       <div class="field">
-        <label for="sign-in-token">Token</label>
+        <label for="sign-in-token">{t('term.token')}</label>
         <input
           id="sign-in-token"
           ref={field}
@@ -62,7 +58,7 @@ export function TokenForm() {
       <div class="sign-in-state" id="sign-in-token-state" aria-live="polite">
         {fault === '' ? (
           <p class="muted">
-            Made on the page Tokens, or with <code>drover tokens create</code>.
+            {rich('signIn.tokenHint', { command: <code>drover tokens create</code> })}
           </p>
         ) : (
           <p class="fault">{fault}</p>
@@ -70,7 +66,7 @@ export function TokenForm() {
       </div>
       <KeepSignedIn isKept={isKept} onChange={setKept} />
       <button type="submit" class="primary" disabled={isBusy || token.trim() === ''}>
-        {isBusy ? 'Signing in…' : 'Sign in'}
+        {isBusy ? t('state.signingIn') : t('signIn.in')}
       </button>
     </form>
   );

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { invitation, invitationFault } from '../model/invitation.js';
 import { session } from '../model/session.js';
 import { Mark } from '../parts/mark.js';
+import { t } from '../texts/text.js';
 import { InvitationForm } from './invitation.js';
 import { PinForm } from './sign-in-pin.js';
 import { TokenForm } from './sign-in-token.js';
@@ -12,7 +13,7 @@ export function SignIn() {
   const { value: now } = session;
   const reason = invitationFault.value ?? (now.state === 'out' ? now.reason : null);
   useEffect(() => {
-    document.title = 'Sign in · Drover';
+    document.title = `${t('signIn.in')} · Drover`;
     // Not again at the next sign-out.
     return () => {
       invitationFault.value = null;
@@ -36,7 +37,7 @@ export function SignIn() {
           <>
             {isWithToken ? <TokenForm /> : <PinForm />}
             <button type="button" class="quiet" onClick={() => setWithToken(!isWithToken)}>
-              {isWithToken ? 'Sign in with the PIN' : 'Sign in with a token'}
+              {isWithToken ? t('signIn.withPin') : t('signIn.withToken')}
             </button>
           </>
         )}

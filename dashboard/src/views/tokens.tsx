@@ -10,6 +10,7 @@ import { say, sayError } from '../parts/toasts.js';
 import { Ago, Expiry, Limits, Scopes } from '../parts/token-facts.js';
 import { ViewHead } from '../parts/view-head.js';
 import { useKeys } from '../shell/keys.js';
+import { numberText, t } from '../texts/text.js';
 import {
   CreatedLink,
   CreatedToken,
@@ -35,9 +36,9 @@ export function TokensView() {
     if (document.activeElement === document.body) focusContent();
   }, [value]);
   const isForbidden = error instanceof ApiError && error.status === 403;
-  useKeys('Tokens', [
-    { keys: 'n', does: 'New token', run: () => !isForbidden && setCreating('token') },
-    { keys: 'i', does: 'New sign-in link', run: () => !isForbidden && setCreating('link') },
+  useKeys(t('page.tokens'), [
+    { keys: 'n', does: t('tokens.new'), run: () => !isForbidden && setCreating('token') },
+    { keys: 'i', does: t('tokens.newLink'), run: () => !isForbidden && setCreating('link') },
   ]);
 
   const revoke = async (token: TokenInfo): Promise<void> => {
@@ -45,19 +46,19 @@ export function TokensView() {
     try {
       if (token.current) return await signOut();
       await api().tokens.revoke(token.id);
-      say(`${token.name} revoked`);
+      say(t('tokens.revoked', { name: token.name }));
       reload();
     } catch (thrown) {
-      sayError(thrown, `Could not revoke ${token.name}`);
+      sayError(thrown, t('tokens.couldNot', { name: token.name }));
     }
   };
 
   return (
     <>
-      <ViewHead title="Tokens" note={value ? value.length.toLocaleString('en') : undefined}>
+      <ViewHead title={t('page.tokens')} note={value ? numberText(value.length) : undefined}>
         <button type="button" disabled={isForbidden} onClick={() => setCreating('link')}>
           <Icon name="link" />
-          Sign-in link
+          {t('tokens.link')}
         </button>
         <button
           type="button"
@@ -66,16 +67,16 @@ export function TokensView() {
           onClick={() => setCreating('token')}
         >
           <Icon name="add" />
-          New token
+          {t('tokens.new')}
         </button>
       </ViewHead>
       <div class="page">
         {value ? (
           <TokenTable tokens={value} onRevoke={setRevoking} />
         ) : isForbidden ? (
-          <p class="empty muted">You need the scope “admin” to see tokens.</p>
+          <p class="empty muted">{t('tokens.needsAdmin')}</p>
         ) : (
-          <p class="empty muted">{error ? error.message : 'Loading…'}</p>
+          <p class="empty muted">{error ? error.message : t('state.loading')}</p>
         )}
       </div>
       {creating === 'link' ? (
@@ -101,22 +102,18 @@ export function TokensView() {
       {created ? <CreatedToken token={created} onClose={() => setCreated(undefined)} /> : null}
       {revoking ? (
         <Confirm
-          title={`Revoke ${revoking.name}?`}
-          action="Revoke"
+          title={t('tokens.revokeTitle', { name: revoking.name })}
+          action={t('tokens.revoke')}
           isDangerous
           onYes={() => void revoke(revoking)}
           onClose={() => setRevoking(undefined)}
         >
           {revoking.current ? (
             <p>
-              <strong>You are signed in with this token.</strong> Revoking it signs out all tabs of
-              this browser.
+              <strong>{t('tokens.own')}</strong> {t('tokens.revokeOwn')}
             </p>
           ) : null}
-          <p>
-            Every client that uses this token loses access immediately, and its streams are closed.
-            This cannot be undone.
-          </p>
+          <p>{t('tokens.revokeText')}</p>
         </Confirm>
       ) : null}
     </>
@@ -132,18 +129,18 @@ function TokenTable({
 }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard
-    <section class="table-box" tabIndex={0} aria-label="Tokens">
+    <section class="table-box" tabIndex={0} aria-label={t('page.tokens')}>
       <table class="tokens">
         <thead>
           <tr>
-            <th>Name</th>
-            <th>Scopes</th>
-            <th>Restricted to</th>
-            <th>Created</th>
-            <th>Last used</th>
-            <th>Expires</th>
+            <th>{t('term.name')}</th>
+            <th>{t('term.scopes')}</th>
+            <th>{t('tokens.restricted')}</th>
+            <th>{t('term.created')}</th>
+            <th>{t('tokens.lastUsed')}</th>
+            <th>{t('term.expires')}</th>
             <th>
-              <span class="unseen">Revoke</span>
+              <span class="unseen">{t('tokens.revoke')}</span>
             </th>
           </tr>
         </thead>
@@ -151,35 +148,36 @@ function TokenTable({
           {tokens.map((token) => (
             <tr key={token.id} data-token={token.name}>
               <td class="token-name">
-                {token.name} {token.current ? <span class="tag">this browser</span> : null}
+                {token.name}{' '}
+                {token.current ? <span class="tag">{t('tokens.thisBrowser')}</span> : null}
               </td>
               <td>
                 <Scopes scopes={token.scopes} />
               </td>
-              <td class="token-limits" data-title="restricted to">
+              <td class="token-limits" data-title={t('tokens.titleRestricted')}>
                 <Limits of={token} />
               </td>
-              <td data-title="created">
+              <td data-title={t('tokens.titleCreated')}>
                 <span class="two-lines">
                   <Ago at={token.created_at_ms} />
                   <small class="muted">{creatorText(token)}</small>
                 </span>
               </td>
-              <td data-title="last used">
+              <td data-title={t('tokens.titleLastUsed')}>
                 <LastUse token={token} />
               </td>
-              <td data-title="expires">
+              <td data-title={t('tokens.titleExpires')}>
                 <Expiry of={token} />
               </td>
               <td class="token-end">
                 <button
                   type="button"
                   class="danger quiet"
-                  aria-label={`Revoke ${token.name}`}
+                  aria-label={t('tokens.revokeOf', { name: token.name })}
                   onClick={() => onRevoke(token)}
                 >
                   <Icon name="delete" />
-                  Revoke
+                  {t('tokens.revoke')}
                 </button>
               </td>
             </tr>
@@ -191,7 +189,7 @@ function TokenTable({
 }
 
 function LastUse({ token: { last_used_at_ms: at, last_used_from: from } }: { token: TokenInfo }) {
-  if (at === null) return <span class="muted">never</span>;
+  if (at === null) return <span class="muted">{t('token.never')}</span>;
   return (
     <span class="two-lines">
       <Ago at={at} />

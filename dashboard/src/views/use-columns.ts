@@ -4,6 +4,7 @@ import { cluster } from '../model/cluster.js';
 import { chooseColumns, columnChoice } from '../model/columns.js';
 import { changeQuery, route } from '../model/route.js';
 import { useWidth } from '../model/width.js';
+import { language } from '../texts/text.js';
 import { type Column, columnsOf, gridOf, usualColumns } from './bots-columns.js';
 
 /** All that a row of two lines has room for. */
@@ -32,7 +33,7 @@ export function useColumns(shown: readonly BotSnapshot[], isNarrow: boolean): Ta
   const inAddress = route.value.query.get('columns')?.split(',');
   const wanted = inAddress ?? names ?? usualColumns(shown, hasNodes, width);
   const key = wanted.join();
-  const chosen = useMemo(() => columnsOf(key.split(','), hasNodes), [key, hasNodes]);
+  const chosen = useMemo(() => columnsOf(key.split(','), hasNodes), [key, hasNodes, language()]);
   const idChars = useMemo(
     () => shown.reduce((most, { id }) => Math.max(most, id.length), 0),
     [shown],

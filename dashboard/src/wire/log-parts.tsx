@@ -1,8 +1,13 @@
 // Which part of one bot's log is shown: everything, what it says, or what goes over the wire.
 
+import { type PlainKey, t } from '../texts/text.js';
 import { LOG_PARTS, type LogPart, partIn, withPart } from './wire-part.js';
 
-const NAMES: Readonly<Record<LogPart, string>> = { all: 'All', log: 'Log', wire: 'Wire' };
+const NAMES: Readonly<Record<LogPart, PlainKey>> = {
+  all: 'wire.all',
+  log: 'page.log',
+  wire: 'wire.wire',
+};
 
 export function LogParts({
   query,
@@ -13,7 +18,7 @@ export function LogParts({
 }) {
   const part = partIn(query);
   return (
-    <fieldset class="segments log-parts" aria-label="Part of the log">
+    <fieldset class="segments log-parts" aria-label={t('wire.part')}>
       {LOG_PARTS.map((one) => (
         <label key={one}>
           <input
@@ -22,7 +27,7 @@ export function LogParts({
             checked={part === one}
             onChange={() => onFilter(withPart(query, one))}
           />
-          <span>{NAMES[one]}</span>
+          <span>{t(NAMES[one])}</span>
         </label>
       ))}
     </fieldset>

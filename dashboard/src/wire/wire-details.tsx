@@ -6,16 +6,21 @@ import type { Line } from '../hub/messages.js';
 import { clockTime } from '../model/time.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
+import { type PlainKey, t } from '../texts/text.js';
 import { hexOf, jsonOf, tookText, WIRE_FORMATS, type WireFormat } from './wire-format.js';
 import type { WireExchange } from './wire-pairs.js';
 
 /** For all messages, until the tab is closed: who reads hex once reads on in hex. */
 const wanted = signal<WireFormat>('text');
-const NAMES: Readonly<Record<WireFormat, string>> = { text: 'Text', json: 'JSON', hex: 'Hex' };
+const NAMES: Readonly<Record<WireFormat, PlainKey>> = {
+  text: 'wire.text',
+  json: 'wire.json',
+  hex: 'wire.hex',
+};
 
 export function WireFormats() {
   return (
-    <fieldset class="segments" aria-label="Format">
+    <fieldset class="segments" aria-label={t('wire.format')}>
       {WIRE_FORMATS.map((format) => (
         <label key={format}>
           <input
@@ -24,7 +29,7 @@ export function WireFormats() {
             checked={wanted.value === format}
             onChange={() => (wanted.value = format)}
           />
-          <span>{NAMES[format]}</span>
+          <span>{t(NAMES[format])}</span>
         </label>
       ))}
     </fieldset>
@@ -39,19 +44,19 @@ interface DetailsProps {
 }
 
 export function WireDetails({ line, exchange, onGo }: DetailsProps) {
-  if (!exchange) return <Message line={line} name="Message" />;
+  if (!exchange) return <Message line={line} name={t('log.message')} />;
   const { request, replies } = exchange;
   return (
     <div class="wire-exchange">
-      <Message line={request} name="Request" isShown={line === request} onGo={onGo} />
+      <Message line={request} name={t('wire.request')} isShown={line === request} onGo={onGo} />
       {replies.length === 0 ? (
-        <p class="muted">No reply among the lines of this log yet.</p>
+        <p class="muted">{t('wire.noReply')}</p>
       ) : (
         replies.map((reply) => (
           <Message
             key={reply.id}
             line={reply}
-            name={`Reply after ${tookText(reply.at - request.at)}`}
+            name={t('wire.reply', { time: tookText(reply.at - request.at) })}
             isShown={line === reply}
             onGo={onGo}
           />
@@ -83,7 +88,7 @@ function Message({ line, name, isShown = false, onGo }: MessageProps) {
           <time class="muted">{clockTime(line.at)}</time>
           {isShown ? null : (
             <button type="button" class="quiet" onClick={() => onGo(line)}>
-              Go to line
+              {t('wire.goToLine')}
             </button>
           )}
         </header>
@@ -95,9 +100,7 @@ function Message({ line, name, isShown = false, onGo }: MessageProps) {
           <LineText text={json ?? (format === 'json' ? text : line.text)} isWhole />
         )}
       </TextBox>
-      {format === 'json' && json === undefined ? (
-        <p class="hint">There is no whole JSON value in this message, so this is its text.</p>
-      ) : null}
+      {format === 'json' && json === undefined ? <p class="hint">{t('wire.notJson')}</p> : null}
     </article>
   );
 }

@@ -1,5 +1,7 @@
 // The formats in which a wire message can be read.
 
+import { fixedText, t } from '../texts/text.js';
+
 export const WIRE_FORMATS = ['text', 'json', 'hex'] as const;
 export type WireFormat = (typeof WIRE_FORMATS)[number];
 
@@ -52,6 +54,6 @@ function bytesOf(text: string): Uint8Array {
 
 /** How long a reply took. */
 export function tookText(ms: number): string {
-  if (ms < 1000) return `${Math.max(0, ms)} ms`;
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
+  if (ms < 1000) return t('time.ms', { n: Math.max(0, ms) });
+  return t('time.seconds', { n: ms < 60_000 ? fixedText(ms / 1000, 1) : Math.round(ms / 1000) });
 }

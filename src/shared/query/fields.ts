@@ -14,9 +14,8 @@ export interface Field {
   values?: readonly string[];
   /** Other spellings of its name. */
   aliases?: readonly string[];
-  /** For errors and completion. */
+  /** For errors. */
   example: string;
-  does: string;
 }
 
 export const FIELDS = {
@@ -25,68 +24,59 @@ export const FIELDS = {
     of: 'both',
     aliases: ['id', 'session'],
     example: 'bot:demo-*',
-    does: 'Id of the bot',
   },
-  kind: { type: 'name', of: 'bot', example: 'kind:demo', does: 'Kind of the bot' },
-  status: { type: 'name', of: 'bot', example: 'status:failed', does: 'Status of the bot' },
+  kind: { type: 'name', of: 'bot', example: 'kind:demo' },
+  status: { type: 'name', of: 'bot', example: 'status:failed' },
   desired: {
     type: 'name',
     of: 'bot',
     values: ['running', 'stopped'],
     example: 'desired:running',
-    does: 'What is wanted of the bot',
   },
-  label: { type: 'label', of: 'bot', example: 'label:team=a', does: 'Label of the bot' },
-  node: { type: 'name', of: 'both', example: 'node:h1', does: 'Node of the cluster' },
-  host: { type: 'number', of: 'bot', example: 'host:0', does: 'Bot host that runs the bot' },
+  label: { type: 'label', of: 'bot', example: 'label:team=a' },
+  node: { type: 'name', of: 'both', example: 'node:h1' },
+  host: { type: 'number', of: 'bot', example: 'host:0' },
   restarts: {
     type: 'number',
     of: 'bot',
     example: 'restarts>3',
-    does: 'How often the bot was restarted',
   },
   last_error: {
     type: 'text',
     of: 'bot',
     aliases: ['error'],
     example: 'last_error:timeout',
-    does: 'Text in the last error of the bot',
   },
   since: {
     type: 'age',
     of: 'bot',
     example: 'since>10m',
-    does: 'How long the bot has had its status',
   },
-  data: { type: 'data', of: 'bot', example: 'data.gold<100', does: 'Data of the bot' },
+  data: { type: 'data', of: 'bot', example: 'data.gold<100' },
   event: {
     type: 'name',
     of: 'line',
     values: KINDS.filter((kind) => kind !== 'gap'),
     example: 'event:log',
-    does: 'Kind of the event',
   },
   level: {
     type: 'name',
     of: 'line',
     values: LEVELS,
     example: 'level:warn,error',
-    does: 'Level of the line',
   },
-  scope: { type: 'name', of: 'line', example: 'scope:tcp', does: 'Scope of the line' },
+  scope: { type: 'name', of: 'line', example: 'scope:tcp' },
   transport: {
     type: 'name',
     of: 'line',
     values: ['tcp', 'http'],
     example: 'transport:tcp',
-    does: 'How a message travelled',
   },
   direction: {
     type: 'name',
     of: 'line',
     values: ['incoming', 'outgoing'],
     example: 'direction:incoming',
-    does: 'Which way a message went',
   },
 } as const satisfies Record<string, Field>;
 
