@@ -11,6 +11,7 @@ import { referenceRoutes } from './reference/reference-routes.js';
 import { RequestHandler, type RequestHandlerOptions } from './request-handler.js';
 import { SAFE_HEADERS } from './responses.js';
 import { type GuardedRoute, routeNumber } from './route-table.js';
+import { type RuleRoutesParts, ruleRoutes } from './rule-routes.js';
 import { type StreamRouteParts, streamRoute } from './stream-route.js';
 
 /** What the route groups need, each as its own module declares it. */
@@ -19,6 +20,7 @@ export type FrontParts = RequestHandlerOptions &
   BotRoutesParts &
   IncidentRoutesParts &
   NodeRoutesParts &
+  RuleRoutesParts &
   HistoryRoutesParts &
   StreamRouteParts &
   MetricsRouteParts & { dashboard: Pick<DashboardFiles, 'page' | 'asset'> };
@@ -65,6 +67,7 @@ export function createFront(parts: FrontParts): RequestHandler {
       ...botRoutes(parts),
       ...incidentRoutes(parts),
       ...nodeRoutes(parts),
+      ...ruleRoutes(parts),
       ...historyRoutes(parts),
       'GET /metrics': metricsRoute(parts),
     }),
