@@ -65,7 +65,10 @@ export class Evaluation {
       return known;
     });
     for (const gone of before.values()) gone.end();
-    if (rules.length === 0) return this.close();
+    if (rules.length === 0) {
+      this.close();
+      return;
+    }
     this.#stop ??= every(TICK_MS, () => this.tick());
     this.tick();
   }

@@ -24,6 +24,7 @@ import { StartPace } from '../../src/main/bots/start-pace.js';
 import { type ClusterControl, NO_CLUSTER } from '../../src/main/cluster-control.js';
 import { createController } from '../../src/main/controller.js';
 import { firstBots } from '../../src/main/first-bots.js';
+import { Rules } from '../../src/main/rules/rules.js';
 import { type ServiceParts, serviceCommands } from '../../src/main/service-commands.js';
 import {
   type BroadcasterPeer,
@@ -36,18 +37,16 @@ import { IncidentGroupStore } from '../../src/main/store/incident-group-store.js
 import { IncidentStore } from '../../src/main/store/incident-store.js';
 import { RuleStore } from '../../src/main/store/rule-store.js';
 import { Store } from '../../src/main/store/store.js';
-import { Rules } from '../../src/main/rules/rules.js';
-import { Evaluation } from '../../src/rules/evaluation.js';
-import { NameHasher } from '../../src/shared/contract/name-hash.js';
-import { RingReader } from '../../src/shared/memory/ring-reader.js';
 import { TokenStore } from '../../src/main/store/token-store.js';
 import { ThreadCounts } from '../../src/main/thread-counts.js';
+import { Evaluation } from '../../src/rules/evaluation.js';
 import { validateConfig } from '../../src/shared/config-validator.js';
 import type { BotSpec } from '../../src/shared/contract/bots.js';
 import type { Config } from '../../src/shared/contract/config.js';
 import { explainSchemaError } from '../../src/shared/contract/explain.js';
 import type { JournalStatus } from '../../src/shared/contract/journal-messages.js';
 import type { MainMetrics } from '../../src/shared/contract/metric-layout.js';
+import { NameHasher } from '../../src/shared/contract/name-hash.js';
 import type { Serves } from '../../src/shared/contract/rpc.js';
 import type {
   BroadcasterMethods,
@@ -58,6 +57,7 @@ import { Counters } from '../../src/shared/memory/counters.js';
 import { createRing, slotsFor } from '../../src/shared/memory/layout.js';
 import { type Clock, createPinBucket } from '../../src/shared/memory/pin-bucket.js';
 import { createQuota, Quota } from '../../src/shared/memory/quota.js';
+import { RingReader } from '../../src/shared/memory/ring-reader.js';
 import { PROGRAMS } from '../../src/shared/package-paths.js';
 import { exchangePin, type Received, type ServiceApi } from './api.js';
 import type { ClusterStream } from './cluster-stream.js';

@@ -3,14 +3,14 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { AlertEvent, Rule } from '../../src/shared/contract/rules.js';
 import { call, expectError } from '../harness/api.js';
-import { create, FIXTURE_KINDS, invoke, remove, watch } from '../harness/bots.js';
+import { create, remove, watch } from '../harness/bots.js';
 import { type InjectedService, inject } from '../harness/inject.js';
 import { makeDir, removeDir } from '../harness/service.js';
 import { makeToken } from '../harness/tokens.js';
 
 let service: InjectedService;
 beforeAll(async () => {
-  service = await inject({ config: { kinds: [FIXTURE_KINDS] } });
+  service = await inject();
 });
 afterAll(() => service.close());
 
@@ -119,16 +119,18 @@ it('an alert is on the stream when a rule fires and when it stops, for clients t
   await remove(service, 'fragile');
   await service.lookAtRules(1000);
   await service.lookAtRules(5000);
-  const [fires, stops] = await alerts.take(2);
+  await alerts.until(() => alerts.frames.length === 2);
+  const [fires, stops] = alerts.frames;
   const { enabled: _e, state: _s, since_ms: _m, value: _v, bots: _b, ...settings } = rule;
   expect(fires).toMatchObject({
     event: 'alert',
     json: { state: 'firing', rule: settings, value: 1, bots: ['fragile'] },
   });
-  const { since_ms: since } = fires?.json as AlertEvent;
-  expect(stops?.json).toMatchObject({ state: 'resolved', since_ms: since, value: 0, bots: [] });
-  await invoke(service, null, 'ping').catch(() => {});
-  const lines = () => all.frames.flatMap(({ json }) => (json as { message?: string }).message ?? []);
+  const [begin] = alerts.frames.map(({ json }) => (json as AlertEvent).since_ms);
+  expect(stops?.json).toMatchObject({ state: 'resolved', since_ms: begin, value: 0, bots: [] });
+  const lines = () =>
+    all.frames.flatMap(({ json }) => (json as { message?: string }).message ?? []);
+  await all.until(() => lines().some((line) => line.includes('is over')));
   expect(lines()).toEqual(
     expect.arrayContaining([
       'rule "known bots" was created by "pin"',
@@ -155,7 +157,8 @@ it('a rule that fires stops when it is changed or deleted, and metrics count tho
   expect(await metrics()).toContain('drover_alerts_firing{severity="error"} 0');
   await service.lookAtRules(5000);
   await call(service, 'DELETE', `/api/rules/${rule.id}`);
-  const states = (await alerts.take(4)).map(({ json }) => (json as AlertEvent).state);
+  await alerts.until(() => alerts.frames.length === 4);
+  const states = alerts.frames.map(({ json }) => (json as AlertEvent).state);
   expect(states).toEqual(['firing', 'resolved', 'firing', 'resolved']);
   alerts.close();
 });

@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { firing } from '../model/alerts.js';
 import { asked } from '../model/asked.js';
 import { cluster } from '../model/cluster.js';
 import { go, hrefTo, route } from '../model/route.js';
@@ -22,6 +23,7 @@ const VIEWS: { name: string; title: string; icon: IconName }[] = [
   { name: 'bots', title: 'Bots', icon: 'bots' },
   { name: 'log', title: 'Log', icon: 'log' },
   { name: 'incidents', title: 'Incidents', icon: 'warn' },
+  { name: 'alerts', title: 'Alerts', icon: 'bell' },
   { name: 'nodes', title: 'Nodes', icon: 'nodes' },
   { name: 'tokens', title: 'Tokens', icon: 'tokens' },
   { name: 'settings', title: 'Settings', icon: 'settings' },
@@ -38,11 +40,13 @@ const BotsView = lazyView(async () => (await import('../views/bots.js')).BotsVie
 const BotView = lazyView(async () => (await import('../views/bot.js')).BotView);
 const LogView = lazyView(async () => (await import('../views/log.js')).LogView);
 const IncidentsView = lazyView(async () => (await import('../views/incidents.js')).IncidentsView);
+const AlertsView = lazyView(async () => (await import('../alerts/alerts-view.js')).AlertsView);
 const NodesView = lazyView(async () => (await import('../views/nodes.js')).NodesView);
 const TokensView = lazyView(async () => (await import('../views/tokens.js')).TokensView);
 const SideView = lazyView(async () => (await import('../side/side-view.js')).SideView);
 const DiffView = lazyView(async () => (await import('../side/diff-view.js')).DiffView);
 const SettingsView = lazyView(async () => (await import('../views/settings.js')).SettingsView);
+const FiringBar = lazyView(async () => (await import('../alerts/firing-bar.js')).FiringBar);
 // Dialogs that a person asks for.
 const AskedView = lazyView(async () => (await import('../views/asked.js')).AskedView);
 const PaletteView = lazyView(async () => (await import('../palette/palette.js')).PaletteView);
@@ -64,9 +68,17 @@ function Frame() {
   // A single service has no nodes to show.
   const shown = VIEWS.filter(({ name }) => name !== 'nodes' || cluster.value !== null);
   const title = VIEWS.find(({ name }) => name === view)?.title ?? TITLES[view];
+  const fires = firing.value.length;
+  const hasBadge = useRef(false);
   useEffect(() => {
-    document.title = part === '' ? `${title ?? 'Not found'} · Drover` : `${part} · Drover`;
-  }, [view, part]);
+    const count = fires > 0 ? `(${fires}) ` : '';
+    document.title = `${count}${part === '' ? (title ?? 'Not found') : part} · Drover`;
+  }, [view, part, fires]);
+  useEffect(() => {
+    // Not before it is needed: most pages have no badge.
+    if (fires > 0) hasBadge.current = true;
+    if (hasBadge.current) import('../alerts/badge.js').then(({ showBadge }) => showBadge(fires));
+  }, [fires]);
   useEffect(loadRest, []);
   const before = useRef({ view, part });
   // Move the focus to the new view: the focused element may have gone with the old one.
@@ -95,6 +107,7 @@ function Frame() {
             >
               <Icon name={icon} />
               <span>{title}</span>
+              {name === 'alerts' && fires > 0 ? <FiringCount count={fires} /> : null}
             </a>
           ))}
         </div>
@@ -123,6 +136,7 @@ function Frame() {
       </nav>
       <main id="main" tabIndex={-1}>
         <Banner />
+        <div role="status">{fires > 0 ? <FiringBar /> : null}</div>
         <View />
       </main>
       <HelpSheet />
@@ -133,6 +147,15 @@ function Frame() {
       {isPaletteOpen.value ? <PaletteView pages={shown} /> : null}
       {cluster.value === null ? null : <NodesKey />}
     </div>
+  );
+}
+
+function FiringCount({ count }: { count: number }) {
+  return (
+    <strong class="nav-count">
+      {count}
+      <span class="unseen"> firing</span>
+    </strong>
   );
 }
 
@@ -175,6 +198,8 @@ function View() {
       return <DiffView />;
     case 'incidents':
       return <IncidentsView cause={part} />;
+    case 'alerts':
+      return <AlertsView />;
     case 'nodes':
       return <NodesView />;
     case 'tokens':

@@ -1,5 +1,6 @@
 // A log with its toolbar, for all bots or for one.
 
+import { AlertLink } from '../alerts/alert-link.js';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { FieldName } from '../../../src/shared/query/fields.js';
 import type { Line } from '../hub/messages.js';
@@ -195,6 +196,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
           </button>
         ) : null}
         {withBot ? <SavedViewsMenu /> : null}
+        {withBot ? <AlertLink query={filter.query} on="lines" /> : null}
         <Menu shown={shown} filter={filter} />
       </Toolbar>
       <LogTimes filter={filter} />

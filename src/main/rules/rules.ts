@@ -1,6 +1,7 @@
 // Runs in main. Owns the rules and their states. The rules thread looks at lines and bots; here it becomes an alert.
 
 import { randomBytes } from 'node:crypto';
+import { alertLine } from '../../shared/contract/alert-line.js';
 import { CONTROL_SCOPE } from '../../shared/contract/control-scope.js';
 import type { MainItem } from '../../shared/contract/events.js';
 import { MAX_RULES, RULES_SCOPE, type Severity } from '../../shared/contract/rule-bounds.js';
@@ -16,7 +17,6 @@ import { DroverError } from '../../shared/errors.js';
 import { Semaphore } from '../../shared/semaphore.js';
 import { logItem, SERVICE_SCOPE } from '../service-events.js';
 import type { RuleStore } from '../store/rule-store.js';
-import { alertLine } from '../../shared/contract/alert-line.js';
 import { ruleOfBody } from './rule-of-body.js';
 
 /** Changes that wait for the disk. Fronts have fewer calls open. */

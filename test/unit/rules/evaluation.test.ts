@@ -2,13 +2,13 @@
 
 import { expect, it } from 'vitest';
 import { Broadcaster } from '../../../src/broadcaster/broadcaster.js';
+import { ruleOfBody } from '../../../src/main/rules/rule-of-body.js';
+import { logItem, sessionItem } from '../../../src/main/service-events.js';
 import { Evaluation } from '../../../src/rules/evaluation.js';
 import type { MainItem } from '../../../src/shared/contract/events.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
 import type { RuleReport } from '../../../src/shared/contract/rule-messages.js';
 import type { CreateRuleBody } from '../../../src/shared/contract/rules.js';
-import { ruleOfBody } from '../../../src/main/rules/rule-of-body.js';
-import { logItem, sessionItem } from '../../../src/main/service-events.js';
 import { createRing, slotsFor } from '../../../src/shared/memory/layout.js';
 import { RingReader } from '../../../src/shared/memory/ring-reader.js';
 
@@ -174,7 +174,10 @@ it('without rules it has no timer and tells nothing; with some, nothing when not
 it('says how many events it has lost to a lap, and continues with the bots of then', async () => {
   const { bot, say, watch, tick, of, lost } = world();
   bot('a', { labels: { team: 'a' } });
-  await watch({ ofTeam: { query: 'label:team=a' }, poor: { condition: 'bots', query: 'kind:new' } });
+  await watch({
+    ofTeam: { query: 'label:team=a' },
+    poor: { condition: 'bots', query: 'kind:new' },
+  });
   await tick();
   bot('b', { kind: 'new', labels: { team: 'a' } });
   for (let line = 0; line < 1000; line++) say('a', `line ${line} `.padEnd(200, '.'));

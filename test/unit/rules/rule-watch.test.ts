@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { RuleSettings } from '../../../src/shared/contract/rules.js';
 import { RuleWatch } from '../../../src/rules/rule-watch.js';
+import type { RuleSettings } from '../../../src/shared/contract/rules.js';
 
 const BASE: RuleSettings = {
   id: 'r',
@@ -55,7 +55,12 @@ it('a condition that holds again within the calm does not stop it', () => {
 });
 
 it('fires only when the condition has held for `for_ms` without a break', () => {
-  const { match, state } = rule({ condition: 'bots', threshold: 1, window_ms: null, for_ms: 10 * S });
+  const { match, state } = rule({
+    condition: 'bots',
+    threshold: 1,
+    window_ms: null,
+    for_ms: 10 * S,
+  });
   match(1);
   expect(state(0)).toBe('pending');
   expect(state(9 * S)).toBe('pending');
