@@ -32,8 +32,8 @@ import {
   PRESSURE,
   TOKEN,
 } from './response-shapes.js';
-import type { StreamEvent } from './stream-events.js';
 import { RuleCalls } from './rule-calls.js';
+import type { StreamEvent } from './stream-events.js';
 import { type NewToken, TokenCalls } from './token-calls.js';
 
 export interface DroverClientOptions {

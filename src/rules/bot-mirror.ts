@@ -3,7 +3,7 @@ import type { NameHasher } from '../shared/contract/name-hash.js';
 import type { BotCondition } from '../shared/query/line-query.js';
 import type { BotJudge, BotsNow } from '../shared/stream/frame-query.js';
 
-/** Is told of each change of a bot; undefined for one that has left. */
+/** Gets each change of a bot; undefined for one that has left. */
 export type BotListener = (key: number, snapshot: BotSnapshot | undefined) => void;
 
 /**

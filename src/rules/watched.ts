@@ -7,7 +7,7 @@ import { type BotMirror, LiveJudge } from './bot-mirror.js';
 import { MatchingBots } from './matching-bots.js';
 import { RuleWatch } from './rule-watch.js';
 
-/** Runs in the rules thread. Owns what one rule looks at: lines, or the bots that match. */
+/** Runs in the rules thread. Owns the state of one rule, and its filter of lines or its set of bots. */
 export class Watched {
   readonly id: string;
   readonly revision: number;

@@ -6,7 +6,7 @@ import { call, expectError } from '../harness/api.js';
 import { create, remove, watch } from '../harness/bots.js';
 import { type InjectedService, inject } from '../harness/inject.js';
 import { makeDir, removeDir } from '../harness/service.js';
-import { makeToken } from '../harness/tokens.js';
+import { makeToken, streamOf } from '../harness/tokens.js';
 
 let service: InjectedService;
 beforeAll(async () => {
@@ -104,7 +104,7 @@ it('an alert is on the stream when a rule fires and when it stops, for clients t
   const [all, alerts, partial] = await Promise.all([
     watch(service),
     watch(service, '?kind=alert'),
-    watch(service, `?token=${encodeURIComponent(limited)}`),
+    streamOf(service, limited),
   ]);
   const bot = { id: 'fragile', kind: 'synthetic', labels: { team: 'a' }, desired: 'stopped' };
   await create(service, bot);
@@ -155,6 +155,8 @@ it('a rule that fires stops when it is changed or deleted, and metrics count tho
   expect(await metrics()).toContain('drover_rules 1');
   await call(service, 'PUT', `/api/rules/${rule.id}`, { body });
   expect(await metrics()).toContain('drover_alerts_firing{severity="error"} 0');
+  // The line that says that it was changed is one too.
+  await service.lookAtRules();
   await service.lookAtRules(5000);
   await call(service, 'DELETE', `/api/rules/${rule.id}`);
   await alerts.until(() => alerts.frames.length === 4);

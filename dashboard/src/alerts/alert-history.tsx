@@ -17,7 +17,7 @@ export function AlertHistory() {
   void second.value;
   const { value, error } = useResource(
     async (signal): Promise<{ id: string; alert: AlertEvent }[]> => {
-      const { events } = await api().events({ kind: ['alert'], limit: MAX_SHOWN }, { signal });
+      const { events } = await api().events({ kind: ['alert'], limit: MAX_SHOWN, signal });
       return events.flatMap((event) =>
         event.event === 'alert' ? [{ id: event.id ?? '', alert: event.data }] : [],
       );

@@ -1,4 +1,4 @@
-// Runs in the hub. Owns what the browser knows of rules that fire: asked for once for all tabs.
+// Runs in the hub. Owns the list of the rules that fire: the service is asked once for all tabs.
 
 import type { LogEvent, Rule } from '../../../src/client/index.js';
 import { RULES_SCOPE } from '../../../src/shared/contract/rule-bounds.js';

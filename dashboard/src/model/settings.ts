@@ -19,7 +19,13 @@ export interface Settings {
 }
 
 const KEY = 'drover.settings';
-const DEFAULTS: Settings = { theme: 'system', density: 'comfortable', zone: '', keys: true, notify: false };
+const DEFAULTS: Settings = {
+  theme: 'system',
+  density: 'comfortable',
+  zone: '',
+  keys: true,
+  notify: false,
+};
 
 export const settings = signal<Settings>(read());
 

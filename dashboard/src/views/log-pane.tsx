@@ -1,8 +1,8 @@
 // A log with its toolbar, for all bots or for one.
 
-import { AlertLink } from '../alerts/alert-link.js';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { FieldName } from '../../../src/shared/query/fields.js';
+import { AlertLink } from '../alerts/alert-link.js';
 import type { Line } from '../hub/messages.js';
 import { serviceUrl } from '../hub/service-address.js';
 import { isFiltered, type LogFilter, markOf } from '../model/log-filter.js';

@@ -1,4 +1,4 @@
-// Runs in main. Owns the rules and their states. The rules thread looks at lines and bots; here it becomes an alert.
+// Runs in main. Owns the rules and their states. The rules thread says when a condition holds, and main publishes the alert.
 
 import { randomBytes } from 'node:crypto';
 import { alertLine } from '../../shared/contract/alert-line.js';
