@@ -33,7 +33,7 @@ export function RuleRow({ rule, mayChange, onEdit, onSwitch, onDelete }: Props) 
         <strong>{name}</strong> <span class={`level level-${rule.severity}`}>{rule.severity}</span>
         <span class="rule-condition">
           {conditionText(rule)}{' '}
-          <a href={hrefTo(isOfBots ? 'bots' : 'log', '', { query: rule.query })}>
+          <a href={hrefTo(isOfBots ? 'bots' : 'log', '', { q: rule.query })}>
             <code>{query === '' ? (isOfBots ? 'all bots' : 'all lines') : query}</code>
           </a>
         </span>
