@@ -51,6 +51,7 @@ export default defineConfig({
     maxWorkers: 5,
     // One process for many files: to load again for each what all of them import takes half the time of unit tests.
     isolate: false,
+    setupFiles: ['test/harness/real-clock.ts'],
     fileParallelism: true,
     // No test measures time; these limits only end a test that hangs. Nothing is retried.
     testTimeout: 90_000,

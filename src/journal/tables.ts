@@ -2,6 +2,8 @@
 
 import type { Config } from '../shared/contract/config.js';
 import type { BotState } from '../shared/contract/journal-messages.js';
+import { sizeOf } from '../shared/lmdb/file-fault.js';
+import { FileRoom } from '../shared/lmdb/file-room.js';
 import { type Database, open, type RootDatabase } from '../shared/lmdb/lmdb.js';
 import { reserveLockFile } from '../shared/lmdb/lock-file.js';
 import type { BlockPacker } from './block-packer.js';
@@ -76,8 +78,19 @@ const SYNCED = 3;
 /** Pause between two flushes in the background, in ms. */
 const SYNC_MS = 1000;
 
+/**
+ * Bytes for the pages that a commit changes, beside those that the tables grow by: a share of what they have, because a removal can
+ * change as many pages as there are postings in one step (retention.ts), and these are spread over the whole table.
+ */
+function changedBytes(used: number): number {
+  return Math.min(Math.max(used / 16, MIN_CHANGED_BYTES), MAX_CHANGED_BYTES);
+}
+const MIN_CHANGED_BYTES = 131_072;
+const MAX_CHANGED_BYTES = 16 * 1_048_576;
+
 /** Opens or creates the journal. @throws Error when the directory or the disk does not allow it. */
 export function openTables(path: string, fsync: Config['journal']['fsync']): Tables {
+  const isNew = sizeOf(path) === undefined;
   reserveLockFile(path);
   const root = open({
     path,
@@ -88,18 +101,39 @@ export function openTables(path: string, fsync: Config['journal']['fsync']): Tab
     ...(fsync === 'always' ? { overlappingSync: false } : {}),
     ...(fsync === 'never' ? { noSync: true } : {}),
   });
+  const room = new FileRoom(path, root);
+  if (isNew) room.reserve(MIN_CHANGED_BYTES);
   const flags = fsync === 'always' ? SYNCED : UNSYNCED;
   const sync =
     fsync === 'background' ? new BackgroundSync(root as RootDatabase & Flushing) : undefined;
   const binary = { encoding: 'binary' } as const;
   // LZ4: frames are similar. To write them uncompressed took three times as much CPU time. One table opened twice: lmdb
   // decompresses what is read, but what is written is compressed already.
+  const tables = {
+    root,
+    state: root.openDB<State, string>({ name: 'state' }),
+    blocks: root.openDB<Buffer, number>({ name: 'blocks', ...binary, compression: true }),
+    packed: root.openDB<Buffer, number>({ name: 'blocks', ...binary }),
+    heads: root.openDB<Buffer, number>({ name: 'heads', ...binary }),
+    postings: root.openDB<Buffer, [...NameKey, number]>({ name: 'postings', ...binary }),
+    segments: root.openDB<Buffer, number>({ name: 'segments', ...binary }),
+    stats: root.openDB<BucketCounts, number>({ name: 'stats' }),
+    labels: root.openDB<Record<string, string> | null, [number, ...NameKey]>({ name: 'labels' }),
+    states: root.openDB<BotState | null, StateKey>({ name: 'states' }),
+  };
   return {
+    ...tables,
     commit(task, waits = false) {
       sync?.check();
+      const taskWithRoom = (): void => {
+        const before = usedBytes(tables);
+        task();
+        const after = usedBytes(tables);
+        room.reserve(Math.max(after - before, 0) + changedBytes(after));
+      };
       // The flags are lmdb's own; its types leave them out.
       (root.transactionSync as (task: () => void, flags: number) => void)(
-        task,
+        taskWithRoom,
         waits && fsync !== 'never' ? SYNCED : flags,
       );
       root.resetReadTxn();
@@ -108,17 +142,8 @@ export function openTables(path: string, fsync: Config['journal']['fsync']): Tab
     async close() {
       await sync?.stop();
       await root.close();
+      room.close();
     },
-    root,
-    state: root.openDB({ name: 'state' }),
-    blocks: root.openDB({ name: 'blocks', ...binary, compression: true }),
-    packed: root.openDB({ name: 'blocks', ...binary }),
-    heads: root.openDB({ name: 'heads', ...binary }),
-    postings: root.openDB({ name: 'postings', ...binary }),
-    segments: root.openDB({ name: 'segments', ...binary }),
-    stats: root.openDB({ name: 'stats' }),
-    labels: root.openDB({ name: 'labels' }),
-    states: root.openDB({ name: 'states' }),
   };
 }
 
@@ -199,7 +224,7 @@ export function usedBytes({
   stats,
   labels,
   states,
-}: Tables): number {
+}: Omit<Tables, 'commit' | 'close'>): number {
   let used = 0;
   for (const table of [state, blocks, heads, postings, segments, stats, labels, states]) {
     // lmdb's public getStats() also walks the list of free pages, each time.

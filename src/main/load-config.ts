@@ -18,6 +18,7 @@ const OTHER_VARIABLES: ReadonlySet<string> = new Set([
   'DROVER_PROFILE',
   'DROVER_BOT_ID',
   'DROVER_KIND',
+  'DROVER_START',
 ]);
 
 /** One source of values. `source` names it in error messages. */

@@ -1,6 +1,7 @@
 // A bot that logs too much loses info lines only, and the stream reports their exact number.
 
 import { afterEach, expect, it, onTestFinished } from 'vitest';
+import { CONTROL_SCOPE } from '../../src/shared/contract/control-scope.js';
 import { call } from '../harness/api.js';
 import { Ledger } from '../harness/ledger.js';
 import { RawStream } from '../harness/raw-stream.js';
@@ -36,7 +37,7 @@ class BotStory {
   }
 
   #line({ level, message, scope }: Log): void {
-    if (scope === 'dispatch') return;
+    if (scope === 'dispatch' || scope === CONTROL_SCOPE) return;
     if (level === 'state') this.states.push(message);
     else if (level === 'info') this.#shown(Number.parseInt(message, 10));
     else this.#report(level, message);

@@ -31,8 +31,8 @@ afterEach(async () => {
 });
 
 const REASON = /ENOSPC/;
-/** Larger than the free pages of the store: it needs room on the disk. */
-const NOTE = 'n'.repeat(50_000);
+/** Larger than the free pages of the store and the room that it keeps: it needs room on the disk. */
+const NOTE = 'n'.repeat(200_000);
 
 function expectRefused(answer: Answer, what: string): void {
   expect([answer.status, what]).toEqual([503, what]);
@@ -62,6 +62,7 @@ it.for(['uws', 'node'])(
       const config = {
         kinds: [FIXTURE_KINDS],
         hosts: { count: 1 },
+        http: { max_body_bytes: 1_048_576 },
         journal: { max_bytes: 1_048_576 },
         restart: { policy: 'never' },
       };

@@ -4,9 +4,12 @@
 import { batch, signal } from '@preact/signals';
 import type { BotSnapshot } from '../../../src/client/index.js';
 import type { Connection, Handover, Line, Second, StatusChange, Update } from '../hub/messages.js';
+import { ChangedIds } from './changed-ids.js';
 
 const MAX_SECONDS = 900;
 const MAX_CHANGES_OF_BOT = 200;
+/** More than change between two redraws of a view that does not show all of them again. */
+const MAX_CHANGED_BOTS = 5000;
 
 export const connection = signal<Connection>({ state: 'connecting' });
 /** How far this machine's clock is ahead of the service's, in ms. */
@@ -16,6 +19,8 @@ export const isLoaded = signal(false);
 
 export const bots = new Map<string, BotSnapshot>();
 export const botsVersion = signal(0);
+/** Which of them came, changed or went. */
+export const changedBots = new ChangedIds(MAX_CHANGED_BOTS);
 
 /** Those of these bots that exist. */
 export function presentOf(ids: readonly string[]): BotSnapshot[] {
@@ -97,9 +102,14 @@ export function resetState(): void {
 
 function applyBots(update: Update): void {
   if (update.bots.length === 0 && update.gone.length === 0 && !update.reset) return;
-  for (const bot of update.bots) bots.set(bot.id, bot);
+  if (update.reset) changedBots.forget();
+  for (const bot of update.bots) {
+    bots.set(bot.id, bot);
+    changedBots.add(bot.id);
+  }
   for (const id of update.gone) {
     bots.delete(id);
+    changedBots.add(id);
     lastLines.delete(id);
   }
   botsVersion.value += 1;

@@ -7,7 +7,7 @@ import { BotError } from '../../bot-sdk/bot-error.js';
 import { messageOf } from '../../shared/errors.js';
 import { signalGroup } from '../../shared/process-group.js';
 import { withTimeout } from '../../shared/with-timeout.js';
-import { keep, release } from './keeper.js';
+import { release, spawnKept } from './keeper.js';
 import { LineReader, type TakeLine } from './line-reader.js';
 
 /** Bytes that may wait for a program that does not read; what is written after that fails at once. */
@@ -81,7 +81,9 @@ export class ChildProgram {
     checkStart(file, what.cwd);
     let child: ChildProcessWithoutNullStreams;
     try {
-      child = spawn(file, args, { cwd: what.cwd, env: { ...what.env }, detached: true });
+      child = spawnKept((variable) =>
+        spawn(file, args, { cwd: what.cwd, env: { ...what.env, ...variable }, detached: true }),
+      );
     } catch (thrown) {
       // What no system call was made for: a NUL character in a variable, for example.
       throw new BotError(`the program ${file} cannot be started`, {
@@ -93,7 +95,6 @@ export class ChildProgram {
       const [error] = (await once(child, 'error')) as [NodeJS.ErrnoException];
       throw startError(file, error);
     }
-    keep(child.pid);
     return new ChildProgram(child, child.pid, output, checkLease);
   }
 

@@ -2,6 +2,8 @@
 // disk.
 
 import { getSystemErrorMap } from 'node:util';
+import { sizeOf } from '../../shared/lmdb/file-fault.js';
+import { FileRoom } from '../../shared/lmdb/file-room.js';
 import { type Database, open, type RootDatabase } from '../../shared/lmdb/lmdb.js';
 import { reserveLockFile } from '../../shared/lmdb/lock-file.js';
 
@@ -25,15 +27,20 @@ interface Writer {
 /** Statuses that are no errors: committed, a step of a commit. */
 const COMMITTED = 0;
 const STEPS: readonly number[] = [1, 2];
+/** What a commit appends beside values: its list of free pages, and for each change the pages that lead to it. */
+const COMMIT_BYTES = 65_536;
+const CHANGE_BYTES = 16_384;
 
 export class StoreFile {
   readonly #root: RootDatabase;
+  readonly #room: FileRoom;
   readonly #tables: Record<TableName, Database<unknown, string>>;
   /** LMDB's code of the last commit that failed. */
   #status = COMMITTED;
 
   /** Opens or creates it. @throws Error when the directory or the disk does not allow it. */
   constructor(path: string) {
+    const isNew = sizeOf(path) === undefined;
     reserveLockFile(path);
     this.#root = open({
       path,
@@ -44,6 +51,8 @@ export class StoreFile {
       // Otherwise lmdb puts each commit in a batch of which nobody has the promise, so that its rejection would end the process.
       eventTurnBatching: false,
     });
+    this.#room = new FileRoom(path, this.#root);
+    if (isNew) this.#room.reserve(TABLES.length * CHANGE_BYTES);
     this.#catchStatus();
     const tables = TABLES.map((name) => [name, this.#root.openDB({ name })]);
     this.#tables = Object.fromEntries(tables) as Record<TableName, Database<unknown, string>>;
@@ -62,6 +71,7 @@ export class StoreFile {
 
   /** All changes are on the disk when this resolves, or none when it rejects. It must not be used after a rejection. */
   async commit(changes: readonly Change[]): Promise<void> {
+    await this.#room.reserveSoon(mostBytes(changes));
     const committed = this.#root.batch(() => {
       for (const { table, key, value } of changes) {
         if (value === undefined) void this.#tables[table].remove(key);
@@ -80,8 +90,9 @@ export class StoreFile {
     return this.#root.backup(path, true);
   }
 
-  close(): Promise<void> {
-    return this.#root.close();
+  async close(): Promise<void> {
+    await this.#root.close();
+    this.#room.close();
   }
 
   /**
@@ -100,6 +111,11 @@ export class StoreFile {
     // Its methods are read-only.
     Object.defineProperty(env, 'startWriting', { value });
   }
+}
+
+/** An upper bound of what a commit appends. JSON is longer than what is stored. */
+function mostBytes(changes: readonly Change[]): number {
+  return COMMIT_BYTES + CHANGE_BYTES * changes.length + Buffer.byteLength(JSON.stringify(changes));
 }
 
 /** Of a code of the system, or of LMDB, which are below zero. */

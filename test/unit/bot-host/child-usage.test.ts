@@ -83,15 +83,16 @@ it('has a timer that is not of the bot that came first', () => {
   const seen: unknown[] = [];
   const start = setInterval;
   // A timer has the context of its start. Those of the mocked clock have none.
-  vi.spyOn(globalThis, 'setInterval').mockImplementation((task, ms) => {
+  // Not with spyOn: restoreAllMocks of a later file in this process would put the mocked clock back.
+  globalThis.setInterval = ((task: () => void, ms: number) => {
     seen.push(currentRun());
     return start(task, ms);
-  });
-  onTestFinished(() => void vi.restoreAllMocks());
+  }) as typeof setInterval;
   runAsBot(run, () => {
     expect(currentRun()).toBe(run);
     usage.note();
   });
+  globalThis.setInterval = start;
   expect(seen).toEqual([undefined]);
 });
 

@@ -214,7 +214,7 @@ it.each(documents)('%s: the scripts, keys and variables that it names exist', (f
 const OF_BOTS = new Set(['log.wire']);
 
 /** Variables that are not keys of the configuration. */
-const OF_OTHERS = ['DROVER_URL', 'DROVER_TOKEN', 'DROVER_PROFILE', 'DROVER_BOT_ID', 'DROVER_KIND'];
+const OF_OTHERS = ['URL', 'TOKEN', 'PROFILE', 'BOT_ID', 'KIND', 'START'].map((n) => `DROVER_${n}`);
 
 /** Variables that tests read. */
 function testVariables(): string[] {
