@@ -31,7 +31,7 @@ const methods: Serves<RulesMethods> = {
     const bell: Serves<FrontBellMethods> = { wake: () => undefined };
     broadcaster = { peer: new Rpc<FrontBellMethods, BroadcasterFrontMethods>(port, bell), port };
   },
-  watch: ({ rules }) => evaluation.watch(rules),
+  watch: ({ rules, from }) => evaluation.watch(rules, from),
   close() {
     evaluation.close();
     detachBroadcaster();

@@ -38,6 +38,8 @@ export class Evaluation {
   #watched: Watched[] = [];
   /** The next frame to be read; undefined until the mirror has a baseline. */
   #next: number | undefined;
+  /** Where to begin once there is a baseline. */
+  #startAt: number | undefined;
   /** Frames that were lost before the baseline that is on its way. */
   #lostFrom: number | undefined;
   #isAsking = false;
@@ -51,10 +53,11 @@ export class Evaluation {
     this.#ownScope = parts.names.once(RULES_SCOPE);
   }
 
-  watch(rules: readonly WatchedRule[]): void {
+  /** @param from new rules see lines from this frame on: the thread may have begun, or got the message, later. */
+  watch(rules: readonly WatchedRule[], from: number): void {
     const { names, now, every } = this.#parts;
-    // What is on the ring already is not for rules that come now.
-    this.#read();
+    if (this.#next === undefined) this.#startAt ??= from;
+    else this.#read(from);
     const before = new Map(this.#watched.map((one) => [one.id, one]));
     this.#watched = rules.map((rule) => {
       const known = before.get(rule.rule.id);
@@ -88,14 +91,13 @@ export class Evaluation {
     this.#stop?.();
     this.#stop = undefined;
     this.#next = undefined;
+    this.#startAt = undefined;
     this.#lostFrom = undefined;
     this.#mirror.clear();
   }
 
-  #read(): void {
-    const { ring } = this.#parts;
+  #read(head = this.#parts.ring.head()): void {
     if (this.#stop && this.#next === undefined) void this.#begin();
-    const head = ring.head();
     while (this.#next !== undefined && this.#next < head) {
       if (!this.#frames.take(this.#next, head)) {
         this.#lostFrom = this.#next;
@@ -130,7 +132,9 @@ export class Evaluation {
       const baseline = await this.#parts.baseline();
       if (!baseline || !this.#stop) return;
       this.#mirror.reset(baseline.sessions);
-      this.#next = baseline.next;
+      // Frames from before the baseline show older snapshots; those behind them make the mirror current again.
+      this.#next = Math.min(this.#startAt ?? baseline.next, baseline.next);
+      this.#startAt = undefined;
       if (this.#lostFrom !== undefined) this.#parts.lost(baseline.next - this.#lostFrom);
       this.#lostFrom = undefined;
     } finally {

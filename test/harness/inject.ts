@@ -141,6 +141,7 @@ export class InjectedService implements ServiceApi {
   readonly #kindQuarantine = new KindQuarantine();
   readonly #rules: Rules;
   readonly #evaluation: Evaluation;
+  readonly #ring: RingReader;
   /** What its rules take for the time, in ms: it moves with {@link lookAtRules}. */
   #rulesTime = 0;
   #token: Promise<string> | undefined;
@@ -191,11 +192,12 @@ export class InjectedService implements ServiceApi {
       config.http.fronts,
     );
     this.#streams = new Quota(quota, 0);
+    this.#ring = new RingReader(parts.stream.ring, config.http.fronts);
     this.#evaluation = this.#createEvaluation();
     this.#rules = new Rules({
       store: new RuleStore(store),
       tell: (...items) => this.#events.tell(...items),
-      watch: (rules) => this.#evaluation.watch(rules),
+      watch: (rules) => this.#evaluation.watch(rules, this.#ring.head()),
       now: Date.now,
     });
     this.#access = this.#createAccess(this.#streams);
@@ -257,9 +259,9 @@ export class InjectedService implements ServiceApi {
   }
 
   #createEvaluation(): Evaluation {
-    const { broadcaster, config, stream } = this.#parts;
+    const { broadcaster, stream } = this.#parts;
     return new Evaluation({
-      ring: new RingReader(stream.ring, config.http.fronts),
+      ring: this.#ring,
       names: new NameHasher(stream.hashKey),
       baseline: async () => broadcaster.baseline(),
       changed: (reports) => this.#rules.changed(reports),

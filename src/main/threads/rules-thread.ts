@@ -9,7 +9,7 @@ import type {
   WatchedRule,
 } from '../../shared/contract/rule-messages.js';
 import { DroverError } from '../../shared/errors.js';
-import { releaseReader } from '../../shared/memory/ring-reader.js';
+import { RingReader, releaseReader } from '../../shared/memory/ring-reader.js';
 import { WORKERS } from '../../shared/package-paths.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
 import { SupervisedThread } from './supervised-thread.js';
@@ -31,17 +31,21 @@ export interface RulesThreadOptions {
 export class RulesThread {
   readonly #options: RulesThreadOptions;
   readonly #broadcaster: EventSink;
+  /** For its head only: the thread reads. */
+  readonly #ring: Pick<RingReader, 'head'>;
   #thread: SupervisedThread<RulesEvents, RulesMethods> | undefined;
 
   constructor(options: RulesThreadOptions, broadcaster: EventSink) {
     this.#options = options;
     this.#broadcaster = broadcaster;
+    this.#ring = new RingReader(options.start.stream.ring, options.start.reader);
   }
 
   /** Looks at these from now on. It starts with the first ones, and stays: without rules it sleeps. */
   watch(rules: WatchedRule[]): void {
-    if (this.#thread?.isAlive) this.#thread.peer.tell('watch', { rules });
-    else if (!this.#thread && rules.length > 0) this.#thread = this.#begin();
+    const from = this.#ring.head();
+    if (this.#thread?.isAlive) this.#thread.peer.tell('watch', { rules, from });
+    else if (!this.#thread && rules.length > 0) this.#thread = this.#begin(from);
   }
 
   /** Connects it to a new broadcaster. */
@@ -59,7 +63,8 @@ export class RulesThread {
     await this.#thread?.stop((peer) => peer.tell('close', null));
   }
 
-  #begin(): SupervisedThread<RulesEvents, RulesMethods> {
+  /** @param first number of the frame from which the first rules see lines. */
+  #begin(first: number): SupervisedThread<RulesEvents, RulesMethods> {
     const { start, watched, changed, lost, threadLost } = this.#options;
     const thread = new SupervisedThread<RulesEvents, RulesMethods>({
       source: () => startWorker(WORKERS.rules, start),
@@ -68,9 +73,10 @@ export class RulesThread {
         lost: ({ frames }) => lost(frames),
       },
       lost: () => new DroverError('unavailable', 'the rules thread was lost'),
-      prepare: async (peer) => {
+      prepare: async (peer, replaces) => {
         this.#connect(peer, this.#broadcaster.peer);
-        peer.tell('watch', { rules: watched() });
+        const from = replaces === undefined ? first : this.#ring.head();
+        peer.tell('watch', { rules: watched(), from });
       },
       exited: ({ reason, isExpected }) => {
         releaseReader(start.stream.ring, start.reader);

@@ -30,8 +30,8 @@ export interface RuleReport {
 export type RulesMethods = {
   /** The channel to the broadcaster; a new one replaces the old. */
   attachBroadcaster(input: { port: MessagePort }): void;
-  /** The rules from now on. Those whose revision is the same keep their past. */
-  watch(input: { rules: WatchedRule[] }): void;
+  /** The rules from now on. Those whose revision is the same keep their past; others see lines from frame `from` on. */
+  watch(input: { rules: WatchedRule[]; from: number }): void;
   close(input: null): void;
 };
 

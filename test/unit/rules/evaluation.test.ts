@@ -16,13 +16,14 @@ function world(bytes = 2 ** 16) {
   const size = { bytes, slots: slotsFor(bytes), fronts: 1 };
   const stream = { ring: createRing(size, 1), epoch: 'abcdef0123', hashKey: '00'.repeat(16) };
   const broadcaster = new Broadcaster(stream, () => {});
+  const ring = new RingReader(stream.ring, 0);
   const states = new Map<string, RuleReport>();
   let reports = 0;
   let now = 0;
   let timers = 0;
   let lost = 0;
   const evaluation = new Evaluation({
-    ring: new RingReader(stream.ring, 0),
+    ring,
     names: new NameHasher(stream.hashKey),
     baseline: async () => broadcaster.baseline(),
     changed: (changed) => {
@@ -48,7 +49,7 @@ function world(bytes = 2 ** 16) {
     bot: (id: string, patch: Parameters<typeof sessionItem>[1]) =>
       broadcaster.publish([sessionItem(id, patch)]),
     /** Rules with these ids. Another revision is another rule. */
-    async watch(rules: Record<string, Partial<CreateRuleBody>>, revision = 1) {
+    async watch(rules: Record<string, Partial<CreateRuleBody>>, revision = 1, from = ring.head()) {
       evaluation.watch(
         Object.entries(rules).map(([id, body]) => ({
           revision,
@@ -60,6 +61,7 @@ function world(bytes = 2 ** 16) {
             ...body,
           }),
         })),
+        from,
       );
       await new Promise(setImmediate);
     },
@@ -70,6 +72,7 @@ function world(bytes = 2 ** 16) {
       await new Promise(setImmediate);
     },
     of: (id: string) => states.get(id),
+    head: () => ring.head(),
     reports: () => reports,
     timers: () => timers,
     lost: () => lost,
@@ -169,6 +172,24 @@ it('without rules it has no timer and tells nothing; with some, nothing when not
   say('a', 'line');
   await tick();
   expect([timers(), reports()]).toEqual([0, 1]);
+});
+
+it('a rule sees lines from the frame on at which it was made, also when the thread begins later', async () => {
+  const { bot, say, watch, tick, of, head } = world();
+  bot('a', { labels: { team: 'a' } });
+  say('a', 'before');
+  const made = head();
+  say('a', 'meanwhile');
+  bot('a', { labels: { team: 'b' } });
+  await watch({ all: {}, ofTeam: { query: 'label:team=b' } }, 1, made);
+  say('a', 'after');
+  await tick();
+  expect(of('all')).toMatchObject({ value: 2 });
+  const later = head();
+  say('a', 'one more');
+  await watch({ all: {}, ofTeam: { query: 'label:team=b' }, late: {} }, 1, later);
+  await tick();
+  expect(['all', 'late'].map((id) => of(id)?.value)).toEqual([3, 1]);
 });
 
 it('says how many events it has lost to a lap, and continues with the bots of then', async () => {
