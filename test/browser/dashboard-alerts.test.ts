@@ -1,4 +1,4 @@
-// Rules and alerts: a person makes a rule from the query on the page, goes on with other things, and hears of it once.
+// Rules and alerts: a person makes a rule from the query on the page, does other things, and hears of it once.
 
 import AxeBuilder from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
