@@ -89,7 +89,7 @@ export function RuleForm({ rule, first, onClose, onSaved }: Props) {
                 : 'For example level:error label:team=a. Empty: all lines.'}
             </p>
           </div>
-          <div class="field-pair">
+          <div class="field-pair rule-numbers">
             {condition === 'absence' ? null : (
               <NumberField
                 id="rule-threshold"
@@ -107,7 +107,7 @@ export function RuleForm({ rule, first, onClose, onSaved }: Props) {
               />
             )}
           </div>
-          <div class="field-pair">
+          <div class="field-pair rule-numbers">
             <NumberField
               id="rule-for"
               title="Must hold for, in seconds"

@@ -152,9 +152,8 @@ function Frame() {
 
 function FiringCount({ count }: { count: number }) {
   return (
-    <strong class="nav-count">
+    <strong class="nav-count" role="img" aria-label={`${count} firing`}>
       {count}
-      <span class="unseen"> firing</span>
     </strong>
   );
 }
