@@ -280,9 +280,7 @@ describe('reports', () => {
     const firing = ['rules', 'list', '--firing'];
     await vi.waitFor(async () => expect((await drover(firing)).code).toBe(EXIT.failed), 30_000);
     const listed = await done(['rules']);
-    expect(listed.split('\n')[0]).toMatch(
-      /^NAME +STATE +SEVERITY +SINCE +VALUE +FIRES ON +QUERY$/,
-    );
+    expect(listed.split('\n')[0]).toMatch(/^NAME +STATE +SEVERITY +SINCE +VALUE +FIRES ON +QUERY$/);
     expect(listed).toMatch(/^team x +firing +warn +\S+Z +\d+ +bots >= 1 +label:team=x$/m);
     expect(listed).toMatch(/^silent +ok +error +- +\d+ +absence in 1h for 5m +no line has this$/m);
     expect(await json(['rules', 'list'])).toMatchObject([{ name: 'silent' }, { name: 'team x' }]);

@@ -47,7 +47,11 @@ export function addRules(program: Command): void {
         .choices(CONDITIONS)
         .default('count'),
     )
-    .option('--at-least <number>', 'how many lines or bots, or lines per second (default: 1)', amount)
+    .option(
+      '--at-least <number>',
+      'how many lines or bots, or lines per second (default: 1)',
+      amount,
+    )
     .option('--window <time>', 'the window, for example 5m (default: 1m); not for bots', timeSpan)
     .option('--for <time>', 'how long it must hold before it fires', timeSpan)
     .addOption(
