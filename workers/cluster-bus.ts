@@ -90,7 +90,12 @@ const bus = new ClusterBus(start, {
     return own?.sessions ?? [];
   },
 });
-const history = new BusHistory(bus, start, () => ownJournal());
+const history = new BusHistory(
+  bus,
+  start,
+  () => ownJournal(),
+  (notice) => main.tell('changed', { status: bus.status, notice }),
+);
 
 function ownJournal(): Rpc<never, JournalFrontMethods> {
   if (!journal) throw new DroverError('unavailable', 'the journal is not there');

@@ -39,11 +39,12 @@ export class BusHistory {
   #unserve: () => void = () => {};
   #isClosed = false;
 
-  /** @param journal the channel to the node's own; throws DroverError `unavailable` while there is none. */
+  /** @param journal the channel to the node's own; throws DroverError `unavailable` while there is none. @param say tells the operator. */
   constructor(
     bus: ClusterBus,
     { config, local, incarnation, dir, hasJournal }: ClusterBusStart,
     journal: () => Pick<Rpc<never, JournalFrontMethods>, 'call' | 'cancellableCall'>,
+    say: (line: string) => void,
   ) {
     const { node } = config;
     const names = clusterNames(config.name);
@@ -76,6 +77,7 @@ export class BusHistory {
       nextOwn: async (seq) => (await bus.stream?.nextOf(node, seq)) ?? null,
       firstOf: (seq) => this.#window.firstOf(seq),
       oldest,
+      say,
     });
     const { places } = this.#places;
     const own = new OwnHistory({

@@ -72,8 +72,8 @@ async function respond<Q extends object>(
 }
 
 /**
- * Asks. @throws DroverError what the other side has thrown; `unavailable` when nobody answers to the subject, at once, or the answer
- * cannot be read; `no_answer` when it is not complete in time, or `gone` is aborted.
+ * Asks. @throws DroverError what the other side has thrown; `unavailable` when nobody answers to the subject, at once, when the answer
+ * cannot be read, or is not complete in time; `no_answer` when `gone` is aborted.
  */
 export async function askForLong(
   connection: NatsConnection,
@@ -92,9 +92,9 @@ export async function askForLong(
   try {
     const asked = { v: PROTOCOL, parts, ...question };
     const gathered = async (): Promise<Buffer> => {
-      const message = await connection.request(subject, JSON.stringify(asked), {
-        timeout: withinMs,
-      });
+      // Ours ends first: that of NATS would read as if the NATS servers were away.
+      const timeout = 2 * withinMs;
+      const message = await connection.request(subject, JSON.stringify(asked), { timeout });
       const reply = readable(() => message.json<Reply>());
       if (reply.v > READABLE) {
         throw new DroverError('unavailable', `it answers with version ${reply.v} of the protocol`);
@@ -114,7 +114,7 @@ export async function askForLong(
       });
     };
     return await withTimeout(Promise.race([gathered(), left.promise]), withinMs, () => {
-      throw new DroverError('no_answer', 'no answer in time');
+      throw new DroverError('unavailable', 'no answer in time');
     });
   } catch (thrown) {
     if (thrown instanceof RequestError && thrown.isNoResponders()) {

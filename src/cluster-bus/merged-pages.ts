@@ -3,13 +3,16 @@
 // A page continues each node where its last one ended, so a cursor has a place for each node. All pages of a request have the same cut,
 // a number of the stream of the cluster: what comes after it is on the stream of a client that resumes from the newest event.
 
+import { setImmediate } from 'node:timers/promises';
 import type { Asked, MissingNode, Page, PageRequest } from '../shared/contract/journal-messages.js';
 import { DroverError } from '../shared/errors.js';
+import { Semaphore } from '../shared/semaphore.js';
 import { nodesOfKey } from '../shared/stream/filter.js';
 import { eventId, gapJson } from '../shared/stream/frame.js';
-import { type PageAnswerHead, type PageQuestion, splitHead } from './history-messages.js';
-import { type HistoryNodes, readAnswers } from './history-nodes.js';
+import type { PageQuestion } from './history-messages.js';
+import { type HistoryNodes, type Outcome, readAnswers } from './history-nodes.js';
 import { type Cursor, decodeCursor, encodeCursor } from './merged-cursor.js';
+import { StampedLines } from './stamped-lines.js';
 
 export interface MergedPagesParts {
   nodes: Pick<HistoryNodes, 'of' | 'ask'>;
@@ -17,23 +20,12 @@ export interface MergedPagesParts {
   position: () => { epoch: string; next: number; seq: number };
 }
 
-interface StampedEvent {
-  ms: number;
-  seq: number;
-  json: string;
-}
-
-/** One node's part of a page. */
-interface NodeList {
-  node: string;
-  events: StampedEvent[];
-  /** Events that were taken. */
-  taken: number;
-  head: PageAnswerHead;
-}
+/** Merges that are ready wait for each other. Fewer requests than may wait here are admitted (bus-history.ts). */
+const TURNS = { permits: 1, maxQueued: 1000 };
 
 export class MergedPages {
   readonly #parts: MergedPagesParts;
+  readonly #turns = new Semaphore(TURNS);
 
   constructor(parts: MergedPagesParts) {
     this.#parts = parts;
@@ -55,29 +47,44 @@ export class MergedPages {
       if (at !== null) questions.set(node, question(request, { epoch, seq, key, until, from, at }));
     }
     const answered = await this.#parts.nodes.ask(questions, cancelled);
-    const { answers, missing, faults } = readAnswers(answered, parse);
-    if (answers.length === 0 && missing.length > 0) {
-      throw faults.values().next().value ?? new DroverError('unavailable', 'no node answers');
-    }
-    const { order } = request;
-    const lists = answers.map(({ node, answer }) => ({ node, taken: 0, ...answer }));
-    const events = from === null ? forgotten(lists, request, epoch) : [];
-    const ms = merge(lists, request, events) ?? from?.ms ?? null;
-    const places = lists.map((list) => [list.node, place(list, order)] as const);
-    const hasMore = places.some(([, at]) => at !== null);
-    const at = { ...from?.at, ...Object.fromEntries(places) };
-    const following = hasMore ? encodeCursor({ epoch, order, cut: until, at, ms }) : null;
-    return {
-      body: bodyOf(events, request.lines, following, missing),
-      count: events.length,
-      cursor: null,
-      end: 0,
-      merged: { cursor: following, cut: until, missing },
-    };
+    return this.#turns.run(async () => {
+      // One merge in a turn of the event loop: several that are ready together would hold up the stream for their sum.
+      await setImmediate();
+      return merged(request, answered, { epoch, until, from });
+    }, cancelled);
   }
 }
 
+/** @throws what a node has thrown when none has answered. */
+function merged(
+  request: Asked<PageRequest>,
+  answered: Outcome,
+  { epoch, until, from }: { epoch: string; until: number; from: Cursor | null },
+): Page {
+  const { answers, missing, faults } = readAnswers(answered, (bytes) => new StampedLines(bytes));
+  if (answers.length === 0 && missing.length > 0) {
+    throw faults.values().next().value ?? new DroverError('unavailable', 'no node answers');
+  }
+  const { order } = request;
+  const lists = answers.map(({ answer }) => answer);
+  const events = from === null ? forgotten(lists, request, epoch) : [];
+  const ms = merge(lists, request, events) ?? from?.ms ?? null;
+  const places = answers.map(({ node, answer }) => [node, answer.place(order)] as const);
+  const hasMore = places.some(([, at]) => at !== null);
+  const at = { ...from?.at, ...Object.fromEntries(places) };
+  const following = hasMore ? encodeCursor({ epoch, order, cut: until, at, ms }) : null;
+  return {
+    body: bodyOf(events, request.lines, following, missing),
+    count: events.length,
+    cursor: null,
+    end: 0,
+    merged: { cursor: following, cut: until, missing },
+  };
+}
+
 const ALL = { nodes: null, key: null };
+const COMMA = Buffer.from(',');
+const NEWLINE = Buffer.from('\n');
 
 function question(
   request: Asked<PageRequest>,
@@ -116,71 +123,59 @@ function question(
   };
 }
 
-function parse(bytes: Buffer): Pick<NodeList, 'events' | 'head'> {
-  const { head, rest } = splitHead<PageAnswerHead>(bytes);
-  const events = rest
-    .toString('utf8')
-    .split('\n')
-    .flatMap((line) => {
-      const [, ms, seq, json] = /^(\d+) (\d+) (.*)$/s.exec(line) ?? [];
-      return json === undefined ? [] : [{ ms: Number(ms), seq: Number(seq), json }];
-    });
-  return { events, head };
-}
-
 /** Events after the client's position that a node has removed since are declared as one gap, as a single service does. */
-function forgotten(lists: readonly NodeList[], request: PageRequest, epoch: string): string[] {
+function forgotten(
+  lists: readonly StampedLines[],
+  request: PageRequest,
+  epoch: string,
+): Uint8Array[] {
   const { order, afterSeq, text } = request;
   if (order !== 'oldest' || text !== null || afterSeq === null) return [];
   const end = Math.max(0, ...lists.map(({ head }) => head.forgottenBelow));
   if (end <= afterSeq + 1) return [];
   const [from, to] = [eventId(epoch, afterSeq + 1), eventId(epoch, end - 1)];
-  return [`{"id":"${to}","event":"gap","data":${gapJson(from, to, null)}}`];
+  return [Buffer.from(`{"id":"${to}","event":"gap","data":${gapJson(from, to, null)}}`)];
 }
 
 /**
  * Takes events from the lists in the order of their times, to the end of the page, or of a list that its node has not searched to the
  * end: what comes after that is not known. @returns the time of the last one, null when there is none.
  */
-function merge(lists: NodeList[], request: PageRequest, events: string[]): number | null {
+function merge(
+  lists: readonly StampedLines[],
+  request: PageRequest,
+  events: Uint8Array[],
+): number | null {
   const sign = request.order === 'newest' ? -1 : 1;
   let bytes = 0;
   let last: number | null = null;
   while (events.length < request.limit && bytes < request.maxBytes) {
-    let next: NodeList | null = null;
+    let next: StampedLines | null = null;
     for (const list of lists) {
-      const event = list.events[list.taken];
-      if (!event) {
+      if (list.ms === null) {
         if (list.head.at !== null) return last;
         continue;
       }
-      const best = next?.events[next.taken];
-      if (!best || sign * (event.ms - best.ms) < 0) next = list;
+      const best = next?.ms ?? null;
+      if (best === null || sign * (list.ms - best) < 0) next = list;
     }
-    const event = next?.events[next.taken];
-    if (!next || !event) return last;
-    next.taken += 1;
-    events.push(event.json);
-    bytes += event.json.length;
-    last = event.ms;
+    if (!next) return last;
+    last = next.ms;
+    const json = next.take();
+    events.push(json);
+    bytes += json.length;
   }
   return last;
 }
 
-/** Where the node continues, exclusive. */
-function place({ events, taken, head }: NodeList, order: PageRequest['order']): number | null {
-  const next = events[taken];
-  if (!next) return head.at;
-  return order === 'newest' ? next.seq + 1 : next.seq - 1;
-}
-
 function bodyOf(
-  events: readonly string[],
+  events: readonly Uint8Array[],
   lines: boolean,
   cursor: string | null,
   missing: readonly MissingNode[],
 ): Buffer {
-  if (lines) return Buffer.from(events.map((json) => `${json}\n`).join(''));
-  const rest = `"cursor":${JSON.stringify(cursor)},"missing":${JSON.stringify(missing)}`;
-  return Buffer.from(`{"events":[${events.join(',')}],${rest}}`);
+  if (lines) return Buffer.concat(events.flatMap((json) => [json, NEWLINE]));
+  const rest = `],"cursor":${JSON.stringify(cursor)},"missing":${JSON.stringify(missing)}}`;
+  const list = events.flatMap((json, at) => (at === 0 ? [json] : [COMMA, json]));
+  return Buffer.concat([Buffer.from('{"events":['), ...list, Buffer.from(rest)]);
 }

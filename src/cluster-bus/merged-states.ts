@@ -6,19 +6,32 @@ import type {
   PastStates,
   StatesRequest,
 } from '../shared/contract/journal-messages.js';
+import { reaches } from '../shared/contract/rights.js';
 import type { StatesQuestion } from './history-messages.js';
 import { askAll, type HistoryNodes } from './history-nodes.js';
 
+type Nodes = Pick<HistoryNodes, 'of' | 'ask'>;
+
 /** @throws DroverError when no node has answered. */
 export async function mergedStates(
-  nodes: Pick<HistoryNodes, 'of' | 'ask'>,
+  nodes: Nodes,
   { token, ...request }: Asked<StatesRequest>,
   cancelled?: AbortSignal,
 ): Promise<Uint8Array> {
   // The same moment for each of them.
   const at = Math.min(request.at, Date.now());
-  const question: StatesQuestion = { kind: 'states', request: { ...request, at }, token };
-  const { answers, missing } = await askAll<PastStates>(nodes, null, at, question, cancelled);
+  const { reach } = request;
+  const ask = (asked: StatesRequest['reach']): ReturnType<typeof askAll<PastStates>> => {
+    const question: StatesQuestion = { kind: 'states', request: { at, reach: asked }, token };
+    return askAll<PastStates>(nodes, null, at, question, cancelled);
+  };
+  const isByLabels = reach !== null && 'labels' in reach;
+  // A node from which a bot was taken has its labels of then. Where the bot is it may have others: that is the one that counts. Of what
+  // is not known there are no labels, so the nodes say which of it the token reaches.
+  const [{ answers, missing }, limited] = await Promise.all([
+    ask(isByLabels ? null : reach),
+    isByLabels ? ask(reach) : null,
+  ]);
   const states = new Map<string, BotState>();
   for (const { node, answer } of answers) {
     for (const state of answer.states) {
@@ -28,15 +41,14 @@ export async function mergedStates(
     }
   }
   const known = answers.flatMap(({ answer }) => answer.known_from_ms ?? []);
+  const unknown = (limited?.answers ?? answers).flatMap(({ answer }) => answer.unknown);
   const merged: PastStates = {
     at_ms: at,
     // Of all: before that some are not known.
     known_from_ms: known.length === 0 ? null : Math.max(...known),
     is_in_gap: answers.some(({ answer }) => answer.is_in_gap),
-    states: [...states.values()],
-    unknown: [...new Set(answers.flatMap(({ answer }) => answer.unknown))].filter(
-      (id) => !states.has(id),
-    ),
+    states: [...states.values()].filter(({ id, labels }) => reaches(reach, id, labels)),
+    unknown: [...new Set(unknown)].filter((id) => !states.has(id)),
     missing,
   };
   return Buffer.from(JSON.stringify(merged));

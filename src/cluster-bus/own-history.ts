@@ -17,6 +17,7 @@ import {
 } from './history-messages.js';
 import type { Places } from './places.js';
 import { type ReplayedFrame, readFrames } from './replayed-frames.js';
+import { lineFrom } from './stamped-lines.js';
 
 /** How long it waits until this node has read what the one who asks has read, in ms. */
 const READ_MS = 2000;
@@ -94,7 +95,7 @@ export class OwnHistory {
       ? journal().cancellableCall('page', asked, cancelled)
       : journal().call('page', asked));
     const head: PageAnswerHead = { at: page.cursor, forgottenBelow };
-    return withHead(head, Buffer.from(this.#renumbered(page.body)));
+    return withHead(head, ...this.#renumbered(page.body));
   }
 
   /** Frames of this node after `after` and below `own` have lower numbers than this; null when there are none after it. */
@@ -126,22 +127,22 @@ export class OwnHistory {
     return { afterSeq: known.length === 0 ? null : Math.max(...known), beforeSeq };
   }
 
-  /** Lines of a page, with the ids of the cluster where events have one. */
-  #renumbered(body: Uint8Array): string {
+  /** Lines of a page, in pieces, with the ids of the cluster where events have one. */
+  #renumbered(body: Uint8Array): Uint8Array[] {
     const { places, ownEpoch } = this.#parts;
-    const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
-    const lines = text.split('\n');
-    return lines
-      .map((line) => {
-        const [, stamp = '', seq = ''] = /^(\d+ (\d+) )/.exec(line) ?? [];
-        const place = seq === '' ? null : places.of(Number(seq));
-        if (!place) return line;
-        const start = `${stamp}{"id":"${eventId(ownEpoch, Number(seq))}"`;
-        if (!line.startsWith(start)) return line;
-        const id = eventId(place.epoch, place.number);
-        return `${stamp}{"id":"${id}"${line.slice(start.length)}`;
-      })
-      .join('\n');
+    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    const pieces: Uint8Array[] = [];
+    let done = 0;
+    for (let line = lineFrom(bytes, 0); line; line = lineFrom(bytes, line.end + 1)) {
+      const { seq, start } = line;
+      const place = places.of(seq);
+      const own = beginsWith(eventId(ownEpoch, seq));
+      if (!place || bytes.toString('latin1', start, start + own.length) !== own) continue;
+      const shown = beginsWith(eventId(place.epoch, place.number));
+      pieces.push(bytes.subarray(done, start), Buffer.from(shown));
+      done = start + own.length;
+    }
+    return [...pieces, bytes.subarray(done)];
   }
 
   async #frames({ epoch, from, maxBytes }: FramesQuestion): Promise<Uint8Array> {
@@ -184,6 +185,11 @@ export class OwnHistory {
       throw new DroverError('unavailable', 'it has another stream of the cluster');
     }
   }
+}
+
+/** The beginning of an event's JSON. */
+function beginsWith(id: string): string {
+  return `{"id":"${id}"`;
 }
 
 /** Frames as blocks, each of frames that follow each other in both numberings. */

@@ -6,7 +6,7 @@ import { eventId, KIND_CODE } from '../shared/stream/frame.js';
 import { withTimeout } from '../shared/with-timeout.js';
 import { decodeBlock, type ReadBlock } from './block.js';
 import { Places } from './places.js';
-import { PlacesFile } from './places-file.js';
+import { PLACES_FILE, PlacesFile } from './places-file.js';
 import type { LastBlock } from './publisher.js';
 import type { Run } from './runs.js';
 
@@ -28,6 +28,8 @@ export interface OwnPlacesParts {
   firstOf: (seq: number) => Promise<number | null>;
   /** The first own frame that the journal has; null when that is not known. */
   oldest: () => Promise<number | null>;
+  /** Tells the operator. */
+  say: (line: string) => void;
 }
 
 /** One search for older own blocks. */
@@ -49,6 +51,8 @@ export class OwnPlaces {
   #known = new Deferred();
   #timer: NodeJS.Timeout | undefined;
   #writes = 0;
+  /** The operator knows that the disk takes no writes. */
+  #isSaid = false;
 
   constructor(parts: OwnPlacesParts) {
     this.#parts = parts;
@@ -125,12 +129,32 @@ export class OwnPlaces {
   #add(seq: number, runs: readonly Run[]): void {
     this.#seq = Math.max(this.#seq, seq);
     for (const run of runs) this.places.add(this.#epoch, seq, run);
-    if (runs.length > 0) this.#timer ??= setTimeout(() => this.#write(), WRITE_MS).unref();
+    if (runs.length > 0) this.#writeLater();
+  }
+
+  #writeLater(): void {
+    this.#timer ??= setTimeout(() => this.#write(), WRITE_MS).unref();
+  }
+
+  /** Once when the disk takes no writes, and once when it does again. */
+  #tell(): void {
+    const { fault } = this.places;
+    if ((fault !== null) === this.#isSaid) return;
+    this.#isSaid = fault !== null;
+    const what = `the file ${PLACES_FILE}, where this node's events are in the stream of the cluster`;
+    this.#parts.say(
+      fault === null
+        ? `${what}, is written again`
+        : `${what}, cannot be written, and is kept in memory until there is room: ${fault}`,
+    );
   }
 
   #write(): void {
     this.#timer = undefined;
-    this.places.flush();
+    const isWritten = this.places.flush();
+    this.#tell();
+    // What is new waits for room, also when nothing else comes.
+    if (!isWritten) this.#writeLater();
     this.#writes += 1;
     if (this.#writes % PRUNE_EVERY === 0) void this.#prune();
   }

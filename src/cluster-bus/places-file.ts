@@ -12,6 +12,7 @@ import {
   readFileSync,
   readSync,
   renameSync,
+  rmSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -172,8 +173,14 @@ export class PlacesFile {
     const content = readFileSync(this.#path).subarray(start, this.#size);
     const header = Buffer.from(this.#header());
     const next = `${this.#path}.new`;
-    writeFileSync(next, Buffer.concat([header, content]), { mode: 0o600 });
-    renameSync(next, this.#path);
+    try {
+      writeFileSync(next, Buffer.concat([header, content]), { mode: 0o600 });
+      renameSync(next, this.#path);
+    } catch (thrown) {
+      // A part of it would take the room that is missing.
+      rmSync(next, { force: true });
+      throw thrown;
+    }
     const moved = start - header.length;
     for (const entry of this.#entries) entry.offset -= moved;
     this.#size -= moved;

@@ -1,6 +1,7 @@
 // Runs in the bus thread. Owns the table of places: where the node's own frames are in the stream of the cluster. By it history has the
 // ids of the cluster, and frames that have left JetStream's window are found in the journal.
 
+import { messageOf } from '../shared/errors.js';
 import type { PlacesFile } from './places-file.js';
 import {
   addRun,
@@ -23,6 +24,8 @@ export class Places {
   #list: RunList & { runs: Run[] } = { epoch: '', seq: 0, runs: [] };
   /** Runs in memory at which the next write is tried: later after one that failed. */
   #writeAt = LIST_RUNS;
+  /** Why the last write failed, null when it did not: what is new is in memory only. */
+  fault: string | null = null;
 
   constructor(file: PlacesFile) {
     this.#file = file;
@@ -66,7 +69,9 @@ export class Places {
     if (this.#list.runs.length === 0) return true;
     try {
       this.#file.append(this.#list);
-    } catch {
+      this.fault = null;
+    } catch (thrown) {
+      this.fault = messageOf(thrown);
       return false;
     }
     this.#list = { ...this.#list, runs: [] };

@@ -1,7 +1,7 @@
 // The answer of `GET /api/states`: what each bot was at a moment of the past.
 
-import type { BotState, PastStates, StatesRequest } from '../shared/contract/journal-messages.js';
-import { hasLabels } from '../shared/contract/labels.js';
+import type { PastStates, StatesRequest } from '../shared/contract/journal-messages.js';
+import { reaches } from '../shared/contract/rights.js';
 import { DroverError } from '../shared/errors.js';
 import { KIND_CODE } from '../shared/stream/frame.js';
 import type { QueryParts } from './event-search.js';
@@ -35,7 +35,7 @@ export async function readStates(
   const slices = new Slices(parts);
   for (const key of botsIn(tables)) {
     const state = stateAt(tables, key, seq);
-    if (state && isReached(state, reach)) {
+    if (state && reaches(reach, state.id, state.labels)) {
       // What a bot has been since before that moment it was then, however far the journal reaches back.
       if (state.since_ms <= atMs) answer.states.push(state);
       else answer.unknown.push(state.id);
@@ -76,9 +76,4 @@ function isGap(reader: JournalReader, seq: number): boolean {
   const block = reader.block(head);
   const first = Math.max(seq, head.first);
   return block?.kind(first) === KIND_CODE.gap;
-}
-
-function isReached({ id, labels }: BotState, reach: StatesRequest['reach']): boolean {
-  if (reach === null) return true;
-  return 'bots' in reach ? reach.bots.includes(id) : hasLabels(labels, reach.labels);
 }

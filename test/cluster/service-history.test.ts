@@ -20,7 +20,8 @@ let client: HoppingClient;
 let epoch: string;
 
 beforeAll(async () => {
-  cluster = await TestCluster.start({ config: CONFIG });
+  // A node that is not scheduled for a lease is lost to the others, and has a second to answer. Nothing here waits for a lease to end.
+  cluster = await TestCluster.start({ config: CONFIG, leaseMs: 20_000 });
   await allJoined(cluster);
   client = new HoppingClient(await cluster.node(0).service.token(), texts);
   await client.hop(cluster.node(0));
@@ -188,6 +189,46 @@ it('its counts of a query are the sum of those of the nodes, and its past states
     const ofNodes = (await ofAll((node) => statesOf(node, '&node=self'))).flat().sort();
     return all.length > 0 && JSON.stringify(all) === JSON.stringify(ofNodes);
   }, 'the states of all nodes');
+});
+
+it('names a node that is frozen while it is asked, within the time of the request, and is complete when it wakes', async () => {
+  const end = await present();
+  const { service } = cluster.node(0);
+  const until = `order=oldest&limit=1000&before=${epoch}-${end}`;
+  const before = Date.now();
+  const range = `after=${before - 600_000}&before=${before}&step=600`;
+  const paths = [
+    `/api/events?${until}`,
+    `/api/events?${until}&q=of%20run`,
+    `/api/events?${until}&query=level:info`,
+    `/api/stats?${range}`,
+    `/api/stats?${range}&query=level:info`,
+    `/api/states?at=${before}`,
+    `/api/bots/${ids[0]}/history?field=status&before=${before}`,
+  ];
+  const read = (asked: readonly string[]) =>
+    Promise.all(asked.map((path) => call(service, 'GET', path)));
+  const missingOf = (answers: readonly { json: unknown }[]): unknown[] =>
+    answers.map(({ json }) => (json as { missing: unknown }).missing);
+  const whole = await allPages(service, `?${until}`);
+  cluster.node(2).suspend();
+  const [[only], answers] = await Promise.all([
+    read([`/api/events?${until}&node=h3`]),
+    read(paths),
+  ]).finally(() => cluster.node(2).resume());
+  expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 200));
+  const missing = [{ node: 'h3', reason: 'no answer in time' }];
+  expect(missingOf(answers)).toEqual(paths.map(() => missing));
+  expect([only?.status, only?.json]).toEqual([503, { error: 'no answer in time' }]);
+  const [{ events }] = answers.map(({ json }) => json) as [{ events: PastEvent[] }];
+  const known = new Set(whole.map(({ id }) => id));
+  expect(events.length).toBeGreaterThan(0);
+  expect(events.filter(({ id }) => !known.has(id))).toEqual([]);
+  await allJoined(cluster);
+  expect(missingOf(await read(paths))).toEqual(paths.map(() => []));
+  expect((await allPages(service, `?${until}`)).map(({ id }) => id)).toEqual(
+    whole.map(({ id }) => id),
+  );
 });
 
 it('names a node that does not answer, and has its events again, with their ids, when it is back', async () => {

@@ -5,6 +5,7 @@ import type { ClusterNode, NodeList } from '../../src/shared/contract/nodes.js';
 import { call } from '../harness/api.js';
 import { create, eventually, FIXTURE_KINDS } from '../harness/bots.js';
 import type { ServiceNode, TestCluster } from '../harness/cluster.js';
+import { PATIENCE_MS } from '../harness/patience.js';
 import type { Service } from '../harness/service.js';
 
 /** Configuration of the nodes of a test: kinds, and bots that come back at once. */
@@ -35,19 +36,27 @@ export async function statesOf(service: Service): Promise<string[]> {
 }
 
 /** Resolves when each node that is awake is `on`, sees exactly these nodes live, and shows the stream of the cluster. */
-export async function allJoined(cluster: TestCluster, nodes = cluster.awake): Promise<void> {
+export async function allJoined(
+  cluster: TestCluster,
+  nodes = cluster.awake,
+  patienceMs = PATIENCE_MS,
+): Promise<void> {
   const wanted = cluster.awake.map(({ name }) => `${name} live`).sort();
   let seen: unknown;
-  await eventually(async () => {
-    for (const { service } of nodes) {
-      const { state, reason } = await nodesOf(service);
-      const live = (await statesOf(service)).filter((node) => !node.endsWith(' lost'));
-      seen = { state, reason, live };
-      if (state !== 'on' || live.join() !== wanted.join()) return false;
-      if (!(await showsCluster(service))) return false;
-    }
-    return true;
-  }, `all nodes to be one cluster`).catch((thrown: Error) => {
+  await eventually(
+    async () => {
+      for (const { service } of nodes) {
+        const { state, reason } = await nodesOf(service);
+        const live = (await statesOf(service)).filter((node) => !node.endsWith(' lost'));
+        seen = { state, reason, live };
+        if (state !== 'on' || live.join() !== wanted.join()) return false;
+        if (!(await showsCluster(service))) return false;
+      }
+      return true;
+    },
+    'all nodes to be one cluster',
+    patienceMs,
+  ).catch((thrown: Error) => {
     throw new Error(`${thrown.message}; the last: ${JSON.stringify(seen)}`);
   });
 }

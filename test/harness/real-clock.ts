@@ -9,16 +9,24 @@ const names = [
   'setImmediate',
   'clearTimeout',
   'clearInterval',
+  'Date',
+  'performance',
 ] as const;
-const timers = () => names.map((name) => globalThis[name]);
+const clocks = (): unknown[] => [
+  ...names.map((name) => globalThis[name]),
+  Date.now,
+  performance.now,
+];
 
 // Those of the first file are the real ones.
-const shared = globalThis as { [REAL]?: ReturnType<typeof timers> };
-shared[REAL] ??= timers();
+const shared = globalThis as { [REAL]?: unknown[] };
+shared[REAL] ??= clocks();
 const real = shared[REAL];
 
 afterAll(() => {
-  const left = timers();
-  const replaced = names.filter((_, at) => left[at] !== real[at]);
-  expect(replaced, 'timers that are still mocked').toEqual([]);
+  const left = clocks();
+  const replaced = [...names, 'Date.now', 'performance.now'].filter(
+    (_, at) => left[at] !== real[at],
+  );
+  expect(replaced, 'clocks that are still mocked').toEqual([]);
 });

@@ -1,13 +1,15 @@
 // How a node learns where its own blocks are on the stream of the cluster: also those that came while it did not read, and when the
 // stream is another one meanwhile.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { decodeBlock, type ReadBlock } from '../../../src/cluster-bus/block.js';
 import { BlockWriter } from '../../../src/cluster-bus/block-writer.js';
 import { OwnPlaces } from '../../../src/cluster-bus/own-places.js';
+import { Places } from '../../../src/cluster-bus/places.js';
+import { PLACES_FILE, PlacesFile } from '../../../src/cluster-bus/places-file.js';
 import type { LastBlock } from '../../../src/cluster-bus/publisher.js';
 import { Deferred } from '../../../src/shared/deferred.js';
 import { KIND_CODE, NO_LEVEL } from '../../../src/shared/stream/frame.js';
@@ -19,11 +21,14 @@ let places: OwnPlaces;
 let stored: Map<number, { own: number; number: number }>;
 /** Answers of the stream are given when this resolves. */
 let gate: Deferred;
+/** What the operator was told. */
+let lines: string[];
 
 beforeEach(() => {
   dir = mkdtempSync(path.join(os.tmpdir(), 'drover-own-places-'));
   stored = new Map();
   gate = new Deferred();
+  lines = [];
   places = new OwnPlaces({
     dir,
     ownEpoch: OWN,
@@ -35,6 +40,7 @@ beforeEach(() => {
     },
     firstOf: async (seq) => stored.get(seq)?.number ?? null,
     oldest: async () => null,
+    say: (line) => void lines.push(line),
   });
 });
 afterEach(() => {
@@ -107,4 +113,22 @@ it('a stream that was made again meanwhile has its own numbers, and is looked th
   gate.resolve();
   expect(await places.known(60_000)).toBe(true);
   expect([10, 12, 20, 22].map(numberOf)).toEqual([null, null, 'c2-1', 'c2-5']);
+});
+
+it('says once that the disk takes no writes, and writes later what it has in memory, without a new block', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  // Nothing can be written to a file whose name a directory has.
+  const file = path.join(dir, PLACES_FILE);
+  mkdirSync(file);
+  places.joined('c1', 0);
+  stored.set(1, { own: 10, number: 100 });
+  saw(1);
+  vi.advanceTimersByTime(60_000);
+  expect(lines).toEqual([expect.stringMatching(/cannot be written.*in memory.*EISDIR/)]);
+  expect(numberOf(11)).toBe('c1-101');
+  rmdirSync(file);
+  vi.advanceTimersByTime(60_000);
+  expect(lines.slice(1)).toEqual([expect.stringMatching(/is written again/)]);
+  expect(new Places(new PlacesFile(dir, OWN)).of(11)).toEqual({ epoch: 'c1', number: 101 });
 });

@@ -234,13 +234,16 @@ class Client {
   }
 }
 
+/** Longer than any test: the Shepherd says nothing in between. */
+const NEVER_MS = 1e9;
+
 describe('server', () => {
   let world: DemoWorld;
   let clients: Client[];
 
   beforeEach(async () => {
     clients = [];
-    world = await startDemoWorld();
+    world = await startDemoWorld({ shepherdRoundMs: NEVER_MS });
   });
 
   afterEach(async () => {
