@@ -18,6 +18,7 @@ import { PinExchange } from '../src/front/pin-exchange.js';
 import { PinPages } from '../src/front/pin-pages.js';
 import { hstsHeaders } from '../src/front/responses.js';
 import { createFront, fixedResponses } from '../src/front/routes.js';
+import { RunFiles } from '../src/front/run-files.js';
 import { StreamLeases } from '../src/front/stream-lease.js';
 import { TokenStreams } from '../src/front/token-streams.js';
 import { TokenUses } from '../src/front/token-uses.js';
@@ -163,6 +164,7 @@ const front = createFront({
   pinPages: new PinPages([http.host, ...http.allowed_hosts], http.cors_origins),
   leases: new StreamLeases(streamQuota, self.names, streams),
   dashboard: new DashboardFiles(DASHBOARD_DIR),
+  runs: new RunFiles(start.runs),
   metrics: {
     counters: start.counts.counters,
     fronts: http.fronts,

@@ -5,6 +5,7 @@ import type { IncidentGroups } from '../shared/contract/incident-groups.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
 import type { ClusterNode, NodeAction, NodeList } from '../shared/contract/nodes.js';
 import type { PressureReport } from '../shared/contract/pressure.js';
+import type { RunList } from '../shared/contract/runs.js';
 import type { LinkOffer } from '../shared/contract/tokens.js';
 import { ApiError } from './api-error.js';
 import { BotCalls, botPath } from './bot-calls.js';
@@ -30,6 +31,7 @@ import {
   NODE,
   NODES,
   PRESSURE,
+  RUNS,
   TOKEN,
 } from './response-shapes.js';
 import { RuleCalls } from './rule-calls.js';
@@ -146,6 +148,21 @@ export class DroverClient {
   /** `GET /api/hosts`: the bot hosts, with heartbeat, load and memory. */
   async hosts(options?: CallOptions): Promise<HostList> {
     return this.#http.json('GET', '/api/hosts', { ...options, shape: HOSTS });
+  }
+
+  /** `GET /api/runs`: the files of runs that the service has. */
+  async runs(options?: CallOptions): Promise<RunList> {
+    return this.#http.json('GET', '/api/runs', { ...options, shape: RUNS });
+  }
+
+  /**
+   * `GET /api/runs/{name}`: a part of a file. @param from where to begin, in bytes. @returns up to 4 MB; empty at the end of the
+   * file.
+   */
+  async runPart(name: string, from: number, options?: CallOptions): Promise<Uint8Array> {
+    const path = `/api/runs/${encodeURIComponent(name)}`;
+    const response = await this.#http.send('GET', path, { ...options, query: { from } });
+    return new Uint8Array(await response.arrayBuffer());
   }
 
   /** `GET /api/nodes`: the nodes of the cluster; a single service has none. */

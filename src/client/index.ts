@@ -30,6 +30,7 @@ export type { ClusterNode, NodeAction, NodeList } from '../shared/contract/nodes
 export type { PressureReport, Resource } from '../shared/contract/pressure.js';
 export type { Condition, RuleState, Severity } from '../shared/contract/rule-bounds.js';
 export type { CreateRuleBody, Rule } from '../shared/contract/rules.js';
+export type { RunFile, RunList } from '../shared/contract/runs.js';
 export type {
   ClientPlace,
   CreatedBy,

@@ -45,6 +45,10 @@ export const HOSTS: Shape = {
   hosts: [{ host: 'number', state: 'string', bots: 'number' }],
   missing: ['string'],
 };
+export const RUNS: Shape = {
+  runs: [{ name: 'string', bytes: 'number', changed_ms: 'number' }],
+  more: 'number',
+};
 export const HISTORY: Shape = {
   from_ms: 'number',
   step_ms: 'number',

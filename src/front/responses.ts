@@ -50,7 +50,7 @@ export const DASHBOARD_HEADERS = [
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
-    // The page's one Trusted Types policy is for the URL of its worker (dashboard/src/hub/link.ts).
+    // The page's one Trusted Types policy is for the URLs of its workers (dashboard/src/hub/script-url.ts).
     "require-trusted-types-for 'script'",
     'trusted-types drover',
   ].join('; '),

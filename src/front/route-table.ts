@@ -49,6 +49,8 @@ export const ACCESS = {
   'POST /api/nodes/{node}/cordon': 'admin',
   'POST /api/nodes/{node}/uncordon': 'admin',
   'POST /api/nodes/{node}/drain': 'admin',
+  'GET /api/runs': 'read',
+  'GET /api/runs/{name}': 'read',
   'GET /api/hosts': 'read',
   'GET /api/pressure': 'read',
   'GET /metrics': 'read',

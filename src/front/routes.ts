@@ -12,6 +12,7 @@ import { RequestHandler, type RequestHandlerOptions } from './request-handler.js
 import { SAFE_HEADERS } from './responses.js';
 import { type GuardedRoute, routeNumber } from './route-table.js';
 import { type RuleRoutesParts, ruleRoutes } from './rule-routes.js';
+import { type RunRoutesParts, runRoutes } from './run-routes.js';
 import { type StreamRouteParts, streamRoute } from './stream-route.js';
 
 /** What the route groups need, each as its own module declares it. */
@@ -21,6 +22,7 @@ export type FrontParts = RequestHandlerOptions &
   IncidentRoutesParts &
   NodeRoutesParts &
   RuleRoutesParts &
+  RunRoutesParts &
   HistoryRoutesParts &
   StreamRouteParts &
   MetricsRouteParts & { dashboard: Pick<DashboardFiles, 'page' | 'asset'> };
@@ -68,6 +70,7 @@ export function createFront(parts: FrontParts): RequestHandler {
       ...incidentRoutes(parts),
       ...nodeRoutes(parts),
       ...ruleRoutes(parts),
+      ...runRoutes(parts),
       ...historyRoutes(parts),
       'GET /metrics': metricsRoute(parts),
     }),

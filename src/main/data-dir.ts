@@ -100,3 +100,8 @@ export function writePin(dir: string, pin: string): string {
   }
   return path;
 }
+
+/** Where recordings and reports are that the dashboard offers. It may be missing: the service never writes there. */
+export function runsDir(dataDir: string): string {
+  return join(dataDir, 'runs');
+}

@@ -40,7 +40,7 @@ import type { Cluster, ClusterParts } from './cluster/cluster.js';
 import { NO_CLUSTER } from './cluster-control.js';
 import { createController } from './controller.js';
 import { CpuShare } from './cpu-share.js';
-import { defaultDataDir, openDataDir, removePin, writePin } from './data-dir.js';
+import { defaultDataDir, openDataDir, removePin, runsDir, writePin } from './data-dir.js';
 import { FileReserve } from './file-reserve.js';
 import { firstBots, restsAtStart } from './first-bots.js';
 import { mainMetrics } from './main-metrics.js';
@@ -651,6 +651,7 @@ export class Service {
         stream,
         tokens,
         counts: this.#counts,
+        runs: runsDir(this.#dataDir),
       },
       this.#broadcaster,
       this.#journal,

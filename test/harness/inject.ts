@@ -397,6 +397,7 @@ export class InjectedService implements ServiceApi {
       stream,
       lags: counts.lags,
       shortage: null,
+      runs: path.join(this.dir, 'runs'),
     };
     this.#createFront = (front) => {
       const tokens = this.#access.tokens.all();

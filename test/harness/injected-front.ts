@@ -13,6 +13,7 @@ import { HostCommands } from '../../src/front/host-commands.js';
 import { PinExchange } from '../../src/front/pin-exchange.js';
 import { PinPages } from '../../src/front/pin-pages.js';
 import { createFront } from '../../src/front/routes.js';
+import { RunFiles } from '../../src/front/run-files.js';
 import { StreamLeases } from '../../src/front/stream-lease.js';
 import type { StreamAdmission } from '../../src/front/stream-route.js';
 import { TokenStreams } from '../../src/front/token-streams.js';
@@ -151,6 +152,7 @@ export class InjectedFront {
       ),
       log: this.#log,
       dashboard: new DashboardFiles(DASHBOARD),
+      runs: new RunFiles(start.runs),
       views: this.views,
       leases: new StreamLeases(quota, self.names, this.#streams),
       maxWriteBytes: MAX_WRITE_BYTES,

@@ -16,6 +16,11 @@ export const UNKNOWN = 'not known';
 /** What an update has done. */
 export type Change = 'nothing' | 'order' | readonly number[];
 
+/** What a cell needs of a bot. */
+export type CellBot = Pick<BotSnapshot, 'id' | 'kind' | 'host' | 'labels' | 'status'> & {
+  node?: string | undefined;
+};
+
 export class Cells {
   /** By index, as the next four. */
   ids: string[] = [];
@@ -36,7 +41,7 @@ export class Cells {
   }
 
   /** @param held keys of the hosts that hang. @returns the indices of the cells that have changed, or that all have. */
-  update(bots: ReadonlyMap<string, BotSnapshot>, by: Grouping, held: ReadonlySet<string>): Change {
+  update(bots: ReadonlyMap<string, CellBot>, by: Grouping, held: ReadonlySet<string>): Change {
     if (by !== this.#by || bots.size !== this.ids.length) return this.#order(bots, by, held);
     const changed: number[] = [];
     for (const [at, id] of this.ids.entries()) {
@@ -51,7 +56,7 @@ export class Cells {
     return changed.length === 0 ? 'nothing' : changed;
   }
 
-  #order(bots: ReadonlyMap<string, BotSnapshot>, by: Grouping, held: ReadonlySet<string>): Change {
+  #order(bots: ReadonlyMap<string, CellBot>, by: Grouping, held: ReadonlySet<string>): Change {
     this.#by = by;
     const found = ordered(bots.values(), by);
     this.groups = found.groups;
@@ -65,7 +70,10 @@ export class Cells {
   }
 }
 
-export function shownStatus(bot: BotSnapshot, held: ReadonlySet<string>): string {
+export function shownStatus(
+  bot: Pick<CellBot, 'host' | 'node' | 'status'>,
+  held: ReadonlySet<string>,
+): string {
   const isHeld = held.size > 0 && bot.host !== null && held.has(hostKey(bot.node, bot.host));
   return isHeld ? HELD : bot.status;
 }

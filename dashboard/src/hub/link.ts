@@ -5,15 +5,8 @@ import { Hub } from './hub.js';
 import workerUrl from './hub-worker.ts?sharedworker&url';
 import { LeaderLink, type LinkOptions } from './leader-link.js';
 import type { Port, ToHub, ToTab } from './messages.js';
+import { scriptUrl } from './script-url.js';
 import { serviceUrl } from './service-address.js';
-
-/** The page's Trusted Types policy: the only script URL that can be loaded is the worker's. */
-const scripts = globalThis.trustedTypes?.createPolicy('drover', {
-  createScriptURL: (url: string) => {
-    if (url !== workerUrl) throw new TypeError(`${url} is not a script of this page`);
-    return url;
-  },
-});
 
 export type Link = Port<ToHub, ToTab>;
 
@@ -29,7 +22,7 @@ function linkWithoutWorker(options: LinkOptions): Link {
 
 function workerLink(options: LinkOptions): Link {
   const { receive, renewed } = options;
-  const url = (scripts?.createScriptURL(workerUrl) ?? workerUrl) as string;
+  const url = scriptUrl(workerUrl);
   let worker: SharedWorker;
   try {
     worker = new SharedWorker(url, { type: 'module', name: serviceUrl() });

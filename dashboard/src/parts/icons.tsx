@@ -4,6 +4,7 @@ const PATHS = {
   bots: 'M3 6.5h10v6H3zM8 6.5V4M6 9.4v.2M10 9.4v.2M8 3.2v.1',
   nodes: 'M5.5 2.5h5v3.5h-5zM2 10h4.5v3.5H2zM9.5 10H14v3.5H9.5zM8 6v2M4.2 10V8h7.6v2',
   log: 'M3 3.5h10M3 6.5h7M3 9.5h10M3 12.5h5',
+  runs: 'M2.5 3v10M5.5 4.5h6v2.5h-6zM5.5 9h8v2.5h-8z',
   tokens: 'M7 9a3 3 0 1 1 1.8-1.8L13.5 12v1.5H11V12H9.5v-1.5z',
   settings: 'M2.5 4.5h6M11.5 4.5h2M2.5 11.5h2M7.5 11.5h6M10 3v3M6 10v3',
   search: 'M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM10.3 10.3l3.4 3.4',

@@ -1,17 +1,11 @@
 // Bars of counts over a time range. Drag over them for a range, click for a moment; with the keyboard it is a slider.
 
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { clockTime, day, serverNow } from '../model/time.js';
 import { showMoment, showRange, timeRange } from '../model/time-range.js';
 import { useWidth } from '../model/width.js';
-import {
-  type AskStats,
-  type Bars,
-  type Counts,
-  Histogram,
-  SEVERITIES,
-  type Severity,
-} from './histogram.js';
+import { BarsView, countsText, sumOf } from './bars-view.js';
+import { type AskStats, type Bars, Histogram } from './histogram.js';
 import { boundsOf, LIVE, type TimeRange } from './range.js';
 import { momentText } from './range-text.js';
 import { stepFor } from './steps.js';
@@ -21,15 +15,6 @@ const DEFAULT_MS = 15 * 60_000;
 const RELOAD_MS = 5000;
 /** Least width of a bar, in px, and bars at most. */
 const BAR = { px: 7, most: 180 };
-/** A shorter way of the pointer is a click, in px. */
-const CLICK_PX = 4;
-/** Least height of a bar's part, as a share of the height: one error is seen under a thousand lines. */
-const LEAST: Readonly<Record<Severity, number>> = {
-  error: 0.12,
-  warn: 0.08,
-  state: 0.04,
-  info: 0.02,
-};
 
 interface Props {
   /** Counts of what is shown; another one counts again. */
@@ -79,166 +64,38 @@ function Drawn({ histogram, bars, range }: { histogram: Histogram; bars: Bars; r
   void histogram.version.value;
   const { fromS, toS, stepS } = bars;
   const count = Math.max(1, Math.round((toS - fromS) / stepS));
-  /** Bars under the pointer or at the keys; `first` is where a drag or a selection has begun. */
-  const [marked, setMarked] = useState<{ first: number; last: number }>();
-  const drag = useRef<{ x: number; first: number } | undefined>(undefined);
-  const box = useRef<HTMLDivElement>(null);
   const { momentMs } = range;
   const begin = (bar: number): number => (fromS + bar * stepS) * 1000;
-  const barAt = (clientX: number): number => {
-    const { left, width } = box.current?.getBoundingClientRect() ?? { left: 0, width: 1 };
-    return Math.max(0, Math.min(count - 1, Math.floor(((clientX - left) / width) * count)));
-  };
-  const zoom = ({ first, last }: { first: number; last: number }): void => {
-    const [from, to] = [Math.min(first, last), Math.max(first, last)];
-    const toMs = begin(to + 1);
-    setMarked(undefined);
-    // What reaches to now stays live.
-    if (toMs >= serverNow()) showRange({ ...LIVE, from: { ms: begin(from) } });
-    else showRange({ from: { ms: begin(from) }, toMs, momentMs: undefined });
-  };
-  const press = (event: KeyboardEvent): void => {
-    const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
-    const end = { Home: 0, End: count - 1 }[event.key];
-    const now = marked?.last ?? count - 1;
-    if (by !== undefined || end !== undefined) {
-      const last = end ?? Math.max(0, Math.min(count - 1, marked ? now + (by ?? 0) : now));
-      setMarked({ first: event.shiftKey ? (marked?.first ?? now) : last, last });
-    } else if (event.key === 'Enter' && marked) {
-      if (marked.first === marked.last) showMoment(begin(marked.last));
-      else zoom(marked);
-    } else if (event.key === 'Escape' && marked) setMarked(undefined);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
-  const shown = marked ?? { first: count - 1, last: count - 1 };
-  const [low, high] = [Math.min(shown.first, shown.last), Math.max(shown.first, shown.last)];
-  const text = `${momentText(begin(low))} to ${momentText(begin(high + 1))}: ${countsText(sumOf(histogram, begin(low) / 1000, begin(high + 1) / 1000, stepS))}`;
-  return (
-    <div class="histogram">
-      <div
-        ref={box}
-        class="histogram-bars"
-        role="slider"
-        tabIndex={0}
-        aria-label="Lines over time"
-        aria-valuemin={0}
-        aria-valuemax={count - 1}
-        aria-valuenow={shown.last}
-        aria-valuetext={text}
-        title="Drag for a range, click for a moment"
-        onKeyDown={press}
-        onBlur={() => setMarked(undefined)}
-        onPointerDown={(event) => {
-          if (event.button !== 0) return;
-          event.currentTarget.setPointerCapture(event.pointerId);
-          drag.current = { x: event.clientX, first: barAt(event.clientX) };
-        }}
-        onPointerMove={({ clientX }) => {
-          const last = barAt(clientX);
-          setMarked({ first: drag.current?.first ?? last, last });
-        }}
-        onPointerUp={({ clientX }) => {
-          const begun = drag.current;
-          drag.current = undefined;
-          if (!begun) return;
-          const last = barAt(clientX);
-          if (Math.abs(clientX - begun.x) >= CLICK_PX) zoom({ first: begun.first, last });
-          else showMoment(begin(last));
-        }}
-        onPointerCancel={() => {
-          drag.current = undefined;
-          setMarked(undefined);
-        }}
-        onPointerLeave={() => drag.current === undefined && setMarked(undefined)}
-      >
-        <svg viewBox={`0 0 ${count} 1`} preserveAspectRatio="none" aria-hidden="true">
-          <Paths histogram={histogram} bars={bars} count={count} />
-        </svg>
-        {marked ? (
-          <span
-            class="histogram-mark"
-            style={{
-              left: `${(low / count) * 100}%`,
-              width: `${((high - low + 1) / count) * 100}%`,
-            }}
-          />
-        ) : null}
-        {momentMs === undefined ? null : (
-          <span
-            class="histogram-moment"
-            style={{ left: `${((momentMs / 1000 - fromS) / (toS - fromS)) * 100}%` }}
-          />
-        )}
-      </div>
-      <p class="histogram-text muted">
-        <span>{timeOf(begin(0), stepS)}</span>
-        <span class="histogram-said">
-          {histogram.error
-            ? `No counts: ${histogram.error.message}`
-            : marked
-              ? text
-              : histogram.isCounting
-                ? 'Counting…'
-                : countsText(sumOf(histogram, fromS, toS, stepS))}
-        </span>
-        <span>{range.toMs === undefined ? 'now' : timeOf(begin(count), stepS)}</span>
-      </p>
-    </div>
-  );
-}
-
-/** A path for each severity: elements are few, however many bars. */
-function Paths({ histogram, bars, count }: { histogram: Histogram; bars: Bars; count: number }) {
-  void histogram.version.value;
-  const { fromS, stepS } = bars;
   const counts = Array.from({ length: count }, (_, bar) => histogram.at(fromS + bar * stepS));
-  const totals = counts.map((one) =>
-    one ? SEVERITIES.reduce((sum, name) => sum + one[name], 0) : 0,
-  );
-  const most = Math.max(1, ...totals);
-  const paths = Object.fromEntries(SEVERITIES.map((name) => [name, ''])) as Record<
-    Severity,
-    string
-  >;
-  for (const [bar, one] of counts.entries()) {
-    if (!one) continue;
-    let y = 1;
-    for (const name of SEVERITIES) {
-      const share = one[name] === 0 ? 0 : Math.max(LEAST[name], one[name] / most);
-      const height = Math.min(share, y);
-      if (height <= 0) continue;
-      y -= height;
-      paths[name] += `M${bar + 0.06} ${y.toFixed(4)}h.88v${height.toFixed(4)}h-.88z`;
-    }
-  }
+  const zoom = (first: number, last: number): void => {
+    const toMs = begin(last + 1);
+    // What reaches to now stays live.
+    if (toMs >= serverNow()) showRange({ ...LIVE, from: { ms: begin(first) } });
+    else showRange({ from: { ms: begin(first) }, toMs, momentMs: undefined });
+  };
   return (
-    <>
-      {SEVERITIES.map((name) => (
-        <path key={name} class={`bar-${name}`} d={paths[name]} />
-      ))}
-    </>
+    <BarsView
+      name="Lines over time"
+      counts={counts}
+      textOf={(first, last) =>
+        `${momentText(begin(first))} to ${momentText(begin(last + 1))}: ${countsText(sumOf(counts, first, last))}`
+      }
+      ends={[
+        timeOf(begin(0), stepS),
+        range.toMs === undefined ? 'now' : timeOf(begin(count), stepS),
+      ]}
+      said={
+        histogram.error
+          ? `No counts: ${histogram.error.message}`
+          : histogram.isCounting
+            ? 'Counting…'
+            : countsText(sumOf(counts, 0, count - 1))
+      }
+      moment={momentMs === undefined ? undefined : (momentMs / 1000 - fromS) / (toS - fromS)}
+      onRange={zoom}
+      onMoment={(bar) => showMoment(begin(bar))}
+    />
   );
-}
-
-function sumOf(histogram: Histogram, fromS: number, toS: number, stepS: number): Counts {
-  const sum = { error: 0, warn: 0, state: 0, info: 0 };
-  for (let at = fromS; at < toS; at += stepS) {
-    const one = histogram.at(at);
-    if (one) for (const name of SEVERITIES) sum[name] += one[name];
-  }
-  return sum;
-}
-
-/** `12 errors, 3 warnings, 1,200 other lines`. */
-function countsText({ error, warn, state, info }: Counts): string {
-  const rest = state + info;
-  const of = (count: number, one: string, more = `${one}s`): string[] =>
-    count === 0 ? [] : [`${count.toLocaleString('en')} ${count === 1 ? one : more}`];
-  const serious = [...of(error, 'error'), ...of(warn, 'warning')];
-  const plain = serious.length > 0 ? of(rest, 'other', 'others') : of(rest, 'line');
-  return [...serious, ...plain].join(', ') || 'no lines';
 }
 
 function timeOf(ms: number, stepS: number): string {

@@ -24,6 +24,7 @@ const VIEWS: { name: string; title: string; icon: IconName }[] = [
   { name: 'log', title: 'Log', icon: 'log' },
   { name: 'incidents', title: 'Incidents', icon: 'warn' },
   { name: 'alerts', title: 'Alerts', icon: 'bell' },
+  { name: 'runs', title: 'Runs', icon: 'runs' },
   { name: 'nodes', title: 'Nodes', icon: 'nodes' },
   { name: 'tokens', title: 'Tokens', icon: 'tokens' },
   { name: 'settings', title: 'Settings', icon: 'settings' },
@@ -41,6 +42,7 @@ const BotView = lazyView(async () => (await import('../views/bot.js')).BotView);
 const LogView = lazyView(async () => (await import('../views/log.js')).LogView);
 const IncidentsView = lazyView(async () => (await import('../views/incidents.js')).IncidentsView);
 const AlertsView = lazyView(async () => (await import('../alerts/alerts-view.js')).AlertsView);
+const RunsView = lazyView(async () => (await import('../runs/runs-view.js')).RunsView);
 const NodesView = lazyView(async () => (await import('../views/nodes.js')).NodesView);
 const TokensView = lazyView(async () => (await import('../views/tokens.js')).TokensView);
 const SideView = lazyView(async () => (await import('../side/side-view.js')).SideView);
@@ -199,6 +201,8 @@ function View() {
       return <IncidentsView cause={part} />;
     case 'alerts':
       return <AlertsView />;
+    case 'runs':
+      return <RunsView />;
     case 'nodes':
       return <NodesView />;
     case 'tokens':

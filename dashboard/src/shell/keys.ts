@@ -42,6 +42,7 @@ const EVERYWHERE: Group = {
     { keys: 'g l', does: 'Log', run: () => go(hrefTo('log')) },
     { keys: 'g i', does: 'Incidents', run: () => go(hrefTo('incidents')) },
     { keys: 'g a', does: 'Alerts', run: () => go(hrefTo('alerts')) },
+    { keys: 'g r', does: 'Runs', run: () => go(hrefTo('runs')) },
     { keys: 'g t', does: 'Tokens', run: () => go(hrefTo('tokens')) },
     { keys: 'g s', does: 'Settings', run: () => go(hrefTo('settings')) },
     {

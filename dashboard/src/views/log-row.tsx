@@ -18,6 +18,8 @@ interface Props {
   withBot: boolean;
   /** `YYYY-MM-DD`; lines of other days show their date. */
   today: string;
+  /** Shown in place of the time of day. */
+  clock?: string;
   /** Begins the ids of the rows, which are there once in a page. */
   name?: string;
   /** Time zone of the settings; a change redraws the row. */
@@ -52,6 +54,7 @@ export class LogRow extends Component<Props> {
       withBot,
       today,
       name = 'line',
+      clock,
     } = props;
     const { level, at, scope, bot, dir, transport, text, id } = line;
     const look = `log-row row-${level}${isCursor ? ' is-active' : ''}${isSelected ? ' is-selected' : ''}${isPair ? ' is-pair' : ''}`;
@@ -74,8 +77,10 @@ export class LogRow extends Component<Props> {
     return (
       <div class={look} id={`${name}-${id}`} data-id={id} role="option" aria-selected={isSelected}>
         <time class="cell-time" title={fullTime(at)}>
-          {on === today ? null : <span class="cell-day">{on.slice(5)} </span>}
-          {clockTime(at)}
+          {on === today || clock !== undefined ? null : (
+            <span class="cell-day">{on.slice(5)} </span>
+          )}
+          {clock ?? clockTime(at)}
         </time>
         {/* The list takes clicks on these: an option has no buttons inside. */}
         <span class="pick" data-field="level" data-value={level} title={PICK_TITLE}>

@@ -1,5 +1,7 @@
 import { HostList } from '../../shared/contract/hosts.js';
 import { PressureReport } from '../../shared/contract/pressure.js';
+import { RUN_QUERY } from '../../shared/contract/queries.js';
+import { MAX_RUN_BYTES, MAX_RUN_FILES, RunList } from '../../shared/contract/runs.js';
 import Type from '../../shared/contract/typebox.js';
 import { exampleOf } from './examples.js';
 import type { Operations } from './operation.js';
@@ -84,6 +86,37 @@ export const SERVICE_OPERATIONS = {
       },
       304: { description: '`If-None-Match` matches the ETag.' },
     },
+  },
+  'GET /api/runs': {
+    id: 'listRuns',
+    tag: 'Service',
+    summary: 'List files of runs',
+    description:
+      'Recordings of `drover record` and reports of `drover check` in the directory `runs` of the data directory. The service only reads them. Not available to tokens that are limited to bots (403). In a cluster those of the node that answers.',
+    responses: {
+      200: {
+        description: `The latest first, at most ${MAX_RUN_FILES}.`,
+        schema: RunList,
+        example: exampleOf(RunList),
+      },
+    },
+  },
+  'GET /api/runs/{name}': {
+    id: 'readRun',
+    tag: 'Service',
+    summary: 'Read a file of a run',
+    description: `A part of the file, at most ${MAX_RUN_BYTES / 1024 / 1024} MB: ask again from its end, until an answer is empty.`,
+    query: RUN_QUERY,
+    responses: {
+      200: {
+        description: 'The bytes from `from` on; none at the end of the file.',
+        type: 'application/octet-stream',
+        schema: Type.String(),
+        example:
+          '{"at_ms":1795257586197,"event":"gap","id":null,"data":{"from":"e-1","to":"e-9","dropped":7}}\n',
+      },
+    },
+    errors: { 404: 'There is no such file.' },
   },
   'GET /api/hosts': {
     id: 'listHosts',

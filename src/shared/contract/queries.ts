@@ -95,6 +95,11 @@ export const INCIDENTS_QUERY = {
   limit,
 } satisfies QuerySchema;
 
+/** `GET /api/runs/{name}`. */
+export const RUN_QUERY = {
+  from: Type.Integer({ minimum: 0, default: 0, description: 'Where to begin, in bytes.' }),
+} satisfies QuerySchema;
+
 /** `GET /api/incidents/groups`. */
 export const INCIDENT_GROUPS_QUERY = {
   cause: cause('Only this group, with all of its bots.'),

@@ -146,6 +146,8 @@ export interface FrontStart {
   /** The histograms of all loops. */
   lags: SharedArrayBuffer;
   tokens: TokenRecord[];
+  /** The directory of runs, which may be missing. */
+  runs: string;
   /** Why new streams are to be refused, null when they are not. */
   shortage: Shortage | null;
 }

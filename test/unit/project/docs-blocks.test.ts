@@ -59,6 +59,11 @@ const NOT_RUN: readonly Excuse[] = [
     why: 'needs sudo and a container runtime; test/routes/pin-off.test.ts creates tokens in a data directory',
   },
   {
+    file: 'docs/CLI.md',
+    words: 'runs=/var/lib/drover/runs',
+    why: 'writes into a directory of the system; test/browser/dashboard-runs.test.ts opens runs of the service',
+  },
+  {
     file: 'docs/CLUSTER.md',
     words: 'drover cluster try',
     why: 'takes ports 8090 to 8092; test/cluster/try.test.ts runs it on free ones',

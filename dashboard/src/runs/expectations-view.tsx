@@ -1,0 +1,91 @@
+// The expectations of a run: what passed, what failed and why.
+
+import { useState } from 'preact/hooks';
+import { visible } from '../../../src/shared/contract/escapes.js';
+import { LineText } from '../parts/text.js';
+import { Moment } from './causes-view.js';
+import type { Result, RunExpectation } from './run-facts.js';
+import { lengthText } from './run-time.js';
+
+/** Expectations that are drawn before somebody asks for all. */
+const FIRST = 300;
+export const RESULTS: readonly Result[] = ['failed', 'passed', 'skipped'];
+
+interface Props {
+  expectations: readonly RunExpectation[];
+  /** The run has a log, so a time leads to it. */
+  hasLog: boolean;
+}
+
+export function ExpectationsView({ expectations, hasLog }: Props) {
+  const [only, setOnly] = useState<Result>();
+  const [isAll, setAll] = useState(false);
+  const fitting = expectations.filter(({ result }) => only === undefined || result === only);
+  const sorted = [...fitting].sort((a, b) => RESULTS.indexOf(a.result) - RESULTS.indexOf(b.result));
+  const shown = isAll ? sorted : sorted.slice(0, FIRST);
+  return (
+    <section class="run-part" aria-label="Expectations">
+      <ul class="run-results" aria-label="Results">
+        {RESULTS.map((result) => {
+          const count = expectations.filter((one) => one.result === result).length;
+          return (
+            <li key={result}>
+              <button
+                type="button"
+                class="chip"
+                aria-pressed={only === result}
+                onClick={() => setOnly(only === result ? undefined : result)}
+              >
+                <ResultMark result={result} /> {count.toLocaleString('en')}
+              </button>
+            </li>
+          );
+        })}
+      </ul>
+      {expectations.length === 0 ? <p class="muted">The report has no results.</p> : null}
+      <ul class="run-expectations">
+        {shown.map((one, at) => (
+          <Expectation key={at} expectation={one} hasLog={hasLog} />
+        ))}
+      </ul>
+      {shown.length < sorted.length ? (
+        <button type="button" onClick={() => setAll(true)}>
+          Show all {sorted.length.toLocaleString('en')}
+        </button>
+      ) : null}
+    </section>
+  );
+}
+
+function Expectation({ expectation, hasLog }: { expectation: RunExpectation; hasLog: boolean }) {
+  const { name, result, message, afterMs } = expectation;
+  return (
+    <li class={`run-expectation is-${result}`} data-result={result}>
+      <ResultMark result={result} />
+      <span class="run-expectation-name">
+        {visible(name)}
+        {message === '' ? null : (
+          <span class="run-expectation-message muted">
+            <LineText text={message} isWhole />
+          </span>
+        )}
+      </span>
+      {afterMs === null ? null : hasLog ? (
+        <Moment ms={afterMs} />
+      ) : (
+        <span class="muted">{lengthText(afterMs)}</span>
+      )}
+    </li>
+  );
+}
+
+/** By word, colour and shape. */
+export function ResultMark({ result }: { result: Result | 'missing' }) {
+  const tone = { passed: 'good', failed: 'bad', skipped: 'off', missing: 'off' }[result];
+  const shape = { passed: '✓', failed: '✗', skipped: '–', missing: '·' }[result];
+  return (
+    <span class={`run-result tone-${tone}`}>
+      <span aria-hidden="true">{shape}</span> {result}
+    </span>
+  );
+}

@@ -1,0 +1,105 @@
+// Runs in the worker of a run. Owns its bots, and each change of a status: what the herd was at any moment.
+
+import type { BotSnapshot } from '../../../src/client/index.js';
+import { hasLeft } from '../../../src/shared/contract/events.js';
+import { Floats, Words } from './columns.js';
+import type { RunBot } from './run-facts.js';
+
+/** Bots that are kept. */
+const MAX_BOTS = 20_000;
+/** Changes of statuses that are kept: 16 bytes each. */
+const MAX_CHANGES = 2_000_000;
+/** Different statuses that are kept: bots name their own. Further ones are called by the last one's name. */
+const MAX_STATUSES = 10_000;
+const MANY = 'other status';
+
+/** A bot as the herd shows it. */
+export type HerdBot = Pick<RunBot, 'id' | 'kind' | 'labels' | 'host' | 'node' | 'status'>;
+
+export class RunBots {
+  readonly #bots: RunBot[] = [];
+  readonly #index = new Map<string, number>();
+  readonly #errors = new Map<number, string | null>();
+  readonly #at = new Floats();
+  readonly #bot = new Words();
+  readonly #status = new Words();
+  readonly #statuses: string[] = [];
+  readonly #statusIndex = new Map<string, number>();
+  /** From when on changes are not kept, in ms since the start; undefined when all are. */
+  fullMs: number | undefined;
+  isFull = false;
+
+  get all(): readonly RunBot[] {
+    return this.#bots;
+  }
+
+  countLine(id: string, isError: boolean): void {
+    const bot = this.#bots[this.#index.get(id) ?? -1];
+    if (!bot) return;
+    bot.lines += 1;
+    if (isError) bot.errors += 1;
+  }
+
+  /** @returns why the bot failed with this snapshot, if it did; what it had failed of before the run is not of the run. */
+  see(snapshot: BotSnapshot, atMs: number): string | undefined {
+    const { id, kind, labels, host, node, last_error } = snapshot;
+    const status = this.#statusOf(snapshot.status);
+    let index = this.#index.get(id);
+    if (index === undefined) {
+      if (this.#bots.length >= MAX_BOTS) {
+        this.isFull = true;
+        return undefined;
+      }
+      index = this.#bots.length;
+      this.#index.set(id, index);
+      const none = { lines: 0, errors: 0 };
+      const own = { id, kind, labels, host, ...(node != null && { node }) };
+      this.#bots.push({ ...own, ...none, firstMs: atMs, status: '', statusMs: atMs });
+    }
+    const isKnown = this.#errors.has(index);
+    const before = this.#errors.get(index) ?? null;
+    this.#errors.set(index, last_error);
+    const bot = this.#bots[index] as RunBot;
+    const was = bot.status;
+    bot.labels = labels;
+    bot.host = host;
+    const name = this.#statuses[status] ?? MANY;
+    if (was !== name) {
+      bot.status = name;
+      bot.statusMs = atMs;
+      if (this.#at.length < MAX_CHANGES) {
+        this.#at.push(atMs);
+        this.#bot.push(index);
+        this.#status.push(status);
+      } else this.fullMs ??= atMs;
+    }
+    if (!isKnown || last_error === null) return undefined;
+    const hasFailed =
+      was !== name && (name === 'failed' || name === 'backoff') && was !== 'backoff';
+    return hasFailed || last_error !== before ? last_error : undefined;
+  }
+
+  /** The bots that were there at a moment. */
+  at(atMs: number): HerdBot[] {
+    const found = new Map<number, number>();
+    for (let change = 0; change < this.#at.length && this.#at.at(change) <= atMs; change++) {
+      found.set(this.#bot.at(change), this.#status.at(change));
+    }
+    return [...found].flatMap(([index, status]): HerdBot[] => {
+      const bot = this.#bots[index];
+      const name = this.#statuses[status] ?? MANY;
+      if (!bot || hasLeft(name)) return [];
+      const { id, kind, labels, host, node } = bot;
+      return [{ id, kind, labels, host, ...(node !== undefined && { node }), status: name }];
+    });
+  }
+
+  #statusOf(status: string): number {
+    const known = this.#statusIndex.get(status);
+    if (known !== undefined) return known;
+    if (this.#statuses.length >= MAX_STATUSES) return MAX_STATUSES;
+    this.#statuses.push(status);
+    this.#statusIndex.set(status, this.#statuses.length - 1);
+    return this.#statuses.length - 1;
+  }
+}

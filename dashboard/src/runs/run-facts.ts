@@ -1,0 +1,80 @@
+// What the page knows of a run. A run is what happened in a recorded time: a recording, a report of expectations, or both.
+
+import type { Level } from '../../../src/client/index.js';
+
+export type LineCounts = Record<Level, number>;
+
+export interface RunBot {
+  id: string;
+  kind: string;
+  labels: Record<string, string>;
+  host: number | null;
+  node?: string;
+  /** When it was seen first, in ms since the start of the run. */
+  firstMs: number;
+  /** At the end of the run. */
+  status: string;
+  /** Since when it has had it, in ms since the start of the run. */
+  statusMs: number;
+  lines: number;
+  errors: number;
+}
+
+/** What several failures or error lines have in common. */
+export interface RunCause {
+  /** The same in every run: src/shared/incidents/cause.ts. */
+  cause: string;
+  /** A bot failed, or a line has the level `error`. */
+  type: 'failure' | 'error line';
+  title: string;
+  /** The message as it was first, the whole of it. */
+  message: string;
+  count: number;
+  /** The first of them, at most {@link MAX_CAUSE_BOTS}. */
+  bots: string[];
+  firstMs: number;
+  lastMs: number;
+}
+
+/** Bots that a cause names. */
+export const MAX_CAUSE_BOTS = 100;
+
+export type Result = 'passed' | 'failed' | 'skipped';
+
+export interface RunExpectation {
+  /** The suite that it is part of, and its own name. */
+  suite: string;
+  name: string;
+  result: Result;
+  message: string;
+  /** When it was decided, in ms since the start of the run; of a test, how long it took. Null if the report does not say. */
+  afterMs: number | null;
+}
+
+/** What a recording is about, without its events. */
+export interface RecordingFacts {
+  startedAtMs: number;
+  /** The service that was recorded. */
+  url: string;
+  /** Only some events were recorded. */
+  isFiltered: boolean;
+  lengthMs: number;
+  /** What ended it; null when the recording has no end. */
+  endedBy: string | null;
+  /** All events, also those that are no lines. */
+  events: number;
+  /** Rows of the log: lines and gaps. */
+  rows: number;
+  levels: LineCounts;
+  bots: RunBot[];
+  causes: RunCause[];
+}
+
+export interface RunFacts {
+  /** Undefined of a report alone. */
+  recording: RecordingFacts | undefined;
+  /** Undefined without a report. */
+  expectations: RunExpectation[] | undefined;
+  /** What is missing or could not be read, a sentence each. */
+  notes: string[];
+}

@@ -1,0 +1,65 @@
+// Runs in tabs. Owns the worker of one opened run, and the questions that it has not answered.
+
+import { scriptUrl } from '../hub/script-url.js';
+import type { FromRun, RunCall, RunCalls, ToRun } from './run-messages.js';
+import workerUrl from './run-worker.ts?worker&url';
+
+interface Waiting {
+  resolve: (value: unknown) => void;
+  reject: (error: Error) => void;
+  onPart: (part: number) => void;
+}
+
+export class RunLink {
+  readonly #worker = new Worker(scriptUrl(workerUrl), { type: 'module' });
+  readonly #waiting = new Map<number, Waiting>();
+  #last = 0;
+  #fault: Error | undefined;
+
+  constructor() {
+    this.#worker.onmessage = ({ data }) => this.#take(data as FromRun);
+    this.#worker.onerror = () =>
+      this.#fail(
+        new Error(
+          'the browser ended the worker that reads it, for lack of memory or by its settings',
+        ),
+      );
+  }
+
+  /** @param onPart is told how far it is. */
+  ask<C extends RunCall>(
+    call: C,
+    args: Parameters<RunCalls[C]>,
+    onPart: (part: number) => void = () => {},
+  ): Promise<ReturnType<RunCalls[C]>> {
+    if (this.#fault) return Promise.reject(this.#fault);
+    const id = ++this.#last;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve: resolve as Waiting['resolve'], reject, onPart });
+      this.#worker.postMessage({ id, call, args } satisfies ToRun);
+    });
+  }
+
+  close(): void {
+    this.#worker.terminate();
+    this.#fail(new Error('the run was closed'));
+  }
+
+  #take(message: FromRun): void {
+    const waiting = this.#waiting.get(message.id);
+    if (!waiting) return;
+    if ('part' in message) {
+      waiting.onPart(message.part);
+      return;
+    }
+    this.#waiting.delete(message.id);
+    if ('error' in message) waiting.reject(new Error(message.error));
+    else waiting.resolve(message.value);
+  }
+
+  #fail(error: Error): void {
+    this.#fault = error;
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+}

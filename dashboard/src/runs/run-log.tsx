@@ -1,0 +1,254 @@
+// The lines of a run that its query lets through, in a time range. Rows are read from the file when they come into view.
+
+import { useEffect, useState } from 'preact/hooks';
+import { visible, withoutEscapes } from '../../../src/shared/contract/escapes.js';
+import type { FieldName } from '../../../src/shared/query/fields.js';
+import { markOf } from '../model/log-filter.js';
+import { settings } from '../model/settings.js';
+import { day, fullTime } from '../model/time.js';
+import { useWidth } from '../model/width.js';
+import { copy } from '../parts/copy.js';
+import { Icon } from '../parts/icons.js';
+import { Level } from '../parts/status.js';
+import { LineText } from '../parts/text.js';
+import { TextBox } from '../parts/text-box.js';
+import { VirtualList } from '../parts/virtual-list.js';
+import { picked } from '../query/edit-query.js';
+import { NARROW_PX, rowHeightFor } from '../views/log-layout.js';
+import { LogRow } from '../views/log-row.js';
+import type { OpenRun } from './open-runs.js';
+import type { RunLine } from './recording.js';
+import { showInRun } from './run-address.js';
+import { sinceText } from './run-time.js';
+import type { Selection } from './use-selection.js';
+
+/** Rows of one list: browsers bound how high an element may be. Buttons lead to those before and after. */
+const MAX_ROWS = 300_000;
+/** Rows below the one at a moment that come into view with it. */
+const BELOW = 6;
+
+interface Props {
+  run: OpenRun;
+  selection: Selection;
+  query: string;
+  afterMs: number | undefined;
+  beforeMs: number | undefined;
+  atMs: number | undefined;
+  /** Begins the ids of the rows: two logs may be beside each other. */
+  name: string;
+}
+
+export function RunLog({ run, selection, query, afterMs, beforeMs, atMs, name }: Props) {
+  const { count, isDone, error, row } = selection;
+  const places = usePlaces(run, selection, { afterMs, beforeMs, atMs });
+  const [begin, setBegin] = useState<number>();
+  const [cursor, setCursor] = useState<number>();
+  const [isOpen, setOpen] = useState(false);
+  const [reveal, setReveal] = useState({ below: 0 });
+  // What was chosen may not be among the rows of another query.
+  useEffect(() => {
+    setCursor(undefined);
+    setOpen(false);
+  }, [query]);
+  useEffect(() => {
+    if (places?.at === undefined) return;
+    setBegin(undefined);
+    setCursor(places.at);
+    setReveal({ below: BELOW });
+  }, [places?.at, atMs]);
+  const isNarrow = useWidth() < NARROW_PX;
+  const { from, to } = places ?? { from: 0, to: 0 };
+  const first = Math.max(
+    from,
+    Math.min(begin ?? (places?.at ?? from) - MAX_ROWS / 2, to - MAX_ROWS),
+  );
+  const shown = Math.min(MAX_ROWS, to - first);
+  const step = (by: number): void => {
+    const next = Math.max(first, Math.min(first + shown - 1, (cursor ?? first - 1) + by));
+    if (shown === 0) return;
+    setCursor(next);
+    setReveal({ below: 0 });
+  };
+  const press = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { key } = event;
+    const by = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 20, PageUp: -20 }[key];
+    if (by !== undefined) step(by);
+    else if (key === 'Home') step(-MAX_ROWS);
+    else if (key === 'End') step(MAX_ROWS);
+    else if (key === 'Enter' && cursor !== undefined) setOpen(!isOpen);
+    else if (key === 'Escape' && isOpen) setOpen(false);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const pick = (event: MouseEvent): void => {
+    const target = event.target as HTMLElement;
+    const value = target.closest<HTMLElement>('[data-field]');
+    if (value && String(getSelection()) === '') {
+      const field = value.dataset['field'] as FieldName;
+      const what = { field, value: value.dataset['value'] ?? '', isNot: event.altKey };
+      showInRun({ query: picked(query, 'lines', what) });
+      return;
+    }
+    const index = Number(target.closest<HTMLElement>('[data-index]')?.dataset['index']);
+    if (Number.isNaN(index) || String(getSelection()) !== '') return;
+    setCursor(index);
+    setOpen(true);
+  };
+  const chosen = cursor === undefined ? undefined : row(cursor);
+  const mark = markOf({ query, bot: undefined });
+  const { zone } = settings.value;
+  const today = day(run.facts?.recording?.startedAtMs ?? 0);
+  const move = (by: number): void => setBegin(Math.max(from, Math.min(to - MAX_ROWS, first + by)));
+  return (
+    <div class={`log-pane run-log${isNarrow ? ' is-narrow' : ''}`}>
+      {error === undefined ? null : (
+        <p class="run-note bad" role="alert">
+          The lines cannot be shown: {error}
+        </p>
+      )}
+      {to - from > MAX_ROWS ? (
+        <p class="run-note">
+          Lines {(first - from + 1).toLocaleString('en')} to{' '}
+          {(first - from + shown).toLocaleString('en')} of {(to - from).toLocaleString('en')}
+          <button type="button" disabled={first <= from} onClick={() => move(-MAX_ROWS)}>
+            Earlier lines
+          </button>
+          <button type="button" disabled={first + shown >= to} onClick={() => move(MAX_ROWS)}>
+            Later lines
+          </button>
+        </p>
+      ) : null}
+      {shown <= 0 ? (
+        <p class="empty muted" data-run-rows={0}>
+          {!isDone || !places
+            ? 'Searching…'
+            : count === 0
+              ? 'No line of the run has all terms of the query.'
+              : 'No lines in this range.'}
+        </p>
+      ) : (
+        <VirtualList
+          class="log-list"
+          count={shown}
+          base={first}
+          rowHeight={rowHeightFor(isNarrow)}
+          reveal={
+            cursor === undefined ? undefined : Math.min(shown - 1, cursor - first + reveal.below)
+          }
+          revealKey={reveal}
+          attributes={{
+            role: 'listbox',
+            'aria-label': `Lines of ${run.name}`,
+            'aria-activedescendant': chosen ? `${name}-${chosen.id}` : undefined,
+            tabIndex: 0,
+            onClick: pick,
+            onKeyDown: press,
+          }}
+          row={(index) => {
+            const line = row(first + index);
+            if (!line)
+              return (
+                <div
+                  class="log-row muted"
+                  role="option"
+                  aria-selected="false"
+                  aria-label="Is being read"
+                />
+              );
+            return (
+              <div data-index={first + index} class="run-row" role="presentation">
+                <LogRow
+                  line={line}
+                  mark={mark}
+                  isCursor={first + index === cursor}
+                  isSelected={first + index === cursor}
+                  withBot
+                  today={today}
+                  zone={zone}
+                  name={name}
+                  clock={sinceText(line.sinceMs)}
+                />
+              </div>
+            );
+          }}
+        />
+      )}
+      {isOpen && chosen ? <WholeLine line={chosen} onClose={() => setOpen(false)} /> : null}
+    </div>
+  );
+}
+
+interface Bounds {
+  afterMs: number | undefined;
+  beforeMs: number | undefined;
+  atMs: number | undefined;
+}
+
+/** Where the range and the moment are among the chosen rows. Undefined until that is known. */
+function usePlaces({ link }: OpenRun, { count, isDone }: Selection, bounds: Bounds) {
+  const { afterMs, beforeMs, atMs } = bounds;
+  const [places, setPlaces] = useState<{ from: number; to: number; at: number | undefined }>();
+  useEffect(() => {
+    let isGone = false;
+    const index = (ms: number | undefined, otherwise: number): Promise<number> | number =>
+      ms === undefined ? otherwise : link.ask('indexAt', [ms]);
+    Promise.all([index(afterMs, 0), index(beforeMs, count), index(atMs, -1)]).then(
+      ([from, to, at]) => {
+        if (isGone) return;
+        const last = to - 1;
+        const isThere = at >= 0 && isDone && last >= from;
+        setPlaces({ from, to, at: isThere ? Math.max(from, Math.min(last, at)) : undefined });
+      },
+      // The selection says what is wrong.
+      () => {},
+    );
+    return () => {
+      isGone = true;
+    };
+  }, [link, count, isDone, afterMs, beforeMs, atMs]);
+  return places;
+}
+
+function WholeLine({ line, onClose }: { line: RunLine; onClose: () => void }) {
+  const { level, at, scope, bot, dir, transport, text, sinceMs } = line;
+  return (
+    <section class="whole" aria-label="Line details">
+      <header>
+        <Level level={level} />
+        <time>
+          {sinceText(sinceMs)}, {fullTime(at)}
+        </time>
+        {scope === '' ? null : <span>{visible(scope)}</span>}
+        {bot === null ? null : <span>{visible(bot)}</span>}
+        {dir === null ? null : (
+          <span class={`dir-${dir}`}>
+            {dir === 'in' ? '← incoming' : '→ outgoing'} {transport}
+          </span>
+        )}
+        <span class="whole-actions">
+          <button type="button" onClick={() => showInRun({ query: '', atMs: sinceMs })}>
+            <Icon name="log" />
+            All lines around it
+          </button>
+          <button type="button" onClick={() => void copy(withoutEscapes(text), 'Line')}>
+            <Icon name="copy" />
+            Copy
+          </button>
+          <button
+            type="button"
+            class="quiet square"
+            aria-label="Close line details"
+            onClick={onClose}
+          >
+            <Icon name="close" />
+          </button>
+        </span>
+      </header>
+      <TextBox name="Message">
+        <LineText text={text} isWhole />
+      </TextBox>
+    </section>
+  );
+}

@@ -1,0 +1,28 @@
+// The messages between the page and the worker of a run.
+
+import type { RunLine } from './recording.js';
+import type { HerdBot } from './run-bots.js';
+import type { RunFacts } from './run-facts.js';
+
+/** What the page asks, and what it gets. One question may be asked while another is answered. */
+export interface RunCalls {
+  open: (file: Blob) => RunFacts;
+  /** Whether the rows are all chosen, and no other query was set meanwhile. */
+  select: (query: string) => { isDone: boolean; count: number };
+  indexAt: (ms: number) => number;
+  bars: (fromMs: number, stepMs: number, count: number) => number[];
+  rows: (from: number, to: number) => RunLine[];
+  herd: (ms: number) => HerdBot[];
+}
+
+export type RunCall = keyof RunCalls;
+
+export interface ToRun {
+  id: number;
+  call: RunCall;
+  args: unknown[];
+}
+
+export type FromRun =
+  /** How far an `open` is, in bytes, or a `select`, in rows. */
+  { id: number; part: number } | { id: number; value: unknown } | { id: number; error: string };

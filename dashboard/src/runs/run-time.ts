@@ -1,0 +1,40 @@
+// Times of a run, since its start. Pure.
+
+const MINUTE_S = 60;
+const HOUR_S = 3600;
+/** Lengths of bars below a second, in ms. */
+const SHORT_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+
+/** `+0:07.482`, `+1:02:03.004`. */
+export function sinceText(ms: number): string {
+  const whole = Math.max(0, Math.round(ms));
+  const seconds = Math.floor(whole / 1000);
+  const hours = Math.floor(seconds / HOUR_S);
+  const minutes = Math.floor(seconds / MINUTE_S) % MINUTE_S;
+  const two = (number: number): string => String(number).padStart(2, '0');
+  const rest = `${two(seconds % MINUTE_S)}.${String(whole % 1000).padStart(3, '0')}`;
+  return hours > 0 ? `+${hours}:${two(minutes)}:${rest}` : `+${minutes}:${rest}`;
+}
+
+/** A length as people read it: `820 ms`, `12.4 s`, `3 min 20 s`. */
+export function lengthText(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${Number((ms / 1000).toFixed(1))} s`;
+  const seconds = Math.round(ms / 1000);
+  const hours = Math.floor(seconds / HOUR_S);
+  const minutes = Math.floor(seconds / MINUTE_S) % MINUTE_S;
+  return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${seconds % MINUTE_S} s`;
+}
+
+/** Bars of equal length over a whole run. @param most bars at most. */
+export function barsFor(lengthMs: number, most: number): { stepMs: number; count: number } {
+  const short = SHORT_STEPS.find((step) => lengthMs / step < most);
+  let stepMs = short ?? 1000;
+  for (const factor of [2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600]) {
+    if (lengthMs / stepMs < most) break;
+    stepMs = factor * 1000;
+  }
+  if (lengthMs / stepMs >= most)
+    stepMs = Math.ceil(lengthMs / most / HOUR_S / 1000) * HOUR_S * 1000;
+  return { stepMs, count: Math.floor(lengthMs / stepMs) + 1 };
+}

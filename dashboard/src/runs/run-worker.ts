@@ -1,0 +1,56 @@
+// Entry of the worker of a run: wiring only.
+
+import type { Recording } from './recording.js';
+import { openFile } from './run-file.js';
+import type { FromRun, RunCalls, ToRun } from './run-messages.js';
+
+/** TypeScript's DOM library has no types for the worker's global scope. */
+declare const self: {
+  onmessage: (event: MessageEvent) => void;
+  postMessage: (message: FromRun) => void;
+};
+
+/** The page is told this often at most how far something is, in ms. */
+const PART_MS = 100;
+
+let recording: Recording | undefined;
+
+self.onmessage = ({ data }) => {
+  const { id, call, args } = data as ToRun;
+  answer(id, call, args).then(
+    (value) => self.postMessage({ id, value }),
+    (thrown: unknown) => self.postMessage({ id, error: (thrown as Error).message }),
+  );
+};
+
+async function answer(id: number, call: ToRun['call'], args: unknown[]): Promise<unknown> {
+  let told = 0;
+  const onPart = (part: number): void => {
+    const now = performance.now();
+    if (now - told < PART_MS) return;
+    told = now;
+    self.postMessage({ id, part });
+  };
+  if (call === 'open') {
+    const opened = await openFile((args as Parameters<RunCalls['open']>)[0], onPart);
+    recording = opened.recording;
+    return opened.facts;
+  }
+  const of = recording;
+  if (!of) throw new Error('the run has no recording');
+  switch (call) {
+    case 'select': {
+      const [query] = args as Parameters<RunCalls['select']>;
+      const isDone = await of.select(query, onPart);
+      return { isDone, count: of.count } satisfies ReturnType<RunCalls['select']>;
+    }
+    case 'indexAt':
+      return of.indexAt(...(args as Parameters<RunCalls['indexAt']>));
+    case 'bars':
+      return of.bars(...(args as Parameters<RunCalls['bars']>));
+    case 'rows':
+      return of.rows(...(args as Parameters<RunCalls['rows']>));
+    default:
+      return of.herd(...(args as Parameters<RunCalls['herd']>));
+  }
+}

@@ -1,0 +1,198 @@
+// The page Runs: opens files, lists the runs that are open, shows one of them, or two side by side.
+
+import { useEffect, useState } from 'preact/hooks';
+import { visible } from '../../../src/shared/contract/escapes.js';
+import { useResource } from '../model/resource.js';
+import { go, hrefTo } from '../model/route.js';
+import { api } from '../model/session.js';
+import { fullTime } from '../model/time.js';
+import { Icon } from '../parts/icons.js';
+import { sizeText } from '../parts/size.js';
+import { ViewHead } from '../parts/view-head.js';
+import { CompareView } from './compare-view.js';
+import { DropZone } from './drop-zone.js';
+import { KeptList, LoadingRun } from './kept-list.js';
+import { openKept } from './kept-runs.js';
+import {
+  addReport,
+  closeRun,
+  MAX_OPEN,
+  type OpenRun,
+  openFiles,
+  openRuns,
+  runNamed,
+} from './open-runs.js';
+import { hrefOfRun, runAddress } from './run-address.js';
+import { lengthText } from './run-time.js';
+import { Reading, RunView } from './run-view.js';
+
+export function RunsView() {
+  const { name, other } = runAddress();
+  const runs = openRuns.value;
+  const [run, beside] = [name, other].map((one) => runs.find((run) => run.name === one));
+  if (name === '') return <RunList />;
+  const missing = [...(run ? [] : [name]), ...(other !== '' && !beside ? [other] : [])];
+  if (!run || missing.length > 0) return <NotOpen names={missing} />;
+  if (beside && beside !== run) return <CompareView key={`${name} ${other}`} a={run} b={beside} />;
+  return <RunView key={name} run={run} actions={<Drops onto={name} />} />;
+}
+
+/** A report that is dropped on a recording is shown with it; everything else is opened by itself. */
+function Drops({ onto }: { onto: string }) {
+  return (
+    <DropZone
+      isSmall
+      onFiles={async (files) => {
+        const names = await openFiles(files);
+        const [only] = names;
+        const isReport =
+          only !== undefined && names.length === 1 && !runNamed(only)?.facts?.recording;
+        if (isReport && only !== onto && runNamed(onto)?.facts?.recording) addReport(onto, only);
+        else show(names, files);
+      }}
+    />
+  );
+}
+
+/** One run is shown at once; of several, or when a file could not be opened, the list. */
+function show(names: readonly string[], files: readonly { name: string }[]): void {
+  const [only] = names;
+  const isOne = names.length === 1 && files.every(({ name }) => !runNamed(name)?.error);
+  go(isOne && only !== undefined ? hrefOfRun(only) : hrefTo('runs'));
+}
+
+/** The service may have it; else its file must be opened. */
+function NotOpen({ names }: { names: readonly string[] }) {
+  const { value, isLoading } = useResource((signal) => api().runs({ signal }), []);
+  const kept = value?.runs ?? [];
+  const wanted = names.filter((name) => kept.some((file) => file.name === name));
+  useEffect(() => {
+    for (const name of wanted) void openKept(name, kept);
+  }, [wanted.join()]);
+  const unknown = names.filter((name) => !wanted.includes(name));
+  return (
+    <div class="view-full">
+      <ViewHead title="Runs">
+        <a class="button" href={hrefTo('runs')}>
+          All runs
+        </a>
+      </ViewHead>
+      <div class="page">
+        {wanted.map((name) => (
+          <LoadingRun key={name} name={name} />
+        ))}
+        {isLoading && !value ? <p class="muted">Loading…</p> : null}
+        {unknown.length === 0 || (isLoading && !value) ? null : (
+          <>
+            <p class="run-note" role="status">
+              {unknown.map(visible).join(' and ')} {unknown.length === 1 ? 'is' : 'are'} not open in
+              this tab: open the {unknown.length === 1 ? 'file' : 'files'} again, and the page shows
+              what its address says.
+            </p>
+            <DropZone onFiles={(files) => void openFiles(files)} />
+          </>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function RunList() {
+  const runs = openRuns.value;
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const two = chosen.filter((name) => runs.some((run) => run.name === name && run.facts));
+  const [one, other] = two;
+  const toggle = (name: string): void =>
+    // Of three the one that was chosen first is left out.
+    setChosen(two.includes(name) ? two.filter((had) => had !== name) : [...two, name].slice(-2));
+  return (
+    <div class="view-full">
+      <ViewHead title="Runs">
+        {one !== undefined && other !== undefined ? (
+          <a class="button" href={hrefOfRun(one, other)}>
+            Compare the two
+          </a>
+        ) : null}
+      </ViewHead>
+      <div class="page">
+        <DropZone onFiles={async (files) => show(await openFiles(files), files)} />
+        {runs.length === 0 ? (
+          <p class="muted">No run is open.</p>
+        ) : (
+          <section aria-labelledby="open-runs">
+            <h2 id="open-runs">Open runs</h2>
+            <p class="muted">
+              Select two to compare them. At most {MAX_OPEN} are open, until you reload the page.
+            </p>
+            <ul class="run-list">
+              {runs.map((run) => (
+                <Row
+                  key={run.name}
+                  run={run}
+                  isChosen={two.includes(run.name)}
+                  onChoose={() => toggle(run.name)}
+                />
+              ))}
+            </ul>
+          </section>
+        )}
+        <KeptList />
+      </div>
+    </div>
+  );
+}
+
+interface RowProps {
+  run: OpenRun;
+  isChosen: boolean;
+  onChoose: () => void;
+}
+
+function Row({ run, isChosen, onChoose }: RowProps) {
+  const { name, bytes, facts, error } = run;
+  const { recording, expectations } = facts ?? {};
+  const failed = expectations?.filter(({ result }) => result === 'failed').length ?? 0;
+  const parts = [
+    sizeText(bytes),
+    ...(recording
+      ? [
+          fullTime(recording.startedAtMs),
+          lengthText(recording.lengthMs),
+          `${recording.rows.toLocaleString('en')} lines`,
+          `${recording.levels.error.toLocaleString('en')} errors`,
+        ]
+      : []),
+    ...(expectations ? [`${failed} of ${expectations.length} expectations failed`] : []),
+  ];
+  return (
+    <li class="card run-item">
+      <input
+        type="checkbox"
+        aria-label={`Select ${name}`}
+        checked={isChosen}
+        disabled={!facts}
+        onChange={onChoose}
+      />
+      <div class="run-item-text">
+        {facts ? <a href={hrefOfRun(name)}>{visible(name)}</a> : <span>{visible(name)}</span>}
+        {error !== undefined ? (
+          <p class="bad" role="alert">
+            It cannot be opened: {error}.
+          </p>
+        ) : facts ? (
+          <p class="muted">{parts.join(' · ')}</p>
+        ) : (
+          <Reading run={run} />
+        )}
+      </div>
+      <button
+        type="button"
+        class="quiet square"
+        aria-label={`Close ${name}`}
+        onClick={() => closeRun(name)}
+      >
+        <Icon name="close" />
+      </button>
+    </li>
+  );
+}

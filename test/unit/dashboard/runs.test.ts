@@ -1,0 +1,283 @@
+import { describe, expect, it } from 'vitest';
+import { diffOf, isEmpty } from '../../../dashboard/src/runs/diff.js';
+import { fileLines, MAX_LINE } from '../../../dashboard/src/runs/file-lines.js';
+import { BAR_COLUMNS, Recording } from '../../../dashboard/src/runs/recording.js';
+import { readReport } from '../../../dashboard/src/runs/report.js';
+import { openFile } from '../../../dashboard/src/runs/run-file.js';
+import { barsFor, lengthText, sinceText } from '../../../dashboard/src/runs/run-time.js';
+import { junitReport } from '../../../src/cli/recording/check-report.js';
+import { recording, recordingLines, type Step } from '../../harness/recordings.js';
+
+const STEPS: Step[] = [
+  { at: 0, bot: 'old-1', status: 'failed', error: 'before the run' },
+  { at: 0, bot: 'demo-1', status: 'starting', labels: { team: 'a' } },
+  { at: 10, line: 'hello', bot: 'demo-1' },
+  { at: 20, bot: 'demo-1', status: 'in_world' },
+  { at: 100, line: 'slow answer', level: 'warn', bot: 'demo-1', scope: 'tcp' },
+  { at: 200, lost: 7 },
+  { at: 1000, line: 'lost 10.0.0.1:99', level: 'error', bot: 'demo-1' },
+  { at: 1001, bot: 'demo-1', status: 'backoff', error: 'lost 10.0.0.1:99' },
+  { at: 1500, line: 'lost 10.0.0.2:99', level: 'error', bot: 'demo-1' },
+  { at: 1600, line: 'of the service' },
+  { at: 1700, bot: 'demo-1', status: 'deleted', error: 'lost 10.0.0.1:99' },
+];
+const nothing = (): void => {};
+
+async function read(text: string, maxRows?: number): Promise<Recording> {
+  const found = new Recording(new Blob([text]), maxRows);
+  await found.read(nothing);
+  return found;
+}
+
+async function texts(of: Recording): Promise<string[]> {
+  return (await of.rows(0, of.count)).map(({ text }) => text);
+}
+
+describe('a recording', () => {
+  it('is counted, with its bots and causes', async () => {
+    const { facts, notes } = await read(recording(STEPS, 2000));
+    expect(notes).toEqual([]);
+    expect(facts).toMatchObject({ lengthMs: 2000, events: 11, rows: 6, endedBy: 'command' });
+    expect(facts.levels).toEqual({ info: 2, warn: 1, error: 2, state: 0 });
+    expect(facts.bots[1]).toMatchObject({ id: 'demo-1', lines: 4, errors: 2, status: 'deleted' });
+    expect(facts.causes).toMatchObject([
+      { type: 'failure', count: 1, bots: ['demo-1'], firstMs: 1001 },
+      { type: 'error line', title: 'lost <address>', count: 2, firstMs: 1000, lastMs: 1500 },
+    ]);
+  });
+
+  it('has its rows read from the file, as bytes', async () => {
+    const steps: Step[] = [
+      { at: 1, line: 'größer 🐑' },
+      { at: 2, line: 'next' },
+    ];
+    const of = await read(recording(steps, 3).replaceAll('\n', '\r\n'));
+    expect(await of.rows(0, 9)).toMatchObject([
+      { text: 'größer 🐑', sinceMs: 1, level: 'info' },
+      { text: 'next', sinceMs: 2 },
+    ]);
+  });
+
+  it.each([
+    ['level:error', ['lost 10.0.0.1:99', 'lost 10.0.0.2:99']],
+    ['lost -bot:demo-1', []],
+    ['scope:tcp /slow/', ['slow answer']],
+    // The state of the bot is the one that it has at the line.
+    ['status:in_world', ['slow answer', 'lost 10.0.0.1:99']],
+    ['label:team=a', ['hello']],
+  ])('is searched with %s', async (query, found) => {
+    const of = await read(recording(STEPS, 2000));
+    expect(await of.select(query, nothing)).toBe(true);
+    const shown = await texts(of);
+    expect(shown.filter((text) => !text.includes('missing'))).toEqual(found);
+    // Gaps are always shown.
+    expect(of.count).toBe(found.length + 1);
+  });
+
+  it('drops a search when another one begins', async () => {
+    const of = await read(recording(STEPS, 2000));
+    const [first, second] = [of.select('hello', nothing), of.select('level:error', nothing)];
+    expect([await first, await second]).toEqual([false, true]);
+    expect(of.count).toBe(3);
+    await of.select('', nothing);
+    expect(of.count).toBe(6);
+  });
+
+  it('is counted in bars, and found by time', async () => {
+    const of = await read(recording(STEPS, 2000));
+    const bars = of.bars(0, 1000, 2);
+    expect(bars.slice(0, BAR_COLUMNS)).toEqual([1, 1, 0, 0, 1]);
+    expect(bars.slice(BAR_COLUMNS)).toEqual([1, 0, 2, 0, 0]);
+    expect([0, 11, 1500, 9999].map((ms) => of.indexAt(ms))).toEqual([0, 1, 4, 6]);
+  });
+
+  it('knows the herd of each moment', async () => {
+    const of = await read(recording(STEPS, 2000));
+    const at = (ms: number) => of.herd(ms).map(({ id, status }) => `${id} ${status}`);
+    expect(at(19)).toEqual(['old-1 failed', 'demo-1 starting']);
+    expect(at(1200)).toEqual(['old-1 failed', 'demo-1 backoff']);
+    expect(at(2000)).toEqual(['old-1 failed']);
+  });
+
+  it('shows what is readable of one that is broken or cut off', async () => {
+    const lines = recordingLines(STEPS, 2000);
+    lines.splice(3, 1, '{"at_ms":1,"event":"log","data":{}}', 'not JSON');
+    const broken = await read(`${lines.join('\n')}\n`);
+    expect(broken.facts.rows).toBe(5);
+    expect(broken.notes).toEqual(['2 lines are not an event, first line 4: left out.']);
+    const whole = recording(STEPS, 2000);
+    const cut = await read(whole.slice(0, whole.indexOf('of the service')));
+    expect(cut.facts).toMatchObject({ rows: 5, endedBy: null, lengthMs: 1500 });
+    expect(cut.notes).toEqual([
+      'The recording has no end, and its last line is cut off: the recorder was killed, or the file is incomplete. What was readable is shown.',
+    ]);
+  });
+
+  it('is read up to a bound, and says so', async () => {
+    const { facts, notes } = await read(recording(STEPS, 2000), 3);
+    expect(facts.rows).toBe(3);
+    expect(notes[0]).toMatch(/^Only the first 3 lines are shown, up to 0.2 s after the start/);
+  });
+
+  it('never goes back in time, as the clock may', async () => {
+    const steps: Step[] = [
+      { at: 50, line: 'first' },
+      { at: 20, line: 'second' },
+    ];
+    const of = await read(recording(steps, 60));
+    expect((await of.rows(0, 2)).map(({ sinceMs }) => sinceMs)).toEqual([50, 50]);
+  });
+});
+
+it.each([
+  ['', 'the file is empty'],
+  ['\u001f\u008b', 'neither a recording'],
+  ['{"drover_recording":2}\n', 'has version 2'],
+  ['{"drover_recording":1}\n', 'does not say when it was started'],
+  ['{"a":1}', 'it has no expectations'],
+  ['<a/>', 'has no test suite'],
+  ['<a', 'does not end'],
+  ['hello', 'neither a recording'],
+])('a file with %j is refused with a reason', async (text, why) => {
+  await expect(openFile(new Blob([text]), nothing)).rejects.toThrow(why);
+});
+
+it('a compressed file is refused with what to do', async () => {
+  const file = new Blob([Uint8Array.of(0x1f, 0x8b, 8, 0)]);
+  await expect(openFile(file, nothing)).rejects.toThrow('unpack it first');
+});
+
+it('a line that is too long is left out, and the next one is read', async () => {
+  const found = [];
+  const file = new Blob(['a\n', 'x'.repeat(MAX_LINE + 1), '\nb']);
+  for await (const lines of fileLines(file)) found.push(...lines);
+  expect(found.map(({ text, isCut }) => [text, isCut])).toEqual([
+    ['a', false],
+    [undefined, false],
+    ['b', true],
+  ]);
+  expect(found[2]?.at).toBe(MAX_LINE + 4);
+});
+
+describe('a report', () => {
+  it('of drover check is read', () => {
+    const xml = junitReport({
+      source: 'run.ndjson',
+      run_ms: 5000,
+      events: 3,
+      missing: null,
+      passed: false,
+      expectations: [
+        { text: 'line "<b>" of demo-1', passed: true, message: 'happened', after_ms: 1200 },
+        { text: 'no errors', passed: false, message: 'found one: a & b', after_ms: 40 },
+      ],
+    });
+    expect(readReport(xml)).toEqual({
+      notes: [],
+      expectations: [
+        {
+          suite: 'drover check run.ndjson',
+          name: 'line "<b>" of demo-1',
+          result: 'passed',
+          message: '',
+          afterMs: 1200,
+        },
+        {
+          suite: 'drover check run.ndjson',
+          name: 'no errors',
+          result: 'failed',
+          message: 'found one: a & b',
+          afterMs: 40,
+        },
+      ],
+    });
+  });
+
+  it('of another program is read', () => {
+    const { expectations } = readReport(`<?xml version="1.0"?><!-- c --><!DOCTYPE testsuites>
+      <testsuites><testsuite name="s"><testcase name='a &#x41;' classname="C"><skipped/></testcase>
+      <testcase name="b"><error message="m"><![CDATA[stack <1>]]></error><system-out>no</system-out>
+      </testcase></testsuite></testsuites>`);
+    expect(expectations).toMatchObject([
+      { name: 'C › a A', result: 'skipped', afterMs: null },
+      { name: 'b', result: 'failed', message: 'm\nstack <1>' },
+    ]);
+  });
+
+  it('that is cut off shows what was readable', () => {
+    const { expectations, notes } = readReport(
+      '<testsuite>\n<testcase name="a"/>\n<testcase name="b',
+    );
+    expect(expectations.map(({ name }) => name)).toEqual(['a']);
+    expect(notes[0]).toMatch(/only in part: line 3 is not XML/);
+  });
+
+  it('with its own entities is not read', () => {
+    expect(() => readReport('<!DOCTYPE a [<!ENTITY b "c">]><testsuite/>')).toThrow(
+      'its own declarations',
+    );
+  });
+});
+
+describe('two runs', () => {
+  const facts = async (steps: Step[], results: ('passed' | 'failed')[]) => ({
+    recording: (await read(recording(steps, 2000))).facts,
+    expectations: results.map((result, at) => ({
+      suite: `drover check ${steps.length}.ndjson`,
+      name: `expectation ${at}`,
+      result,
+      message: '',
+      afterMs: at * 100,
+    })),
+    notes: [],
+  });
+
+  it('that are the same have no differences', async () => {
+    const [a, b] = [await facts(STEPS, ['passed']), await facts(STEPS, ['passed'])];
+    expect(isEmpty(diffOf(a, b))).toBe(true);
+  });
+
+  it('differ by expectations, causes, bots and levels, with the moment in each', async () => {
+    const a = await facts(STEPS, ['passed', 'passed', 'failed']);
+    const other: Step[] = [
+      ...STEPS.slice(0, 7),
+      { at: 1800, line: 'out of paint', level: 'error', bot: 'new-1' },
+      { at: 1900, bot: 'new-1', status: 'starting' },
+    ];
+    const b = await facts(other, ['passed', 'failed']);
+    const diff = diffOf(a, b);
+    expect(diff.expectations).toMatchObject([
+      { name: 'expectation 1', result: { a: 'passed', b: 'failed' }, a: 100, b: 100 },
+      { name: 'expectation 2', result: { a: 'failed', b: 'missing' }, a: 200, b: undefined },
+    ]);
+    expect(diff.causes).toMatchObject([
+      { type: 'failure', count: { a: 1, b: 0 }, a: 1001, b: undefined },
+      { title: 'out of paint', count: { a: 0, b: 1 }, a: undefined, b: 1800 },
+      { title: 'lost <address>', count: { a: 2, b: 1 }, a: 1000, b: 1000 },
+    ]);
+    expect(diff.bots).toEqual([
+      { id: 'demo-1', status: { a: 'deleted', b: 'in_world' }, a: 1700, b: 20 },
+      { id: 'new-1', status: { a: undefined, b: 'starting' }, a: undefined, b: 1900 },
+    ]);
+    expect(diff.levels?.find(({ level }) => level === 'info')?.count).toEqual({ a: 2, b: 1 });
+  });
+});
+
+it('times of a run are written as people read them', () => {
+  expect([0, 7482, 3_723_004].map(sinceText)).toEqual(['+0:00.000', '+0:07.482', '+1:02:03.004']);
+  expect([820, 12_440, 200_000, 7_500_000].map(lengthText)).toEqual([
+    '820 ms',
+    '12.4 s',
+    '3 min 20 s',
+    '2 h 5 min',
+  ]);
+});
+
+it.each([0, 40, 1999, 60_000, 86_400_000, 90 * 86_400_000])(
+  'bars cover a run of %d ms, and are not too many',
+  (lengthMs) => {
+    const { stepMs, count } = barsFor(lengthMs, 100);
+    expect(stepMs * count).toBeGreaterThan(lengthMs);
+    expect(count).toBeLessThanOrEqual(101);
+  },
+);
