@@ -81,6 +81,7 @@ export default defineConfig([
         'workers/front',
         'workers/host-relay',
         'workers/journal',
+        'workers/rules',
       ].map((name) => [name, `dist/${name}.js`]),
     ),
     platform: 'node',

@@ -2,7 +2,13 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Kind } from '../shared/contract/event-kinds.js';
-import { type BotSnapshot, hasLeft, type Item, type LogItem } from '../shared/contract/events.js';
+import {
+  type AlertEvent,
+  type BotSnapshot,
+  hasLeft,
+  type LogItem,
+  type MainItem,
+} from '../shared/contract/events.js';
 import { messageJson } from '../shared/contract/line-text.js';
 import { BROADCASTER_CELLS } from '../shared/contract/metric-layout.js';
 import { type NameHash, NameHasher } from '../shared/contract/name-hash.js';
@@ -68,11 +74,12 @@ export class Broadcaster {
   }
 
   /** Publishes items in their order. @returns the sequence number after the last. */
-  publish(items: readonly Item[]): number {
+  publish(items: readonly MainItem[]): number {
     for (const item of items) {
       try {
         if (item.kind === 'log') this.#log(item);
-        else this.#session(item.id, item.patch);
+        else if (item.kind === 'session') this.#session(item.id, item.patch);
+        else this.#alert(item.event);
       } catch (thrown) {
         // Writers bound their items to the size of a frame; one that is too large must not lose the others.
         this.#refused(messageOf(thrown));
@@ -178,6 +185,11 @@ export class Broadcaster {
     meta.scopeLow = 0;
     meta.scopeHigh = 0;
     this.#append('session', sessionJson(snapshot));
+  }
+
+  #alert(event: AlertEvent): void {
+    Object.assign(this.#meta, NO_META, { kind: KIND_CODE.alert, level: NO_LEVEL });
+    this.#append('alert', JSON.stringify(event));
   }
 
   #countWaits(): void {

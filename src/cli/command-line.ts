@@ -17,6 +17,7 @@ import { addNodes } from './commands/node-commands.js';
 import { addPressure } from './commands/pressure.js';
 import { addPrune } from './commands/prune.js';
 import { addRecord } from './commands/record.js';
+import { addRules } from './commands/rule-commands.js';
 import { addStart } from './commands/start.js';
 import { addTokens } from './commands/token-commands.js';
 import { addTop } from './commands/top.js';
@@ -45,6 +46,7 @@ export function createProgram(): Command {
     addInvoke,
     addKinds,
     addIncidents,
+    addRules,
     addTop,
     addPressure,
     addNodes,

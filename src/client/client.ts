@@ -34,6 +34,7 @@ import {
   RUNS,
   TOKEN,
 } from './response-shapes.js';
+import { RuleCalls } from './rule-calls.js';
 import type { StreamEvent } from './stream-events.js';
 import { type NewToken, TokenCalls } from './token-calls.js';
 
@@ -55,6 +56,7 @@ export interface LiveOptions extends EventFilter, StreamOptions {
 export class DroverClient {
   readonly bots: BotCalls;
   readonly tokens: TokenCalls;
+  readonly rules: RuleCalls;
   readonly #http: Http;
 
   /** @throws TypeError if `url` is not an http or https URL. */
@@ -62,6 +64,7 @@ export class DroverClient {
     this.#http = new Http(url, token, fetch);
     this.bots = new BotCalls(this.#http);
     this.tokens = new TokenCalls(this.#http);
+    this.rules = new RuleCalls(this.#http);
   }
 
   get url(): string {

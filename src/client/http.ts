@@ -13,7 +13,7 @@ export interface FetchInit {
 /** `fetch` or a replacement. */
 export type Fetch = (url: string, init: FetchInit) => Promise<Response>;
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A query parameter. A list is sent comma-separated; undefined is omitted. */
 export type QueryValue = string | number | readonly string[] | undefined;

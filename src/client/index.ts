@@ -15,6 +15,7 @@ export type {
 } from '../shared/contract/bots.js';
 export type { Level } from '../shared/contract/event-kinds.js';
 export type {
+  AlertEvent,
   BotSnapshot,
   BotUsage,
   GapEvent,
@@ -27,6 +28,8 @@ export type { JournalStatus } from '../shared/contract/journal-messages.js';
 export type { Json, JsonObject } from '../shared/contract/json.js';
 export type { ClusterNode, NodeAction, NodeList } from '../shared/contract/nodes.js';
 export type { PressureReport, Resource } from '../shared/contract/pressure.js';
+export type { Condition, RuleState, Severity } from '../shared/contract/rule-bounds.js';
+export type { CreateRuleBody, Rule } from '../shared/contract/rules.js';
 export type { RunFile, RunList } from '../shared/contract/runs.js';
 export type {
   ClientPlace,

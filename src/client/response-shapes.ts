@@ -19,6 +19,14 @@ export const SNAPSHOT: Shape = {
   labels: 'object',
 };
 export const TOKEN = { id: 'string', name: 'string', scopes: ['string'] } as const;
+export const RULE: Shape = {
+  id: 'string',
+  name: 'string',
+  query: 'string',
+  condition: 'string',
+  state: 'string',
+  bots: ['string'],
+};
 export const KINDS: Shape = {
   kinds: [{ kind: 'string', commands: 'object' }],
   failed: ['object'],

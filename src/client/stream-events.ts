@@ -1,4 +1,4 @@
-import type { GapEvent, LogEvent, SessionEvent } from '../shared/contract/events.js';
+import type { AlertEvent, GapEvent, LogEvent, SessionEvent } from '../shared/contract/events.js';
 import type { SseFrame } from './sse-parser.js';
 
 interface WithId {
@@ -11,6 +11,7 @@ export type StreamEvent =
   | (WithId & { event: 'log'; data: LogEvent })
   | (WithId & { event: 'session'; data: SessionEvent })
   | (WithId & { event: 'gap'; data: GapEvent })
+  | (WithId & { event: 'alert'; data: AlertEvent })
   /** An unknown event of a later service version: `name` is its name (`message` by default), `data` its JSON or text. */
   | (WithId & { event: 'other'; name: string; data: unknown });
 
@@ -20,7 +21,7 @@ export function typedEvent(frame: SseFrame, resumes: boolean): StreamEvent {
   // The last snapshot of a new stream has the position as its id. It is no event of that number.
   const isSnapshot = event === 'session' && frame.idBefore === null && !resumes;
   const id = isSnapshot ? null : frame.id;
-  if (event === 'log' || event === 'session' || event === 'gap') {
+  if (event === 'log' || event === 'session' || event === 'gap' || event === 'alert') {
     return { id, event, data: JSON.parse(data) } as StreamEvent;
   }
   return { id, event: 'other', name: event === '' ? 'message' : event, data: jsonOrText(data) };

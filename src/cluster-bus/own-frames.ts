@@ -18,6 +18,7 @@ const KIND_LENGTH: Readonly<Record<number, number>> = {
   [KIND_CODE.log]: 3,
   [KIND_CODE.session]: 7,
   [KIND_CODE.gap]: 3,
+  [KIND_CODE.alert]: 5,
 };
 /** `id: `, `-`, `\nevent: ` and `\ndata: ` around epoch, number and kind. */
 const AROUND = 'id: '.length + 1 + '\nevent: '.length + '\ndata: '.length;
@@ -117,7 +118,7 @@ export class OwnFrames {
       const text = (): string => writer.text(from, to);
       const session = this.#sessionOf(seq, text);
       if (!this.#isWanted(seq, kind, session, text)) {
-        this.#skip(taken, seq, writer);
+        this.#skip(taken, seq, kind, writer);
         return true;
       }
       writer.addBytes(kind, ring.level(seq), session, this.#scopeOf(seq, text), from, to);
@@ -127,8 +128,9 @@ export class OwnFrames {
   }
 
   /** Frame `seq` is not for others. */
-  #skip(taken: Taken, seq: number, writer: BlockWriter): void {
-    if (seq < this.#selection.before && !this.#isDeclared) {
+  #skip(taken: Taken, seq: number, kind: number, writer: BlockWriter): void {
+    const isLost = seq < this.#selection.before && kind !== KIND_CODE.alert;
+    if (isLost && !this.#isDeclared) {
       this.#isDeclared = true;
       if (writer.count === 0) taken.first = seq;
       this.#gap(seq, seq, writer);
@@ -144,6 +146,8 @@ export class OwnFrames {
 
   /** Whether a frame is for the other nodes. */
   #isWanted(seq: number, kind: number, session: string | null, text: () => string): boolean {
+    // Nodes of the release before do not know this kind: it stays on the node's own stream (docs/decisions/0099).
+    if (kind === KIND_CODE.alert) return false;
     const { before, keep } = this.#selection;
     if (seq < before && session !== null && !keep.has(session)) return false;
     return kind !== KIND_CODE.session || !isMoved(text());
@@ -189,7 +193,7 @@ export class OwnFrames {
       if (frame.seq !== taken.next || writer.isFull) break;
       const { kind, level, session, scope, json } = frame;
       if (!this.#isWanted(frame.seq, kind, session, () => json)) {
-        this.#skip(taken, frame.seq, writer);
+        this.#skip(taken, frame.seq, kind, writer);
         break;
       }
       writer.add(kind, level, session, scope, json);

@@ -3,7 +3,7 @@ import type { Scope } from '../shared/contract/tokens.js';
 /** What a caller needs: a scope, any valid token, or nothing. */
 export type Access = Scope | 'any token' | 'nothing';
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
  * All routes, and who may call each. src/front/routes.ts has exactly one handler for each line: a route without a line cannot
@@ -38,6 +38,10 @@ export const ACCESS = {
   'GET /api/events': 'read',
   'GET /api/states': 'read',
   'GET /api/stats': 'read',
+  'GET /api/rules': 'read',
+  'POST /api/rules': 'control',
+  'PUT /api/rules/{id}': 'control',
+  'DELETE /api/rules/{id}': 'control',
   'GET /api/kinds': 'read',
   'POST /api/kinds/{kind}/release': 'control',
   'GET /api/nodes': 'read',

@@ -1,7 +1,7 @@
 import { DroverError } from '../shared/errors.js';
 
 /** A route's handlers by method. HEAD uses that of GET; the router answers OPTIONS. */
-export type RouteMethods<H> = Partial<Record<'GET' | 'POST' | 'PATCH' | 'DELETE', H>>;
+export type RouteMethods<H> = Partial<Record<'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', H>>;
 
 interface Route<H> {
   methods: RouteMethods<H>;

@@ -11,6 +11,7 @@ import { referenceRoutes } from './reference/reference-routes.js';
 import { RequestHandler, type RequestHandlerOptions } from './request-handler.js';
 import { SAFE_HEADERS } from './responses.js';
 import { type GuardedRoute, routeNumber } from './route-table.js';
+import { type RuleRoutesParts, ruleRoutes } from './rule-routes.js';
 import { type RunRoutesParts, runRoutes } from './run-routes.js';
 import { type StreamRouteParts, streamRoute } from './stream-route.js';
 
@@ -20,6 +21,7 @@ export type FrontParts = RequestHandlerOptions &
   BotRoutesParts &
   IncidentRoutesParts &
   NodeRoutesParts &
+  RuleRoutesParts &
   RunRoutesParts &
   HistoryRoutesParts &
   StreamRouteParts &
@@ -67,6 +69,7 @@ export function createFront(parts: FrontParts): RequestHandler {
       ...botRoutes(parts),
       ...incidentRoutes(parts),
       ...nodeRoutes(parts),
+      ...ruleRoutes(parts),
       ...runRoutes(parts),
       ...historyRoutes(parts),
       'GET /metrics': metricsRoute(parts),

@@ -12,6 +12,7 @@ import type { KindQuarantine } from './bots/kind-quarantine.js';
 import type { KindSchemas } from './bots/kind-schemas.js';
 import type { BotRegistry } from './bots/registry.js';
 import type { ClusterControl } from './cluster-control.js';
+import type { Rules } from './rules/rules.js';
 import type { HostThread } from './threads/host-thread.js';
 
 /** The parts of main that the fronts may call. */
@@ -24,6 +25,7 @@ export interface ControllerParts {
   schemas: KindSchemas;
   kinds: KindModules;
   quarantine: KindQuarantine;
+  rules: Rules;
   /** Whether the file of a kind has changed since the start. */
   hasChanged: (kind: string) => boolean;
   metrics: () => MainMetrics;
@@ -41,6 +43,7 @@ export function createController({
   schemas,
   kinds,
   quarantine,
+  rules,
   hasChanged,
   metrics,
   cluster,
@@ -72,6 +75,10 @@ export function createController({
     botConfig: (input) => bots.config(input),
     incidents: (input) => bots.incidents(input),
     incidentGroups: (input) => bots.incidentGroups(input),
+    rules: (input) => ({ rules: rules.list(input) }),
+    createRule: ({ body, ...caller }) => rules.create(body, caller),
+    replaceRule: ({ id, body, ...caller }) => rules.replace(id, body, caller),
+    removeRule: ({ id, ...caller }) => rules.remove(id, caller),
     invoke: (input, gone) => bots.invoke(input, gone),
     async connectHost({ host }) {
       const port = await hosts.get(host).connectFront();

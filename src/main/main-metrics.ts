@@ -5,10 +5,12 @@ import type { Incidents } from './bots/incidents.js';
 import type { KindSchemas } from './bots/kind-schemas.js';
 import type { UsageWatch } from './bots/usage-watch.js';
 import type { ClusterControl } from './cluster-control.js';
+import type { Rules } from './rules/rules.js';
 import type { ThreadCounts } from './thread-counts.js';
 import type { BroadcasterThread } from './threads/broadcaster-thread.js';
 import type { FrontPool } from './threads/front-pool.js';
 import type { JournalThread } from './threads/journal-thread.js';
+import type { RulesThread } from './threads/rules-thread.js';
 
 export interface MeasuredParts {
   /** Restarts of bots by the service, by kind. */
@@ -22,6 +24,8 @@ export interface MeasuredParts {
   tokens: TokenRegistry;
   usage: UsageWatch;
   journal: JournalThread;
+  rules: Rules;
+  rulesThread: RulesThread;
   cluster: ClusterControl;
 }
 
@@ -38,12 +42,15 @@ export function mainMetrics(parts: MeasuredParts): MainMetrics {
     tokens,
     usage,
     journal,
+    rules,
+    rulesThread,
     cluster,
   } = parts;
   const up = hosts.all();
   // Reserved hosts come and go: a sum over them would not only grow.
   const shared = up.filter(({ number }) => number < hosts.count);
-  const journalSeconds = journal.busySeconds;
+  const ofThread = (thread: string, seconds: number | undefined) =>
+    seconds === undefined ? [] : [{ thread, seconds }];
   return {
     restarts: Object.fromEntries(kinds.infos().map(({ kind }) => [kind, restarts.get(kind) ?? 0])),
     incidents: Object.fromEntries(incidents.counts),
@@ -55,12 +62,15 @@ export function mainMetrics(parts: MeasuredParts): MainMetrics {
         .utilizations()
         .map(({ active }, n) => ({ thread: `front-${n}`, seconds: active / 1000 })),
       ...shared.map((host) => ({ thread: `host-${host.number}`, seconds: host.busySeconds })),
-      ...(journalSeconds === undefined ? [] : [{ thread: 'journal', seconds: journalSeconds }]),
+      ...ofThread('journal', journal.busySeconds),
+      ...ofThread('rules', rulesThread.busySeconds),
     ],
     queue: hosts.queueFill,
     hosts: up.length,
     tokens: tokens.all().length,
     usage: usage.byKind(),
+    rules: rules.size,
+    firing: rules.firing(),
     journal: journal.status,
     cluster: cluster.metrics(),
   };

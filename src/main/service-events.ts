@@ -1,5 +1,5 @@
 import type { Level } from '../shared/contract/event-kinds.js';
-import type { BotSnapshot, Item } from '../shared/contract/events.js';
+import type { BotSnapshot, Item, MainItem } from '../shared/contract/events.js';
 import { messageJson } from '../shared/contract/line-text.js';
 import type { Rpc } from '../shared/contract/rpc.js';
 import type { BroadcasterMethods, LastLine } from '../shared/contract/threads.js';
@@ -48,7 +48,7 @@ const BATCH_ITEMS = 256;
 
 /** Items that leave in one message. */
 interface Gathered {
-  items: Item[];
+  items: MainItem[];
   head: Deferred<number>;
 }
 
@@ -69,7 +69,7 @@ export class ServiceEvents {
    * Resolves with the ring's head when the items are on the ring: a request to a front after that sees them. When the
    * broadcaster is lost meanwhile, so are the lines, which its successor declares; this resolves when that one is ready.
    */
-  publish(...items: Item[]): Promise<number> {
+  publish(...items: MainItem[]): Promise<number> {
     const gathered = this.#gathered ?? this.#begin();
     for (const item of items) gathered.items.push(item);
     if (gathered.items.length >= BATCH_ITEMS) this.#send();
@@ -94,7 +94,7 @@ export class ServiceEvents {
   }
 
   /** Publishes without waiting, at once: what is asked of a host after this has its lines after these. */
-  tell(...items: Item[]): void {
+  tell(...items: MainItem[]): void {
     // It rejects only because of a faulty item, and no caller waits for it.
     this.publish(...items).catch(() => {});
     this.#send();
@@ -116,7 +116,7 @@ export class ServiceEvents {
     gathered.head.resolve(this.#publish(gathered.items));
   }
 
-  async #publish(items: Item[]): Promise<number> {
+  async #publish(items: MainItem[]): Promise<number> {
     for (;;) {
       const broadcaster = await this.#sink.ready;
       try {
@@ -124,8 +124,8 @@ export class ServiceEvents {
         return head;
       } catch (thrown) {
         if (!(thrown instanceof DroverError) || thrown.code !== 'unavailable') throw thrown;
-        // States are published again: a lost `deleted` would leave a bot on the stream for good.
-        items = items.filter(({ kind }) => kind === 'session');
+        // States are published again: a lost `deleted` would leave a bot on the stream for good, a lost alert nobody would notice.
+        items = items.filter(({ kind }) => kind !== 'log');
       }
     }
   }

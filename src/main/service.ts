@@ -45,12 +45,14 @@ import { FileReserve } from './file-reserve.js';
 import { firstBots, restsAtStart } from './first-bots.js';
 import { mainMetrics } from './main-metrics.js';
 import { fitToOpenFiles } from './open-files.js';
+import { Rules } from './rules/rules.js';
 import { RunRecord } from './run-record.js';
 import { serviceCommands } from './service-commands.js';
 import { type BroadcasterPeer, logItem, SERVICE_SCOPE, ServiceEvents } from './service-events.js';
 import { BotStore } from './store/bot-store.js';
 import { IncidentGroupStore } from './store/incident-group-store.js';
 import { IncidentStore } from './store/incident-store.js';
+import { RuleStore } from './store/rule-store.js';
 import { Store } from './store/store.js';
 import { TokenStore } from './store/token-store.js';
 import { beginNumbering, type StreamNumbering } from './stream-numbering.js';
@@ -62,14 +64,16 @@ import type { HostThread } from './threads/host-thread.js';
 import { JournalThread } from './threads/journal-thread.js';
 import { ProcessLimits } from './threads/process-limits.js';
 import { ProcessLinks } from './threads/process-link.js';
+import { RulesThread } from './threads/rules-thread.js';
 import { startThreadLink } from './threads/thread-link.js';
 import { checkTls } from './tls-snapshot.js';
 
 /** How long the journal may take to write its last events, in ms. */
 const JOURNAL_CLOSE_MS = 1000;
-/** Readers of the ring beside the fronts, by their place after them: the journal, and the bus of a cluster. */
+/** Readers of the ring beside the fronts, by their place after them: the journal, the rules, and the bus of a cluster. */
 const JOURNAL_READER = 0;
-const BUS_READER = 1;
+const RULES_READER = 1;
+const BUS_READER = 2;
 /** Cores left to the fronts, the broadcaster and main when the number of hosts is not configured. */
 const CORES_KEPT = 2;
 
@@ -126,6 +130,8 @@ export class Service {
     heldByKind: () => this.#hosts.openByKind(),
   });
   readonly #journal: JournalThread;
+  readonly #rules: Rules;
+  readonly #rulesThread: RulesThread;
   /** Null for a single service. */
   readonly #cluster: Cluster | null;
   readonly #memoryGuard: MemoryGuard;
@@ -239,6 +245,13 @@ export class Service {
     this.#loops = this.#createLoopWatch();
     this.#usage = new UsageWatch(config.quota, this.#registry, this.#events);
     this.#journal = this.#createJournal(stream, numbering);
+    this.#rules = new Rules({
+      store: new RuleStore(store),
+      tell: (...items) => this.#events.tell(...items),
+      watch: (rules) => this.#rulesThread.watch(rules),
+      now: Date.now,
+    });
+    this.#rulesThread = this.#createRulesThread(stream);
     this.#memoryGuard = new MemoryGuard(() => this.#hosts.threads(), config.hosts.max_heap_mb);
     this.#access = this.#createAccess();
     this.#fronts = this.#createFronts(stream, quota);
@@ -319,6 +332,7 @@ export class Service {
       this.#fronts.startOthers(),
     ]);
     this.#cluster?.begun();
+    this.#rules.begin();
     stopping.throwIfAborted();
     listening({ port, pin, engine, warnings });
   }
@@ -357,6 +371,8 @@ export class Service {
     this.#memoryGuard.stop();
     this.#counts.stop();
     this.#access.beginStop();
+    // Bots that stop are no alert.
+    await this.#rulesThread.close();
     this.#say('info', 'shutting down');
     await this.#registry.stopAll(botsMs);
     await this.#demoWorld?.close();
@@ -554,6 +570,20 @@ export class Service {
     return new JournalThread(options, this.#broadcaster);
   }
 
+  #createRulesThread(stream: StreamIdentity): RulesThread {
+    const rules = this.#rules;
+    return new RulesThread(
+      {
+        start: { stream, reader: this.#config.http.fronts + RULES_READER },
+        watched: () => rules.watched,
+        changed: (reports) => rules.changed(reports),
+        lost: (frames) => rules.lost(frames),
+        threadLost: (reason) => rules.threadLost(reason),
+      },
+      this.#broadcaster,
+    );
+  }
+
   #createFronts(stream: StreamIdentity, quota: SharedQuota<'perToken' | 'perAddress'>): FrontPool {
     const config = this.#config;
     const dispatcher = new Dispatcher(
@@ -591,6 +621,7 @@ export class Service {
       schemas: this.#schemas,
       kinds: this.#kinds,
       quarantine: this.#kindQuarantine,
+      rules: this.#rules,
       hasChanged: (kind) => this.#kindFiles.hasChanged(kind),
       metrics: () =>
         mainMetrics({
@@ -604,6 +635,8 @@ export class Service {
           tokens: this.#access.tokens,
           usage: this.#usage,
           journal: this.#journal,
+          rules: this.#rules,
+          rulesThread: this.#rulesThread,
           cluster: this.#cluster ?? NO_CLUSTER,
         }),
       cluster: () => this.#cluster ?? NO_CLUSTER,
@@ -638,6 +671,7 @@ export class Service {
       broadcaster.tell('restore', { snapshots: this.#registry.snapshots(hosted) });
     });
     this.#journal.reattach(broadcaster);
+    this.#rulesThread.reattach(broadcaster);
     this.#cluster?.reattach(broadcaster);
     await this.#fronts.reattach(broadcaster);
     this.#say('error', `the broadcaster was lost and replaced: ${reason}`);
@@ -668,7 +702,7 @@ function nodeName({ node }: Config['cluster']): string {
 
 function newStream(config: Config, { epoch, hashKey, first }: StreamNumbering): StreamIdentity {
   const bytes = config.stream.ring_bytes;
-  const others = config.cluster.servers.length > 0 ? BUS_READER : JOURNAL_READER;
+  const others = config.cluster.servers.length > 0 ? BUS_READER : RULES_READER;
   const size = { bytes, slots: slotsFor(bytes), fronts: config.http.fronts + others + 1 };
   return { ring: createRing(size, first), epoch, hashKey };
 }

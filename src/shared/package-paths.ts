@@ -19,6 +19,7 @@ export const WORKERS = {
   hostRelay: at('../../workers/host-relay.js'),
   journal: at('../../workers/journal.js'),
   clusterBus: at('../../workers/cluster-bus.js'),
+  rules: at('../../workers/rules.js'),
   processWatch: at('../../workers/process-watch.js'),
 };
 

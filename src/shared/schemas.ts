@@ -5,6 +5,7 @@ import { InvokeBody, PinBody } from './contract/api.js';
 import { BotActionsBody, CreateBotBody, UpdateBotBody } from './contract/bots.js';
 import { Config } from './contract/config.js';
 import { ProgramDefinition } from './contract/programs.js';
+import { CreateRuleBody } from './contract/rules.js';
 import { CreateTokenBody, LinkBody, TokenFile } from './contract/tokens.js';
 import type { Static } from './contract/typebox.js';
 
@@ -12,6 +13,7 @@ export const SCHEMAS = {
   BotActionsBody,
   Config,
   CreateBotBody,
+  CreateRuleBody,
   CreateTokenBody,
   InvokeBody,
   LinkBody,

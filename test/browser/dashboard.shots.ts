@@ -118,6 +118,20 @@ async function populate(): Promise<void> {
     command: 'show',
     args: { name: 'canvas', value: 'blue, 40 %' },
   });
+  for (const rule of [
+    { name: 'refused connections', query: 'level:error "refused"', condition: 'count' },
+    { name: 'no login', query: '"logged in"', condition: 'absence', severity: 'error' },
+    { name: 'many lines', query: '', condition: 'rate', threshold: 500, enabled: false },
+  ]) {
+    await post('/api/rules', { ...rule, window_ms: 5000 });
+  }
+  await post('/api/rules', {
+    name: 'stopped bots of team a',
+    query: 'status:stopped label:team=a',
+    condition: 'bots',
+    threshold: 2,
+    severity: 'info',
+  });
   await post('/api/tokens', { name: 'wall display', scopes: ['read'], labels: { team: 'a' } });
   await post('/api/tokens', {
     name: 'deploy script',
@@ -301,6 +315,12 @@ const SHOTS: Shot[] = [
       await page.locator('.row-info').last().click();
       await page.locator('.whole').waitFor();
     },
+  ],
+  ['alerts', '#/alerts'],
+  [
+    'new-rule',
+    '#/alerts?new=level%3Aerror+label%3Ateam%3Dart&on=lines',
+    async (page) => void (await page.getByRole('dialog').waitFor()),
   ],
   ['tokens', '#/tokens'],
   [

@@ -15,6 +15,7 @@ import {
 import { expectRefusal, failingIn } from '../harness/starts.js';
 import { expectOrderlyEnd } from './orderly-end.js';
 import { accessLogTests } from './streams/access-log.js';
+import { alertTests } from './streams/alerts.js';
 import { otherClientTests } from './streams/other-clients.js';
 import { streamTests } from './streams/stream.js';
 import { tokenFrontTests } from './streams/tokens.js';
@@ -40,6 +41,7 @@ beforeAll(async () => {
 afterAll(() => stopClean(service));
 
 describe('the stream', () => streamTests(given));
+describe('alerts', () => alertTests(given));
 describe('clients that others wrote', () => otherClientTests(given));
 describe('tokens and tickets', () => tokenFrontTests(given));
 describe('the access log', () => accessLogTests(given));

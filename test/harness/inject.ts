@@ -24,6 +24,7 @@ import { StartPace } from '../../src/main/bots/start-pace.js';
 import { type ClusterControl, NO_CLUSTER } from '../../src/main/cluster-control.js';
 import { createController } from '../../src/main/controller.js';
 import { firstBots } from '../../src/main/first-bots.js';
+import { Rules } from '../../src/main/rules/rules.js';
 import { type ServiceParts, serviceCommands } from '../../src/main/service-commands.js';
 import {
   type BroadcasterPeer,
@@ -34,15 +35,18 @@ import {
 import { BotStore } from '../../src/main/store/bot-store.js';
 import { IncidentGroupStore } from '../../src/main/store/incident-group-store.js';
 import { IncidentStore } from '../../src/main/store/incident-store.js';
+import { RuleStore } from '../../src/main/store/rule-store.js';
 import { Store } from '../../src/main/store/store.js';
 import { TokenStore } from '../../src/main/store/token-store.js';
 import { ThreadCounts } from '../../src/main/thread-counts.js';
+import { Evaluation } from '../../src/rules/evaluation.js';
 import { validateConfig } from '../../src/shared/config-validator.js';
 import type { BotSpec } from '../../src/shared/contract/bots.js';
 import type { Config } from '../../src/shared/contract/config.js';
 import { explainSchemaError } from '../../src/shared/contract/explain.js';
 import type { JournalStatus } from '../../src/shared/contract/journal-messages.js';
 import type { MainMetrics } from '../../src/shared/contract/metric-layout.js';
+import { NameHasher } from '../../src/shared/contract/name-hash.js';
 import type { Serves } from '../../src/shared/contract/rpc.js';
 import type {
   BroadcasterMethods,
@@ -53,6 +57,7 @@ import { Counters } from '../../src/shared/memory/counters.js';
 import { createRing, slotsFor } from '../../src/shared/memory/layout.js';
 import { type Clock, createPinBucket } from '../../src/shared/memory/pin-bucket.js';
 import { createQuota, Quota } from '../../src/shared/memory/quota.js';
+import { RingReader } from '../../src/shared/memory/ring-reader.js';
 import { PROGRAMS } from '../../src/shared/package-paths.js';
 import { exchangePin, type Received, type ServiceApi } from './api.js';
 import type { ClusterStream } from './cluster-stream.js';
@@ -134,6 +139,11 @@ export class InjectedService implements ServiceApi {
   #next = 0;
   #closed = false;
   readonly #kindQuarantine = new KindQuarantine();
+  readonly #rules: Rules;
+  readonly #evaluation: Evaluation;
+  readonly #ring: RingReader;
+  /** What its rules take for the time, in ms: it moves with {@link lookAtRules}. */
+  #rulesTime = 0;
   #token: Promise<string> | undefined;
 
   constructor(parts: Parts) {
@@ -182,6 +192,14 @@ export class InjectedService implements ServiceApi {
       config.http.fronts,
     );
     this.#streams = new Quota(quota, 0);
+    this.#ring = new RingReader(parts.stream.ring, config.http.fronts);
+    this.#evaluation = this.#createEvaluation();
+    this.#rules = new Rules({
+      store: new RuleStore(store),
+      tell: (...items) => this.#events.tell(...items),
+      watch: (rules) => this.#evaluation.watch(rules, this.#ring.head()),
+      now: Date.now,
+    });
     this.#access = this.#createAccess(this.#streams);
     this.#createFronts(quota);
   }
@@ -199,6 +217,7 @@ export class InjectedService implements ServiceApi {
     this.#access.start();
     await this.#registry.show(firstBots(config, this.#registry));
     await this.#registry.begin(() => null);
+    this.#rules.begin();
   }
 
   token(): Promise<string> {
@@ -228,6 +247,28 @@ export class InjectedService implements ServiceApi {
     for (const front of this.#fronts) front.flush();
     // The response follows the messages.
     await Promise.all(this.#fronts.map((front) => front.settled()));
+  }
+
+  /** Its rules look at what is new, `ms` after the last time. */
+  async lookAtRules(ms = 0): Promise<void> {
+    // The baseline of a first rule, and what was published in this turn.
+    await new Promise(setImmediate);
+    this.#rulesTime += ms;
+    this.#evaluation.tick();
+    await new Promise(setImmediate);
+  }
+
+  #createEvaluation(): Evaluation {
+    const { broadcaster, stream } = this.#parts;
+    return new Evaluation({
+      ring: this.#ring,
+      names: new NameHasher(stream.hashKey),
+      baseline: async () => broadcaster.baseline(),
+      changed: (reports) => this.#rules.changed(reports),
+      lost: (frames) => this.#rules.lost(frames),
+      every: () => () => {},
+      now: () => this.#rulesTime,
+    });
   }
 
   /** As after the end of each front's thread: others start on the same ring. Open streams get nothing more. */
@@ -334,6 +375,7 @@ export class InjectedService implements ServiceApi {
         schemas: this.#schemas,
         kinds: { modules: [], perhaps: new Set(), programs: {}, failed: [] },
         quarantine: this.#kindQuarantine,
+        rules: this.#rules,
         hasChanged: () => false,
         metrics: () => this.#metrics(),
         cluster: () => this.#parts.cluster,
@@ -375,6 +417,8 @@ export class InjectedService implements ServiceApi {
       queue: 0,
       hosts: HOSTS,
       tokens: this.#access.tokens.all().length,
+      rules: this.#rules.size,
+      firing: this.#rules.firing(),
       journal: JOURNAL,
       cluster: this.#parts.cluster.metrics(),
     };
@@ -392,7 +436,7 @@ export async function inject(options: InjectOptions = {}): Promise<InjectedServi
   const config = configOf(options);
   const store = await Store.open(path.join(dir, 'store.mdb'));
   const bytes = config.stream.ring_bytes;
-  const size = { bytes, slots: slotsFor(bytes), fronts: config.http.fronts };
+  const size = { bytes, slots: slotsFor(bytes), fronts: config.http.fronts + 1 };
   const stream = { ring: createRing(size, 1), epoch: 'abcdef0123', hashKey: '00'.repeat(16) };
   const counts = new ThreadCounts(config.http.fronts, HOSTS);
   const { counters, block } = counts.broadcaster;

@@ -269,6 +269,38 @@ describe('reports', () => {
     );
   });
 
+  it('rules are added, listed with their states, and removed', async () => {
+    expect(await done(['rules', 'add', 'team x', '--query', 'label:team=x', '--on', 'bots'])).toBe(
+      'team x added: bots >= 1\n',
+    );
+    const silent = ['rules', 'add', 'silent', '--query', 'no line has this', '--on', 'absence'];
+    expect(await done([...silent, '--window', '1h', '--severity', 'error', '--for', '5m'])).toBe(
+      'silent added: absence in 1h for 5m\n',
+    );
+    const firing = ['rules', 'list', '--firing'];
+    await vi.waitFor(async () => expect((await drover(firing)).code).toBe(EXIT.failed), 30_000);
+    const listed = await done(['rules']);
+    expect(listed.split('\n')[0]).toMatch(/^NAME +STATE +SEVERITY +SINCE +VALUE +FIRES ON +QUERY$/);
+    expect(listed).toMatch(/^team x +firing +warn +\S+Z +\d+ +bots >= 1 +label:team=x$/m);
+    expect(listed).toMatch(/^silent +ok +error +- +\d+ +absence in 1h for 5m +no line has this$/m);
+    expect(await json(['rules', 'list'])).toMatchObject([{ name: 'silent' }, { name: 'team x' }]);
+    expectFailure(
+      await drover(['rules', 'add', 'x', '--on', 'bots', '--window', '5m']),
+      EXIT.usage,
+      /--window is not for --on bots; use --for/,
+    );
+    expectFailure(
+      await drover(['rules', 'add', 'x', '--query', 'levl:error']),
+      EXIT.usage,
+      /query: there is no field "levl"/,
+    );
+    expectFailure(await drover(['rules', 'rm', 'x']), EXIT.not_found, /there is no rule "x"/);
+    expect(await done(['rules', 'rm', 'team x', 'silent'])).toBe(
+      'team x removed\nsilent removed\n',
+    );
+    expect(await json(['rules', 'list'])).toEqual([]);
+  });
+
   it('kinds are listed and shown, with those that do not load', async () => {
     const { code, stdout, stderr } = await drover(['kinds']);
     expect(code).toBe(0);

@@ -102,6 +102,7 @@ describe('wrong usage prints one line and exits with 2', () => {
       'invoke',
       'kinds',
       'incidents',
+      'rules',
       'top',
       'pressure',
       'tokens',

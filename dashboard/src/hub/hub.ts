@@ -7,6 +7,8 @@ import {
   type StreamEvent,
   type StreamState,
 } from '../../../src/client/index.js';
+import { AlarmCalls } from './alarm-calls.js';
+import { HubAlerts } from './alerts.js';
 import { type Cursor, HubState } from './hub-state.js';
 import type { Connection, Handover, Port, ToHub, ToTab, Update } from './messages.js';
 import { ServiceClock } from './service-clock.js';
@@ -49,6 +51,18 @@ export class Hub {
   readonly #clock = new ServiceClock(() => this.#markStale());
   readonly #state = new HubState((bot) => {
     for (const { cursor } of this.#tabs) cursor?.bots.add(bot);
+  });
+  #client: DroverClient | undefined;
+  readonly #alarms = new AlarmCalls<Tab>(
+    () => [...this.#tabs],
+    ({ port }, alarm) => port.send({ type: 'alarm', alarm }),
+  );
+  readonly #alerts = new HubAlerts({
+    load: async () => (await this.#client?.rules.list()) ?? [],
+    changed: (rules) => {
+      for (const { port } of this.#tabs) port.send({ type: 'firing', rules });
+    },
+    alarm: (alarm) => this.#alarms.raise(alarm),
   });
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #pinging: ReturnType<typeof setInterval>;
@@ -97,6 +111,9 @@ export class Hub {
         break;
       case 'here':
         break;
+      case 'told':
+        this.#alarms.told(message.tag);
+        break;
       case 'retry':
         this.#stream?.retryNow();
         break;
@@ -122,6 +139,7 @@ export class Hub {
     }
     if (isOther && !this.#isAccepted) this.#others.add(token);
     tab.port.send({ type: 'session', token: this.#token, isEnded: false });
+    tab.port.send({ type: 'firing', rules: this.#alerts.firing });
   }
 
   #signIn(token: string): void {
@@ -162,6 +180,9 @@ export class Hub {
     this.#stream = undefined;
     this.#token = null;
     this.#isAccepted = false;
+    this.#client = undefined;
+    this.#alerts.clear();
+    this.#alarms.clear();
     this.#state.clear();
     this.#connection = { state: 'connecting' };
     for (const tab of this.#tabs) tab.cursor = undefined;
@@ -173,6 +194,7 @@ export class Hub {
       token,
       fetch: this.#clock.fetch,
     });
+    this.#client = client;
     const stream = client.stream({
       lastEventId,
       // The first wait is what the service asks for, which spreads the dashboards of a restarted service.
@@ -201,6 +223,8 @@ export class Hub {
         this.#others.clear();
         this.#state.beginCounting();
         this.#setConnection({ state: 'open' });
+        // Alerts before this stream, and those of a service that has started again.
+        this.#alerts.refresh();
         break;
       case 'connecting':
         // During a reconnect the banner stays until the outcome is known.
@@ -233,6 +257,7 @@ export class Hub {
       switch (event.event) {
         case 'log':
           state.addLine(event.id ?? '', event.data);
+          this.#alerts.saw(event.id ?? '', event.data);
           break;
         case 'session':
           state.applySnapshot(event.data.snapshot);
@@ -242,6 +267,7 @@ export class Hub {
         case 'gap':
           state.addGap(event.id ?? '', event.data, Date.now() - this.#clock.aheadMs);
           void this.#dropDeleted(client);
+          this.#alerts.refresh();
           break;
         default:
           state.countOther();

@@ -2,7 +2,8 @@
 // a queue: at most one update is in flight to a tab, and the next is built when the tab has drawn it. A frozen tab takes no
 // updates and gets the full state when it wakes.
 
-import type { BotSnapshot, Level } from '../../../src/client/index.js';
+import type { BotSnapshot, Level, Rule } from '../../../src/client/index.js';
+import type { Alarm } from './alerts.js';
 
 /** A log line or a gap. */
 export interface Line {
@@ -87,6 +88,10 @@ export interface SessionMessage {
 export type ToTab =
   | SessionMessage
   | { type: 'update'; update: Update }
+  /** The rules that fire. */
+  | { type: 'firing'; rules: readonly Rule[] }
+  /** To one tab: tell the user. It answers with `told`, or another tab is asked. */
+  | { type: 'alarm'; alarm: Alarm }
   /** A hidden tab takes no updates, but answers this. */
   | { type: 'ping' };
 
@@ -98,6 +103,8 @@ export type ToHub =
   | { type: 'hello'; token: string | null; isNew: boolean }
   /** The last update is drawn; the tab is ready for the next. */
   | { type: 'taken' }
+  /** The user was told, or does not want to be. */
+  | { type: 'told'; tag: string }
   /** Answer to a ping. */
   | { type: 'here' }
   | { type: 'retry' }

@@ -7,6 +7,7 @@ import type { Handover, ToTab } from '../hub/messages.js';
 import { serviceUrl } from '../hub/service-address.js';
 import { clearToasts, sayError } from '../parts/toasts.js';
 import { t } from '../texts/text.js';
+import { firing, notify } from './alerts.js';
 import { applyUpdate, currentState, resetState } from './live.js';
 import { replace } from './route.js';
 import { forgetTable } from './table.js';
@@ -137,6 +138,15 @@ function receive(message: ToTab): void {
     if (answered) takeAnswer(answered, message.token);
     return;
   }
+  if (message.type === 'firing') {
+    firing.value = message.rules;
+    return;
+  }
+  if (message.type === 'alarm') {
+    const { tag } = message.alarm;
+    notify(message.alarm, () => link?.send({ type: 'told', tag }));
+    return;
+  }
   if (message.type === 'ping') {
     link?.send({ type: 'here' });
     return;
@@ -176,6 +186,7 @@ function setSession(token: string | null, reason: string | null): void {
   resetState();
   forgetTable();
   clearToasts();
+  firing.value = [];
   handedToken.value = null;
   client = token === null ? stranger : stranger.withToken(token);
   if (token === null) {

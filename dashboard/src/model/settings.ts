@@ -19,6 +19,8 @@ export interface Settings {
    * Single-key shortcuts. Users of speech input, for example, need to turn them off (WCAG 2.1.4).
    */
   keys: boolean;
+  /** Alerts become notifications of the browser, once it allows them. */
+  notify: boolean;
 }
 
 const KEY = 'drover.settings';
@@ -28,6 +30,7 @@ const DEFAULTS: Settings = {
   density: 'comfortable',
   zone: '',
   keys: true,
+  notify: false,
 };
 
 export const settings = signal<Settings>(read());
@@ -50,6 +53,7 @@ function read(): Settings {
       density: DENSITIES.find((density) => density === stored.density) ?? DEFAULTS.density,
       zone: typeof stored.zone === 'string' && isZone(stored.zone) ? stored.zone : DEFAULTS.zone,
       keys: stored.keys !== false,
+      notify: stored.notify === true,
     };
   } catch {
     return DEFAULTS;

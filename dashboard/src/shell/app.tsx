@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { firing } from '../model/alerts.js';
 import { asked } from '../model/asked.js';
 import { cluster } from '../model/cluster.js';
 import { go, hrefTo, route } from '../model/route.js';
@@ -24,6 +25,7 @@ const VIEWS: { name: string; title: PlainKey; icon: IconName }[] = [
   { name: 'bots', title: 'term.bots', icon: 'bots' },
   { name: 'log', title: 'page.log', icon: 'log' },
   { name: 'incidents', title: 'page.incidents', icon: 'warn' },
+  { name: 'alerts', title: 'page.alerts', icon: 'bell' },
   { name: 'runs', title: 'page.runs', icon: 'runs' },
   { name: 'nodes', title: 'page.nodes', icon: 'nodes' },
   { name: 'tokens', title: 'page.tokens', icon: 'tokens' },
@@ -41,12 +43,14 @@ const BotsView = lazyView(async () => (await import('../views/bots.js')).BotsVie
 const BotView = lazyView(async () => (await import('../views/bot.js')).BotView);
 const LogView = lazyView(async () => (await import('../views/log.js')).LogView);
 const IncidentsView = lazyView(async () => (await import('../views/incidents.js')).IncidentsView);
+const AlertsView = lazyView(async () => (await import('../alerts/alerts-view.js')).AlertsView);
 const RunsView = lazyView(async () => (await import('../runs/runs-view.js')).RunsView);
 const NodesView = lazyView(async () => (await import('../views/nodes.js')).NodesView);
 const TokensView = lazyView(async () => (await import('../views/tokens.js')).TokensView);
 const SideView = lazyView(async () => (await import('../side/side-view.js')).SideView);
 const DiffView = lazyView(async () => (await import('../side/diff-view.js')).DiffView);
 const SettingsView = lazyView(async () => (await import('../views/settings.js')).SettingsView);
+const FiringBar = lazyView(async () => (await import('../alerts/firing-bar.js')).FiringBar);
 // Dialogs that a person asks for.
 const AskedView = lazyView(async () => (await import('../views/asked.js')).AskedView);
 const PaletteView = lazyView(async () => (await import('../palette/palette.js')).PaletteView);
@@ -76,9 +80,17 @@ function Frame() {
   const title = t(
     VIEWS.find(({ name }) => name === view)?.title ?? TITLES[view] ?? 'page.notFound',
   );
+  const fires = firing.value.length;
+  const hasBadge = useRef(false);
   useEffect(() => {
-    document.title = part === '' ? `${title} · Drover` : `${part} · Drover`;
-  }, [title, part]);
+    const count = fires > 0 ? `(${fires}) ` : '';
+    document.title = `${count}${part === '' ? title : part} · Drover`;
+  }, [title, part, fires]);
+  useEffect(() => {
+    // Not before it is needed: most pages have no badge.
+    if (fires > 0) hasBadge.current = true;
+    if (hasBadge.current) import('../alerts/badge.js').then(({ showBadge }) => showBadge(fires));
+  }, [fires]);
   useEffect(loadRest, []);
   const before = useRef({ view, part });
   // Move the focus to the new view: the focused element may have gone with the old one.
@@ -107,6 +119,7 @@ function Frame() {
             >
               <Icon name={icon} />
               <span>{title}</span>
+              {name === 'alerts' && fires > 0 ? <FiringCount count={fires} /> : null}
             </a>
           ))}
         </div>
@@ -135,6 +148,7 @@ function Frame() {
       </nav>
       <main id="main" tabIndex={-1}>
         <Banner />
+        <div role="status">{fires > 0 ? <FiringBar /> : null}</div>
         <View />
       </main>
       <HelpSheet />
@@ -145,6 +159,14 @@ function Frame() {
       {isPaletteOpen.value ? <PaletteView pages={shown} /> : null}
       {cluster.value === null ? null : <NodesKey />}
     </div>
+  );
+}
+
+function FiringCount({ count }: { count: number }) {
+  return (
+    <strong class="nav-count" role="img" aria-label={`${count} firing`}>
+      {count}
+    </strong>
   );
 }
 
@@ -186,6 +208,8 @@ function View() {
       return <DiffView />;
     case 'incidents':
       return <IncidentsView cause={part} />;
+    case 'alerts':
+      return <AlertsView />;
     case 'runs':
       return <RunsView />;
     case 'nodes':

@@ -42,6 +42,7 @@ const everywhere = computed<Group>(() => ({
     { keys: 'g b', does: t('term.bots'), run: () => go(hrefTo('bots')) },
     { keys: 'g l', does: t('page.log'), run: () => go(hrefTo('log')) },
     { keys: 'g i', does: t('page.incidents'), run: () => go(hrefTo('incidents')) },
+    { keys: 'g a', does: t('page.alerts'), run: () => go(hrefTo('alerts')) },
     { keys: 'g r', does: t('page.runs'), run: () => go(hrefTo('runs')) },
     { keys: 'g t', does: t('page.tokens'), run: () => go(hrefTo('tokens')) },
     { keys: 'g s', does: t('page.settings'), run: () => go(hrefTo('settings')) },

@@ -713,6 +713,7 @@ export const de: Texts = {
   'page.log': 'Log',
   'page.incidents': 'Vorfälle',
   'page.nodes': 'Knoten',
+  'page.alerts': 'Alarme',
   'page.runs': 'Läufe',
   'page.tokens': 'Tokens',
   'page.settings': 'Optionen',

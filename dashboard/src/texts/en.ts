@@ -701,6 +701,7 @@ export const en = {
   'page.log': 'Log',
   'page.incidents': 'Incidents',
   'page.nodes': 'Nodes',
+  'page.alerts': 'Alerts',
   'page.runs': 'Runs',
   'page.tokens': 'Tokens',
   'page.settings': 'Settings',

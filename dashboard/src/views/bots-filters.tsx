@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { AlertLink } from '../alerts/alert-link.js';
 import { QueryBox } from '../query/query-box.js';
 import { SavedViewsMenu } from '../query/saved-views-menu.js';
 import { change, type Query } from './bots-query.js';
@@ -9,6 +10,7 @@ export function Filters({ query, children }: { query: Query; children: Component
       <QueryBox use="bots" value={query.q} waitMs={0} onChange={(q) => change(query, { q })} />
       {children}
       <SavedViewsMenu />
+      <AlertLink query={query.q} on="bots" />
     </div>
   );
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { FieldName } from '../../../src/shared/query/fields.js';
+import { AlertLink } from '../alerts/alert-link.js';
 import type { Line } from '../hub/messages.js';
 import { serviceUrl } from '../hub/service-address.js';
 import { isFiltered, type LogFilter, markOf } from '../model/log-filter.js';
@@ -194,6 +195,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
           </button>
         ) : null}
         {withBot ? <SavedViewsMenu /> : null}
+        {withBot ? <AlertLink query={filter.query} on="lines" /> : null}
         <Menu shown={shown} filter={filter} />
       </Toolbar>
       <LogTimes filter={filter} />

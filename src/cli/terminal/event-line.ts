@@ -1,4 +1,5 @@
 import type { StreamEvent } from '../../client/index.js';
+import { alertLine } from '../../shared/contract/alert-line.js';
 import { type Printed, safeText } from '../../shared/terminal.js';
 import { safeJson } from './output.js';
 
@@ -9,6 +10,7 @@ const COLORS: Readonly<Record<string, number>> = {
   state: 36,
   session: 35,
   gap: 31,
+  alert: 31,
   other: 90,
 };
 const DIM = 2;
@@ -37,6 +39,10 @@ export function eventLine(event: StreamEvent, isColored: boolean): Printed[] {
       const { from, to, dropped } = event.data;
       const count = dropped === null ? 'an unknown number of' : String(dropped);
       return line(null, 'gap', '-', `lost ${count} events, from ${from} to ${to}`);
+    }
+    case 'alert': {
+      const { timestamp_ms, rule } = event.data;
+      return line(timestamp_ms, 'alert', rule.severity, alertLine(event.data));
     }
     case 'other':
       return line(null, 'other', event.name, safeJson(event.data));

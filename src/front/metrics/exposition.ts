@@ -111,6 +111,13 @@ export function exposition(sample: Sample): Promise<string> {
   );
   counter('drover_journal_holes_total', 'Pieces that are missing in the journal.', journal.holes);
   if (main.cluster) clusterMetrics(gauge, main.cluster, sample.clusterRing);
+  gauge('drover_rules', 'Rules that there are.', main.rules);
+  gauge(
+    'drover_alerts_firing',
+    'Rules that fire, by severity.',
+    Object.entries(main.firing).map(([severity, count]) => [{ severity }, count]),
+    ['severity'],
+  );
   gauge('drover_streams', 'Event streams that are open.', streams.open);
   gauge(
     'drover_streams_blocked',

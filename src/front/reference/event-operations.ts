@@ -13,6 +13,7 @@ import {
   STATS_QUERY,
   STREAM_QUERY,
 } from '../../shared/contract/queries.js';
+import { AlertEvent } from '../../shared/contract/rules.js';
 import Type from '../../shared/contract/typebox.js';
 import { exampleOf } from './examples.js';
 import type { Operations } from './operation.js';
@@ -48,6 +49,7 @@ export const EVENT_OPERATIONS = {
           log: LogEvent,
           session: SessionEvent,
           gap: GapEvent,
+          alert: AlertEvent,
           cluster: ClusterStreamState,
         },
       },

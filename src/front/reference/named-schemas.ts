@@ -19,6 +19,7 @@ import { IncidentGroup, IncidentGroups } from '../../shared/contract/incident-gr
 import { JournalStatus, PastEvent } from '../../shared/contract/journal-schemas.js';
 import { ClusterNode, NodeList } from '../../shared/contract/nodes.js';
 import { PressureReport } from '../../shared/contract/pressure.js';
+import { AlertEvent, CreateRuleBody, Rule, RuleList } from '../../shared/contract/rules.js';
 import {
   ClientPlace,
   CreatedBy,
@@ -37,6 +38,7 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   LogEvent,
   SessionEvent,
   GapEvent,
+  AlertEvent,
   CreateBot: CreateBotBody,
   UpdateBot: UpdateBotBody,
   BotConfig,
@@ -54,6 +56,9 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   ClientPlace,
   SignInLink,
   SignInOffer: LinkOffer,
+  Rule,
+  Rules: RuleList,
+  CreateRule: CreateRuleBody,
   Node: ClusterNode,
   Nodes: NodeList,
   Host: HostInfo,

@@ -51,6 +51,7 @@ export const TAGS = {
   Events: 'What bots and the service do, live and from the journal.',
   Bots: 'List, create, control and delete bots.',
   Commands: 'Send commands to bots and to the service.',
+  Rules: 'What is watched, and when it becomes an alert.',
   Nodes: 'The nodes of a cluster.',
   Service: 'Health, capacity, metrics and this documentation.',
 } as const;

@@ -4,6 +4,7 @@ import { BOT_OPERATIONS } from './bot-operations.js';
 import { EVENT_OPERATIONS } from './event-operations.js';
 import { NODE_OPERATIONS } from './node-operations.js';
 import type { Operation } from './operation.js';
+import { RULE_OPERATIONS } from './rule-operations.js';
 import { SERVICE_OPERATIONS } from './service-operations.js';
 
 /** Describes every route; one without a description does not compile. Requests are validated against the same schemas. */
@@ -12,5 +13,6 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
   ...AUTH_OPERATIONS,
   ...EVENT_OPERATIONS,
   ...BOT_OPERATIONS,
+  ...RULE_OPERATIONS,
   ...NODE_OPERATIONS,
 };

@@ -23,6 +23,7 @@ const PATH_PARAMETERS: readonly (readonly [string, { description: string; exampl
     { description: 'Id of the token.', example: (exampleOf(TokenInfo) as TokenInfo).id },
   ],
   ['/api/nodes/', { description: 'Name of the node.', example: 'h1' }],
+  ['/api/rules/', { description: 'Id of the rule.', example: '6f0d2c1b9a3f2e64' }],
   ['/api/kinds/', { description: 'Name of the kind.', example: 'demo' }],
   ['/api/runs/', { description: 'Name of the file.', example: 'nightly.ndjson' }],
   ['/assets/', { description: 'Name of the file, from the dashboard page.', example: 'main.js' }],

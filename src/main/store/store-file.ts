@@ -7,7 +7,7 @@ import { FileRoom } from '../../shared/lmdb/file-room.js';
 import { type Database, open, type RootDatabase } from '../../shared/lmdb/lmdb.js';
 import { reserveLockFile } from '../../shared/lmdb/lock-file.js';
 
-const TABLES = ['tokens', 'token_uses', 'bots', 'incidents', 'incident_groups'] as const;
+const TABLES = ['tokens', 'token_uses', 'bots', 'incidents', 'incident_groups', 'rules'] as const;
 export type TableName = (typeof TABLES)[number];
 
 /** A table to read. */

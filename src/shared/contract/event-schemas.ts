@@ -12,7 +12,7 @@ export const LogEvent = Type.Object(
     level: oneOf(LEVELS),
     scope: Type.String({
       description:
-        'Where it comes from: `bot` (the bot itself, and main about it), `tcp`, `http`, `auth_client`, `tutorial`, `dispatch` (results of `POST /invoke`), `drover.control` (what requests do to bots; and what the service runs, at its start), `drover.config` (who has changed what of a bot; secrets are only named), `auth` (security events), `drover` (the service). Bots may use others.',
+        'Where it comes from: `bot` (the bot itself, and main about it), `tcp`, `http`, `auth_client`, `tutorial`, `dispatch` (results of `POST /invoke`), `drover.control` (what requests do to bots; and what the service runs, at its start), `drover.config` (who has changed what of a bot; secrets are only named), `drover.rules` (a rule fires, or stops), `auth` (security events), `drover` (the service). Bots may use others.',
     }),
     session_id: nullable(Type.String(), 'The bot that it is about.'),
     transport: nullable(oneOf(['tcp', 'http']), 'Of a wire message, how it travelled.'),

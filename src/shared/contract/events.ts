@@ -1,8 +1,9 @@
 // The types of events. Their schemas are in event-schemas.ts, so that threads which validate nothing do not load TypeBox.
 
 import type { BotSnapshot, BotUsage, GapEvent, LogEvent, SessionEvent } from './event-schemas.js';
+import type { AlertEvent } from './rules.js';
 
-export type { BotSnapshot, BotUsage, GapEvent, LogEvent, SessionEvent };
+export type { AlertEvent, BotSnapshot, BotUsage, GapEvent, LogEvent, SessionEvent };
 
 /** Statuses that the service itself gives; while a bot runs, the bot names its own. */
 export const SERVICE_STATUSES = [
@@ -39,3 +40,12 @@ export interface SessionItem {
 
 /** What a batch holds. The order in a batch is the order on the stream. */
 export type Item = LogItem | SessionItem;
+
+/** A rule fires, or stops. */
+export interface AlertItem {
+  kind: 'alert';
+  event: AlertEvent;
+}
+
+/** What main publishes. */
+export type MainItem = Item | AlertItem;

@@ -2,6 +2,7 @@
 
 import { BotSnapshot, GapEvent, LogEvent, SessionEvent } from './event-schemas.js';
 import { named, nullable, oneOf, time } from './json-schema.js';
+import { AlertEvent } from './rules.js';
 import Type, { type Static } from './typebox.js';
 
 export const JOURNAL_STATES = ['off', 'opening', 'on', 'failed'] as const;
@@ -151,6 +152,7 @@ export const PastEvent = Type.Union(
       ['log', LogEvent],
       ['session', SessionEvent],
       ['gap', GapEvent],
+      ['alert', AlertEvent],
     ] as const
   ).map(([event, data]) =>
     Type.Object({

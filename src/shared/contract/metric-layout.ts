@@ -4,6 +4,7 @@ import { ERRORS } from '../errors.js';
 import { KINDS, LEVELS } from './event-kinds.js';
 import type { JournalStatus } from './journal-messages.js';
 import type { ClusterNode } from './nodes.js';
+import type { Severity } from './rule-bounds.js';
 
 /** Upper bounds of the buckets for how long a pass over a front's streams takes, in s. */
 export const FLUSH_BOUNDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5];
@@ -85,6 +86,9 @@ export interface MainMetrics {
   tokens: number;
   /** By kind, of kinds whose bots use anything. */
   usage: Record<string, KindUsage>;
+  rules: number;
+  /** Rules that fire, by severity. */
+  firing: Record<Severity, number>;
   journal: JournalStatus;
   /** Null in a single service. */
   cluster: ClusterMetrics | null;

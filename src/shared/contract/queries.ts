@@ -27,7 +27,7 @@ const cause = (description: string): TSchema =>
 const limit = Type.Integer({ ...LIMIT, description: 'Maximum number of results.' });
 
 const FILTERS = {
-  kind: list('Kinds of events: `log`, `session`.', ['log']),
+  kind: list('Kinds of events: `log`, `session`, `alert`.', ['log']),
   level: list('Levels of lines: `info`, `warn`, `error`, `state`.', ['warn', 'error']),
   session: list('Ids of bots.', ['demo-1']),
   scope: list('Scopes of lines.', ['tcp']),

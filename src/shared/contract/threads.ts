@@ -27,7 +27,7 @@ import type {
   UpdateBotBody,
 } from './bots.js';
 import type { Config } from './config.js';
-import type { BotSnapshot, Item } from './events.js';
+import type { BotSnapshot, MainItem } from './events.js';
 import type { HostList } from './hosts.js';
 import type { GroupQuery, IncidentGroups } from './incident-groups.js';
 import type {
@@ -46,6 +46,7 @@ import type { MainMetrics } from './metric-layout.js';
 import type { ClusterNode, ClusterStreamState, NodeAction, NodeList, Rebalanced } from './nodes.js';
 import type { PressureReport, Shortage } from './pressure.js';
 import type { Programs } from './programs.js';
+import type { CreateRuleBody, Rule, RuleList } from './rules.js';
 import type {
   ClientPlace,
   CreateTokenBody,
@@ -108,7 +109,7 @@ export type BroadcasterMethods = {
    * Publishes main's items after everything that hosts have posted until now.
    * Answers with the sequence number after the last.
    */
-  publish(input: { items: Item[] }): { head: number };
+  publish(input: { items: MainItem[] }): { head: number };
   /** The last lines of these bots, oldest first, after all that hosts have posted until now. */
   lastLines(input: { bots: string[] }): { lines: LastLine[] };
   /** A bot as the stream shows it, after all that hosts have posted until now; null when there is none. */
@@ -283,6 +284,12 @@ export type ControlMethods = {
     incidents: Incident[];
   };
   incidentGroups(input: GroupQuery & { rights: Rights }): IncidentGroups;
+  /** This and the next three: @throws DroverError `forbidden` for rights that are limited to some bots. */
+  rules(input: { rights: Rights }): RuleList;
+  /** Stored when it answers; `by` is the name of the caller's token. @throws DroverError `bad_request`, `conflict`, `not_stored`. */
+  createRule(input: { body: CreateRuleBody; rights: Rights; by: string }): Rule;
+  replaceRule(input: { id: string; body: CreateRuleBody; rights: Rights; by: string }): Rule;
+  removeRule(input: { id: string; rights: Rights; by: string }): void;
   /** Can be cancelled: its client has gone. */
   invoke(input: { call: InvokeInput; rights: Rights }): InvokeOutput;
   /** A channel to a bot host, for commands. @throws DroverError `unavailable` when there is no such host now. */

@@ -44,6 +44,7 @@ export class FrameLine implements QueriedLine {
 
   get bot(): string | null {
     if (this.#isLine) return this.#line?.session_id ?? null;
+    if (this.event !== 'session') return null;
     const { snapshot } = JSON.parse(frameData(this.#text)) as { snapshot: BotSnapshot };
     return snapshot.id;
   }

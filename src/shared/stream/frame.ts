@@ -2,7 +2,7 @@ import { type KINDS, LEVELS, type Level } from '../contract/event-kinds.js';
 import type { BotSnapshot, LogItem } from '../contract/events.js';
 
 /** Codes of the ring's index for `kind`. */
-export const KIND_CODE = { log: 0, session: 1, gap: 2 } as const satisfies Record<
+export const KIND_CODE = { log: 0, session: 1, gap: 2, alert: 3 } as const satisfies Record<
   (typeof KINDS)[number],
   number
 >;

@@ -116,7 +116,7 @@ describe('tabs', () => {
     expect(dead.heard.length).toBe(asked);
     // It had only slept: what it has missed it is told.
     dead.say({ type: 'here' });
-    expect(dead.heard.slice(asked)).toEqual(['session']);
+    expect(dead.heard.slice(asked)).toEqual(['session', 'firing']);
     hub.close();
     expect(vi.getTimerCount()).toBe(0);
   });

@@ -1,0 +1,54 @@
+import type { AlertEvent } from '../../../src/client/index.js';
+import { alertLine } from '../../../src/shared/contract/alert-line.js';
+import { visible } from '../../../src/shared/contract/escapes.js';
+import { firing } from '../model/alerts.js';
+import { useResource } from '../model/resource.js';
+import { hrefTo } from '../model/route.js';
+import { api } from '../model/session.js';
+import { age, fullTime, second } from '../model/time.js';
+
+/** The newest that are shown. */
+const MAX_SHOWN = 50;
+/** Events of a journal are there a moment after the stream has them, and those of other nodes have no sign here, in ms. */
+const AGAIN_MS = 10_000;
+
+/** What has fired, from the journal, the newest first. */
+export function AlertHistory() {
+  void second.value;
+  const { value, error } = useResource(
+    async (signal): Promise<{ id: string; alert: AlertEvent }[]> => {
+      const { events } = await api().events({ kind: ['alert'], limit: MAX_SHOWN, signal });
+      return events.flatMap((event) =>
+        event.event === 'alert' ? [{ id: event.id ?? '', alert: event.data }] : [],
+      );
+    },
+    [firing.value],
+    AGAIN_MS,
+  );
+  return (
+    <section class="card" aria-labelledby="alert-history">
+      <h2 id="alert-history">History</h2>
+      {value === undefined ? (
+        <p class="muted">{error ? error.message : 'Loading…'}</p>
+      ) : value.length === 0 ? (
+        <p class="muted">No rule has fired yet, as far as the journal goes back.</p>
+      ) : (
+        <ul class="alert-history">
+          {value.map(({ id, alert }) => (
+            <li key={id} data-alert={alert.state}>
+              <span class={`tag tone-${alert.state === 'firing' ? 'bad' : 'good'}`}>
+                {alert.state === 'firing' ? 'Fires' : 'Over'}
+              </span>
+              <a href={hrefTo('log', '', { from: '', to: '', t: '', at: id })}>
+                {visible(alertLine(alert))}
+              </a>
+              <time class="muted" title={fullTime(alert.timestamp_ms)}>
+                {age(alert.timestamp_ms)} ago
+              </time>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,149 @@
+import { useLayoutEffect, useState } from 'preact/hooks';
+import { ApiError, type Rule } from '../../../src/client/index.js';
+import { firing } from '../model/alerts.js';
+import { may } from '../model/own-token.js';
+import { useResource } from '../model/resource.js';
+import { replaceQuery, route } from '../model/route.js';
+import { api } from '../model/session.js';
+import { Confirm } from '../parts/dialog.js';
+import { focusContent } from '../parts/focus.js';
+import { Icon } from '../parts/icons.js';
+import { NeedsScope } from '../parts/needs-scope.js';
+import { say, sayError } from '../parts/toasts.js';
+import { ViewHead } from '../parts/view-head.js';
+import { useKeys } from '../shell/keys.js';
+import { AlertHistory } from './alert-history.js';
+import { NotifyButton } from './notify-button.js';
+import { changedRule, fieldsOf, newFields } from './rule-body.js';
+import { RuleForm } from './rule-form.js';
+import { RuleRow } from './rule-row.js';
+import { STATE_ORDER } from './rule-text.js';
+
+/** Values change all the time; that a rule fires comes with the stream. */
+const RELOAD_MS = 2000;
+
+/** Rules with their states, and what has fired. */
+export function AlertsView() {
+  const { value, error, reload } = useResource(
+    (signal) => api().rules.list({ signal }),
+    [firing.value],
+    RELOAD_MS,
+  );
+  const [editing, setEditing] = useState<Rule>();
+  const [deleting, setDeleting] = useState<Rule>();
+  // The address asks for a new rule: `new` is its query, `on` what it is for.
+  const { query } = route.value;
+  const wanted = query.get('new');
+  const on = query.get('on') === 'bots' ? 'bots' : 'lines';
+  const mayChange = may('control');
+  const isForbidden = error instanceof ApiError && error.status === 403;
+  const create = (): void => replaceQuery({ new: ' ', on: 'lines' });
+  const close = (): void => {
+    setEditing(undefined);
+    if (route.peek().query.has('new')) replaceQuery({});
+  };
+  // A deleted rule takes its button with it.
+  useLayoutEffect(() => {
+    if (document.activeElement === document.body) focusContent();
+  }, [value]);
+  useKeys('Alerts', [{ keys: 'n', does: 'New rule', run: () => mayChange && create() }]);
+
+  const change = async (rule: Rule, enabled: boolean): Promise<void> => {
+    try {
+      await api().rules.replace(rule.id, changedRule(rule, { enabled }));
+    } catch (thrown) {
+      sayError(thrown, `Could not change ${rule.name}`);
+    }
+    reload();
+  };
+  const remove = async (rule: Rule): Promise<void> => {
+    setDeleting(undefined);
+    try {
+      await api().rules.remove(rule.id);
+      say(`${rule.name} deleted`);
+    } catch (thrown) {
+      sayError(thrown, `Could not delete ${rule.name}`);
+    }
+    reload();
+  };
+
+  const rules = (value ?? []).toSorted(
+    (a, b) => STATE_ORDER.indexOf(a.state) - STATE_ORDER.indexOf(b.state),
+  );
+  return (
+    <>
+      <ViewHead
+        title="Alerts"
+        note={value && value.length > 0 ? `${firing.value.length} of ${value.length} fire` : ''}
+      >
+        <NotifyButton />
+        {mayChange ? (
+          <button type="button" class="primary" disabled={isForbidden} onClick={create}>
+            <Icon name="add" />
+            New rule
+          </button>
+        ) : (
+          <NeedsScope scope="control" to="change rules" />
+        )}
+      </ViewHead>
+      <div class="page">
+        {isForbidden ? (
+          <p class="empty muted">
+            Rules are about all bots, and your token is limited to some of them.
+          </p>
+        ) : (
+          <>
+            <section class="card" aria-labelledby="rules-title">
+              <h2 id="rules-title">Rules</h2>
+              {value === undefined ? (
+                <p class="muted">{error ? error.message : 'Loading…'}</p>
+              ) : rules.length === 0 ? (
+                <p class="muted">
+                  No rules yet. A rule watches lines or bots, and tells you when there are too many
+                  of them, or none. The bell beside a query makes one of it.
+                </p>
+              ) : (
+                <ul class="rules">
+                  {rules.map((rule) => (
+                    <RuleRow
+                      key={rule.id}
+                      rule={rule}
+                      mayChange={mayChange}
+                      onEdit={() => setEditing(rule)}
+                      onSwitch={(enabled) => void change(rule, enabled)}
+                      onDelete={() => setDeleting(rule)}
+                    />
+                  ))}
+                </ul>
+              )}
+            </section>
+            <AlertHistory />
+          </>
+        )}
+      </div>
+      {editing || wanted !== null ? (
+        <RuleForm
+          rule={editing}
+          first={editing ? fieldsOf(editing) : newFields((wanted ?? '').trim(), on)}
+          onClose={close}
+          onSaved={({ name }) => {
+            say(editing ? `${name} saved` : `${name} created`);
+            close();
+            reload();
+          }}
+        />
+      ) : null}
+      {deleting ? (
+        <Confirm
+          title={`Delete ${deleting.name}?`}
+          action="Delete"
+          isDangerous
+          onYes={() => void remove(deleting)}
+          onClose={() => setDeleting(undefined)}
+        >
+          <p>Nobody is told any more when it would fire. What it has told stays in the journal.</p>
+        </Confirm>
+      ) : null}
+    </>
+  );
+}

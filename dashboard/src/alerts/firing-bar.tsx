@@ -1,0 +1,28 @@
+import { visible } from '../../../src/shared/contract/escapes.js';
+import { firing } from '../model/alerts.js';
+import { hrefTo, route } from '../model/route.js';
+import { Icon } from '../parts/icons.js';
+
+/** Names that are shown; the others are counted. */
+const MAX_NAMES = 3;
+
+/** The rules that fire, on every page but their own. */
+export function FiringBar() {
+  const { value: rules } = firing;
+  if (rules.length === 0 || route.value.view === 'alerts') return null;
+  const more = rules.length - MAX_NAMES;
+  return (
+    <div class={`banner${rules.some(({ severity }) => severity === 'error') ? ' bad' : ''}`}>
+      <Icon name="bell" />
+      <span>
+        <strong>{rules.length === 1 ? '1 rule fires:' : `${rules.length} rules fire:`}</strong>{' '}
+        {rules
+          .slice(0, MAX_NAMES)
+          .map(({ name }) => visible(name))
+          .join(', ')}
+        {more > 0 ? ` and ${more} more` : ''}
+      </span>
+      <a href={hrefTo('alerts')}>Show alerts</a>
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+import { allowNotifications, permission } from '../model/alerts.js';
+import { set, settings } from '../model/settings.js';
+import { Icon } from '../parts/icons.js';
+
+/** Switches notifications of the browser. It asks for the permission on a click, and never by itself. */
+export function NotifyButton() {
+  const { value: now } = permission;
+  if (now === 'missing') {
+    return (
+      <span class="muted">
+        Notifications need a browser that has them, and https or this machine.
+      </span>
+    );
+  }
+  if (now === 'denied') {
+    return <span class="muted">This browser blocks notifications of this page.</span>;
+  }
+  const isOn = now === 'granted' && settings.value.notify;
+  return (
+    <button
+      type="button"
+      aria-pressed={isOn}
+      onClick={() => {
+        if (isOn) set({ notify: false });
+        else void allowNotifications();
+      }}
+    >
+      <Icon name="bell" />
+      {isOn ? 'Notifications are on' : 'Notify me'}
+    </button>
+  );
+}

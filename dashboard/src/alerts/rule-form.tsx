@@ -1,0 +1,174 @@
+import { useState } from 'preact/hooks';
+import type { Condition, Rule, Severity } from '../../../src/client/index.js';
+import { CONDITIONS, SEVERITIES } from '../../../src/shared/contract/rule-bounds.js';
+import { api } from '../model/session.js';
+import { Dialog } from '../parts/dialog.js';
+import { QueryBox } from '../query/query-box.js';
+import { bodyOf, type RuleFields } from './rule-body.js';
+import { CONDITION_TITLES } from './rule-text.js';
+
+interface Props {
+  /** The rule that is edited; undefined for a new one. */
+  rule: Rule | undefined;
+  first: RuleFields;
+  onClose: () => void;
+  onSaved: (rule: Rule) => void;
+}
+
+/** A rule, to make or to change. */
+export function RuleForm({ rule, first, onClose, onSaved }: Props) {
+  const [fields, setFields] = useState(first);
+  const [fault, setFault] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const { condition } = fields;
+  const change = (some: Partial<RuleFields>): void => setFields((now) => ({ ...now, ...some }));
+  const save = async (): Promise<void> => {
+    setBusy(true);
+    setFault('');
+    try {
+      const body = bodyOf(fields);
+      const { rules } = api();
+      onSaved(await (rule ? rules.replace(rule.id, body) : rules.create(body)));
+    } catch (thrown) {
+      setFault((thrown as Error).message);
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={rule ? `Edit ${rule.name}` : 'New rule'} onClose={onClose}>
+      <form
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        <div class="dialog-body form">
+          <div class="field">
+            <label for="rule-name">Name</label>
+            <input
+              id="rule-name"
+              autocomplete="off"
+              maxLength={100}
+              placeholder="refused logins"
+              value={fields.name}
+              onInput={({ currentTarget }) => change({ name: currentTarget.value })}
+            />
+          </div>
+          <div class="field">
+            <label for="rule-condition">Fires on</label>
+            <select
+              id="rule-condition"
+              value={condition}
+              onChange={({ currentTarget }) =>
+                change({ condition: currentTarget.value as Condition })
+              }
+            >
+              {CONDITIONS.map((name) => (
+                <option key={name} value={name}>
+                  {CONDITION_TITLES[name]}
+                </option>
+              ))}
+            </select>
+          </div>
+          <div class="field">
+            <span class="field-title">
+              {condition === 'bots' ? 'Query for bots' : 'Query for lines'}
+            </span>
+            <QueryBox
+              // Another language of fields.
+              key={condition === 'bots' ? 'bots' : 'lines'}
+              use={condition === 'bots' ? 'bots' : 'lines'}
+              value={fields.query}
+              waitMs={0}
+              onChange={(query) => change({ query })}
+            />
+            <p class="hint">
+              {condition === 'bots'
+                ? 'For example data.gold<100, or status:failed. Empty: all bots.'
+                : 'For example level:error label:team=a. Empty: all lines.'}
+            </p>
+          </div>
+          <div class="field-pair rule-numbers">
+            {condition === 'absence' ? null : (
+              <NumberField
+                id="rule-threshold"
+                title={condition === 'rate' ? 'At least, per second' : 'At least'}
+                value={fields.threshold}
+                onChange={(threshold) => change({ threshold })}
+              />
+            )}
+            {condition === 'bots' ? null : (
+              <NumberField
+                id="rule-window"
+                title={condition === 'absence' ? 'For, in seconds' : 'Window, in seconds'}
+                value={fields.window}
+                onChange={(window) => change({ window })}
+              />
+            )}
+          </div>
+          <div class="field-pair rule-numbers">
+            <NumberField
+              id="rule-for"
+              title="Must hold for, in seconds"
+              value={fields.held}
+              onChange={(held) => change({ held })}
+            />
+            <div class="field">
+              <label for="rule-severity">Severity</label>
+              <select
+                id="rule-severity"
+                value={fields.severity}
+                onChange={({ currentTarget }) =>
+                  change({ severity: currentTarget.value as Severity })
+                }
+              >
+                {SEVERITIES.map((name) => (
+                  <option key={name} value={name}>
+                    {name}
+                  </option>
+                ))}
+              </select>
+            </div>
+          </div>
+          {fault === '' ? null : (
+            <p class="fault" role="alert">
+              {fault}
+            </p>
+          )}
+        </div>
+        <footer>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="primary" disabled={isBusy || fields.name.trim() === ''}>
+            {rule ? 'Save' : 'Create'}
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+interface NumberProps {
+  id: string;
+  title: string;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+function NumberField({ id, title, value, onChange }: NumberProps) {
+  return (
+    <div class="field">
+      <label for={id}>{title}</label>
+      <input
+        id={id}
+        type="number"
+        min="0"
+        step="any"
+        value={value}
+        onInput={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,73 @@
+// Runs in the hub. Owns the list of the rules that fire: the service is asked once for all tabs.
+
+import type { LogEvent, Rule } from '../../../src/client/index.js';
+import { RULES_SCOPE } from '../../../src/shared/contract/rule-bounds.js';
+
+/** What a person is told. */
+export interface Alarm {
+  /** Of this alert: the browser shows one notification for it. */
+  tag: string;
+  text: string;
+}
+
+interface Parts {
+  /** Rejects for a token that may not see rules. */
+  load(): Promise<Rule[]>;
+  /** Other rules fire than before. */
+  changed(firing: readonly Rule[]): void;
+  alarm(alarm: Alarm): void;
+}
+
+/** The line with which the service says that a rule fires. Bots cannot write in its scope. */
+const FIRES = /^rule "(?:[^"\\]|\\.)*" fires: /;
+
+export class HubAlerts {
+  readonly #parts: Parts;
+  firing: readonly Rule[] = [];
+  #isLoading = false;
+  /** Asked for while it was loading. */
+  #isOutdated = false;
+  /** Increases with each session: answers of an earlier one are dropped. */
+  #session = 0;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** A line of the log. One is on the stream for each alert, in a cluster too, where events of rules stay on their node. */
+  saw(id: string, { scope, message }: LogEvent): void {
+    if (scope !== RULES_SCOPE) return;
+    this.refresh();
+    if (FIRES.test(message)) this.#parts.alarm({ tag: `drover-alert-${id}`, text: message });
+  }
+
+  refresh(): void {
+    if (this.#isLoading) this.#isOutdated = true;
+    else void this.#load();
+  }
+
+  clear(): void {
+    this.#session += 1;
+    this.#isLoading = false;
+    this.#isOutdated = false;
+    this.#set([]);
+  }
+
+  async #load(): Promise<void> {
+    const session = this.#session;
+    this.#isLoading = true;
+    do {
+      this.#isOutdated = false;
+      const rules = await this.#parts.load().catch(() => undefined);
+      if (session !== this.#session) return;
+      if (rules) this.#set(rules.filter(({ state }) => state === 'firing'));
+    } while (this.#isOutdated);
+    this.#isLoading = false;
+  }
+
+  #set(firing: readonly Rule[]): void {
+    const isSame = JSON.stringify(firing) === JSON.stringify(this.firing);
+    this.firing = firing;
+    if (!isSame) this.#parts.changed(firing);
+  }
+}

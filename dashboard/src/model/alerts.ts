@@ -1,0 +1,52 @@
+// Runs in tabs. Owns the rules that fire, as the hub says, and the notifications of the browser.
+
+import { signal } from '@preact/signals';
+import type { Rule } from '../../../src/client/index.js';
+import type { Alarm } from '../hub/alerts.js';
+import { set, settings } from './settings.js';
+
+export const firing = signal<readonly Rule[]>([]);
+
+/** What the browser says to notifications. `missing`: it has none, or the page came over plain http. */
+export type Permission = NotificationPermission | 'missing';
+const hasNotifications = 'Notification' in globalThis && isSecureContext;
+export const permission = signal<Permission>(
+  hasNotifications ? Notification.permission : 'missing',
+);
+
+/** The user may change it at any time in the browser, or answer in another tab. */
+async function followPermission(): Promise<void> {
+  const status = await navigator.permissions.query({ name: 'notifications' });
+  const take = (): void => {
+    permission.value = status.state === 'prompt' ? 'default' : status.state;
+  };
+  status.onchange = take;
+  take();
+}
+
+// Where there is nothing to ask, what the browser has said at first counts.
+if (hasNotifications) followPermission().catch(() => {});
+
+/** Asks the browser; to be called on a click. */
+export async function allowNotifications(): Promise<void> {
+  permission.value = await Notification.requestPermission();
+  set({ notify: permission.value === 'granted' });
+}
+
+/** Tells the user, if wanted. @param done is called in any case: no other tab has to. */
+export function notify({ tag, text }: Alarm, done: () => void): void {
+  if (settings.value.notify && permission.value === 'granted') {
+    try {
+      const shown = new Notification('Drover', { body: text, tag });
+      shown.onclick = () => {
+        window.focus();
+        location.hash = '#/alerts';
+        shown.close();
+      };
+    } catch {
+      // Chrome on Android shows none without a service worker. The badge and the page say the same.
+      permission.value = 'missing';
+    }
+  }
+  done();
+}

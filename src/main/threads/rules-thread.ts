@@ -1,0 +1,103 @@
+// Runs in main. Owns the rules thread, which starts with the first rule that is looked at, and its channels.
+
+import { MessageChannel } from 'node:worker_threads';
+import type {
+  RuleReport,
+  RulesEvents,
+  RulesMethods,
+  RulesStart,
+  WatchedRule,
+} from '../../shared/contract/rule-messages.js';
+import { DroverError } from '../../shared/errors.js';
+import { RingReader, releaseReader } from '../../shared/memory/ring-reader.js';
+import { WORKERS } from '../../shared/package-paths.js';
+import type { BroadcasterPeer, EventSink } from '../service-events.js';
+import { SupervisedThread } from './supervised-thread.js';
+import { startWorker } from './thread-source.js';
+
+/** Pause before a lost thread is replaced, in ms: doubled for each one that did not live for the longest pause. */
+const RESTART_MS = 1000;
+const MAX_RESTART_MS = 60_000;
+
+export interface RulesThreadOptions {
+  start: RulesStart;
+  /** What it is to look at, when one has to begin. */
+  watched: () => WatchedRule[];
+  changed: (reports: RuleReport[]) => void;
+  lost: (frames: number) => void;
+  threadLost: (reason: string) => void;
+}
+
+export class RulesThread {
+  readonly #options: RulesThreadOptions;
+  readonly #broadcaster: EventSink;
+  /** For its head only: the thread reads. */
+  readonly #ring: Pick<RingReader, 'head'>;
+  #thread: SupervisedThread<RulesEvents, RulesMethods> | undefined;
+
+  constructor(options: RulesThreadOptions, broadcaster: EventSink) {
+    this.#options = options;
+    this.#broadcaster = broadcaster;
+    this.#ring = new RingReader(options.start.stream.ring, options.start.reader);
+  }
+
+  /** Looks at these from now on. It starts with the first ones, and stays: without rules it sleeps. */
+  watch(rules: WatchedRule[]): void {
+    const from = this.#ring.head();
+    if (this.#thread?.isAlive) this.#thread.peer.tell('watch', { rules, from });
+    else if (!this.#thread && rules.length > 0) this.#thread = this.#begin(from);
+  }
+
+  /** Connects it to a new broadcaster. */
+  reattach(broadcaster: BroadcasterPeer): void {
+    if (this.#thread?.isAlive) this.#connect(this.#thread.peer, broadcaster);
+  }
+
+  /** How long its thread has been active since its start, in s. Undefined when there is none. */
+  get busySeconds(): number | undefined {
+    const active = this.#thread?.utilization()?.active;
+    return active === undefined ? undefined : active / 1000;
+  }
+
+  async close(): Promise<void> {
+    await this.#thread?.stop((peer) => peer.tell('close', null));
+  }
+
+  /** @param first number of the frame from which the first rules see lines. */
+  #begin(first: number): SupervisedThread<RulesEvents, RulesMethods> {
+    const { start, watched, changed, lost, threadLost } = this.#options;
+    const thread = new SupervisedThread<RulesEvents, RulesMethods>({
+      source: () => startWorker(WORKERS.rules, start),
+      methods: {
+        changed: ({ reports }) => changed(reports),
+        lost: ({ frames }) => lost(frames),
+      },
+      lost: () => new DroverError('unavailable', 'the rules thread was lost'),
+      prepare: async (peer, replaces) => {
+        this.#connect(peer, this.#broadcaster.peer);
+        const from = replaces === undefined ? first : this.#ring.head();
+        peer.tell('watch', { rules: watched(), from });
+      },
+      exited: ({ reason, isExpected }) => {
+        releaseReader(start.stream.ring, start.reader);
+        if (!isExpected) threadLost(reason);
+      },
+      restart: {
+        pauseMs: (failures) => Math.min(RESTART_MS * 2 ** failures, MAX_RESTART_MS),
+        healthyMs: MAX_RESTART_MS,
+      },
+    });
+    thread.start().catch((thrown: Error) => threadLost(thrown.message));
+    return thread;
+  }
+
+  #connect(
+    peer: { tell: SupervisedThread<RulesEvents, RulesMethods>['peer']['tell'] },
+    broadcaster: BroadcasterPeer,
+  ): void {
+    const { port1, port2 } = new MessageChannel();
+    const { reader } = this.#options.start;
+    broadcaster.tell('attachFront', { front: reader, port: port1 }, [port1]);
+    peer.tell('attachBroadcaster', { port: port2 }, [port2]);
+  }
+}

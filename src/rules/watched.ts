@@ -1,0 +1,69 @@
+import type { NameHasher } from '../shared/contract/name-hash.js';
+import type { RuleReport, WatchedRule } from '../shared/contract/rule-messages.js';
+import { readQuery } from '../shared/query/read-query.js';
+import { type Filter, parseFilter } from '../shared/stream/filter.js';
+import type { IndexedFrames } from '../shared/stream/frame-line.js';
+import { type BotMirror, LiveJudge } from './bot-mirror.js';
+import { MatchingBots } from './matching-bots.js';
+import { RuleWatch } from './rule-watch.js';
+
+/** Runs in the rules thread. Owns the state of one rule, and its filter of lines or its set of bots. */
+export class Watched {
+  readonly id: string;
+  readonly revision: number;
+  readonly #watch: RuleWatch;
+  readonly #bots: MatchingBots | undefined;
+  /** Null: all lines. Undefined: none. */
+  readonly #lines: Filter | null | undefined;
+  readonly #mirror: BotMirror;
+  #last: Omit<RuleReport, 'id' | 'revision'> | undefined;
+
+  constructor({ rule, revision }: WatchedRule, mirror: BotMirror, names: NameHasher, now: number) {
+    this.id = rule.id;
+    this.revision = revision;
+    this.#mirror = mirror;
+    this.#watch = new RuleWatch(rule, now);
+    if (rule.condition === 'bots') {
+      this.#bots = new MatchingBots(mirror, readQuery(rule.query, 'bots'));
+      return;
+    }
+    this.#lines = parseFilter(
+      [['query', rule.query]],
+      names,
+      null,
+      undefined,
+      (_, condition) => new LiveJudge(mirror, condition),
+    );
+    this.#lines?.begin();
+  }
+
+  get countsLines(): boolean {
+    return this.#lines !== undefined;
+  }
+
+  /** A line of the log. */
+  see(frames: IndexedFrames, seq: number, now: number): void {
+    if (this.#lines !== null && !this.#lines?.matches(frames, seq)) return;
+    this.#watch.note(this.#mirror.name(frames.sessionLow(seq), frames.sessionHigh(seq)), now);
+  }
+
+  /** @param withValues also a change of its value counts. @returns what is to be told; undefined when nothing has changed. */
+  look(now: number, withValues: boolean): RuleReport | undefined {
+    const bots = this.#bots;
+    if (bots) {
+      if (withValues) bots.refresh();
+      this.#watch.match(bots.count, bots.sample);
+    }
+    const seen = this.#watch.look(now);
+    const last = this.#last;
+    const isSame = last?.state === seen.state && (!withValues || last.value === seen.value);
+    if (isSame) return undefined;
+    this.#last = seen;
+    return { id: this.id, revision: this.revision, ...seen };
+  }
+
+  end(): void {
+    this.#bots?.end();
+    this.#lines?.end();
+  }
+}

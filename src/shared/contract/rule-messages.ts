@@ -1,0 +1,44 @@
+// Messages between main and the rules thread. Types only.
+
+import type { MessagePort } from 'node:worker_threads';
+import type { RuleState } from './rule-bounds.js';
+import type { RuleSettings } from './rules.js';
+import type { StreamIdentity } from './threads.js';
+
+export interface RulesStart {
+  stream: StreamIdentity;
+  /** Index of its cells on the ring. */
+  reader: number;
+}
+
+/** A rule that is looked at. Another revision of it begins without a past. */
+export interface WatchedRule {
+  rule: RuleSettings;
+  revision: number;
+}
+
+/** What a rule has come to. */
+export interface RuleReport {
+  id: string;
+  revision: number;
+  state: Exclude<RuleState, 'off'>;
+  value: number;
+  bots: string[];
+}
+
+/** What main asks of the thread. */
+export type RulesMethods = {
+  /** The channel to the broadcaster; a new one replaces the old. */
+  attachBroadcaster(input: { port: MessagePort }): void;
+  /** The rules from now on. Those whose revision is the same keep their past; others see lines from frame `from` on. */
+  watch(input: { rules: WatchedRule[]; from: number }): void;
+  close(input: null): void;
+};
+
+/** What the thread tells main. */
+export type RulesEvents = {
+  /** Rules whose state or value has changed. A change of state is told at once, of values once a second. */
+  changed(input: { reports: RuleReport[] }): void;
+  /** The ring has overwritten so many frames before the thread could read them. */
+  lost(input: { frames: number }): void;
+};

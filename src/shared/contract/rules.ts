@@ -1,0 +1,166 @@
+// Schemas of rules, and of the events that they make.
+
+import { nullable, oneOf, time } from './json-schema.js';
+import { MAX_QUERY } from './query-bounds.js';
+import {
+  CONDITIONS,
+  MAX_FOR_MS,
+  MAX_RULE_BOTS,
+  MAX_RULE_NAME,
+  MAX_THRESHOLD,
+  RULE_STATES,
+  SEVERITIES,
+  WINDOW,
+} from './rule-bounds.js';
+import Type, { type Static } from './typebox.js';
+
+const closed = { additionalProperties: false };
+
+const name = Type.String({
+  minLength: 1,
+  maxLength: MAX_RULE_NAME,
+  pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]+$',
+  description: 'What it is called in the alert. No two rules have the same name.',
+});
+const query = Type.String({
+  maxLength: MAX_QUERY,
+  description:
+    'What it looks at, a query (docs/QUERY.md): for lines, or with the condition `bots` for bots. Empty for all of them.',
+});
+const condition = oneOf(CONDITIONS, {
+  description:
+    '`count`: at least `threshold` lines match within the window. `rate`: at least `threshold` lines per second, on average over the window. `absence`: no line has matched for as long as the window. `bots`: at least `threshold` bots match now.',
+});
+const threshold = Type.Number({
+  exclusiveMinimum: 0,
+  maximum: MAX_THRESHOLD,
+  description:
+    'At which number it fires; a whole one but for `rate`. 1 when left out. Not for `absence`.',
+});
+const window = Type.Integer({
+  ...WINDOW,
+  description: 'The window in ms. Needed, but for `bots`, which has none.',
+});
+const hold = Type.Integer({
+  minimum: 0,
+  maximum: MAX_FOR_MS,
+  description: 'How long the condition must hold before it fires, in ms. 0 when left out.',
+});
+const severity = oneOf(SEVERITIES, { description: 'How bad it is. `warn` when left out.' });
+const enabled = Type.Boolean({ description: 'Whether it is looked at. True when left out.' });
+
+/** Body of `POST /api/rules` and `PUT /api/rules/{id}`. */
+export const CreateRuleBody = Type.Object(
+  {
+    name,
+    query,
+    condition,
+    threshold: Type.Optional(threshold),
+    window_ms: Type.Optional(window),
+    for_ms: Type.Optional(hold),
+    severity: Type.Optional(severity),
+    enabled: Type.Optional(enabled),
+  },
+  closed,
+);
+export type CreateRuleBody = Static<typeof CreateRuleBody>;
+
+/** What a rule is, without its state. */
+const settings = {
+  id: Type.String(),
+  name: Type.String(),
+  query: Type.String(),
+  condition,
+  threshold: nullable(Type.Number(), 'Null for `absence`.'),
+  window_ms: nullable(Type.Integer(), 'Null for `bots`.'),
+  for_ms: Type.Integer({ description: 'In ms.' }),
+  severity: oneOf(SEVERITIES),
+};
+
+const RuleSettings = Type.Object({ ...settings, enabled: Type.Boolean() });
+export type RuleSettings = Static<typeof RuleSettings>;
+
+const value = nullable(
+  Type.Number(),
+  'What the threshold is compared with: lines within the window, lines per second, seconds without a line, or bots. Null before it was looked at.',
+);
+const bots = Type.Array(Type.String(), {
+  maxItems: MAX_RULE_BOTS,
+  description: 'Ids of some of the bots that it is about: of lines those with the last ones.',
+});
+
+/** A rule as `GET /api/rules` shows it. */
+export const Rule = Type.Object(
+  {
+    ...RuleSettings.properties,
+    state: oneOf(RULE_STATES, {
+      description:
+        '`pending`: the condition holds, but not yet for `for_ms`. `off`: it is not looked at.',
+    }),
+    since_ms: nullable(Type.Integer(), 'Since when it fires. Unix epoch milliseconds.'),
+    value,
+    bots,
+  },
+  {
+    description: 'A rule, and its state.',
+    examples: [
+      {
+        id: '6f0d2c1b9a3f2e64',
+        name: 'refused logins',
+        query: 'scope:http "login refused"',
+        condition: 'count',
+        threshold: 10,
+        window_ms: 60_000,
+        for_ms: 0,
+        severity: 'error',
+        enabled: true,
+        state: 'firing',
+        since_ms: 1795257586197,
+        value: 14,
+        bots: ['shop-3', 'shop-7'],
+      },
+    ],
+  },
+);
+export type Rule = Static<typeof Rule>;
+
+/** Answer of `GET /api/rules`. */
+export const RuleList = Type.Object({
+  rules: Type.Array(Rule, { description: 'In the order of their names.' }),
+});
+export type RuleList = Static<typeof RuleList>;
+
+/** Data of an `alert` frame. */
+export const AlertEvent = Type.Object(
+  {
+    timestamp_ms: time('When it happened.'),
+    state: oneOf(['firing', 'resolved'], { description: 'It begins to fire, or stops.' }),
+    rule: Type.Object(settings, { description: 'The rule as it was then.' }),
+    since_ms: time('When it began to fire.'),
+    value,
+    bots,
+  },
+  {
+    description: 'A rule fires, or stops: data of an `alert` event.',
+    examples: [
+      {
+        timestamp_ms: 1795257586197,
+        state: 'firing',
+        rule: {
+          id: '6f0d2c1b9a3f2e64',
+          name: 'refused logins',
+          query: 'scope:http "login refused"',
+          condition: 'count',
+          threshold: 10,
+          window_ms: 60_000,
+          for_ms: 0,
+          severity: 'error',
+        },
+        since_ms: 1795257586197,
+        value: 14,
+        bots: ['shop-3', 'shop-7'],
+      },
+    ],
+  },
+);
+export type AlertEvent = Static<typeof AlertEvent>;
