@@ -31,6 +31,9 @@ beforeAll(async () => {
   await eventually(isPainting, 'the bot runs');
   await invoke(service, 'clumsy', 'fall', { why: 'the ladder broke' });
   await invoke(service, 'painter-1', 'show', { name: 'canvas', value: 'blue' });
+  await call(service, 'POST', '/api/rules', {
+    body: { name: 'still', query: 'nothing says this', condition: 'absence', window_ms: 5000 },
+  });
 });
 
 afterAll(async () => {
@@ -223,6 +226,29 @@ const STEPS: Step[] = [
   ],
   ['incidents', '#/incidents', (page) => page.locator('.cause').first().waitFor()],
   ['a cause', '#/incidents', (page) => page.locator('.cause').first().click()],
+  [
+    'alerts',
+    '#/alerts',
+    async (page) => {
+      await page.locator('[data-state=firing]').waitFor();
+      await page.locator('.alert-history [data-alert=firing]').waitFor();
+    },
+  ],
+  [
+    'a rule that is deleted',
+    '#/alerts',
+    (page) => page.getByRole('button', { name: 'still: Löschen' }).click(),
+  ],
+  ['a new rule', '#/alerts', (page) => page.getByRole('button', { name: 'Neue Regel' }).click()],
+  [
+    'a rule about bots',
+    '#/alerts',
+    async (page) => {
+      await page.getByRole('button', { name: 'still bearbeiten' }).click();
+      await page.getByLabel('Löst aus bei').selectOption('bots');
+      await page.getByText('Abfrage nach Bots').waitFor();
+    },
+  ],
   ['side by side', '#/side?a=bot:painter-1&b=bot:demo-1'],
   ['two configurations', '#/diff?a=painter-1&b=demo-1'],
   ['tokens', '#/tokens'],
@@ -277,6 +303,7 @@ it('fits on a phone: no view is wider than the screen', async () => {
     'bots/painter-1?tab=config',
     'log',
     'incidents',
+    'alerts',
     'tokens',
     'settings',
     'diff?a=painter-1&b=demo-1',
