@@ -2,7 +2,6 @@ import type { AlertEvent } from '../../../src/client/index.js';
 import { type FiringLine, readFiringLine } from '../../../src/shared/contract/alert-line.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { numberText, t } from '../texts/text.js';
-import { rounded } from './rule-text.js';
 
 /** An alert in words, as the log has it in English. */
 export function alertText(alert: AlertEvent): string {
@@ -45,4 +44,9 @@ function foundText(
 /** As the log has them, which is beside it. */
 function secondsText(ms: number): string {
   return t('time.seconds', { n: Math.round(ms / 1000) });
+}
+
+/** Rates have many digits. */
+export function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000;
 }

@@ -1,6 +1,7 @@
 import type { Condition, Rule, RuleState } from '../../../src/client/index.js';
 import { span } from '../model/time.js';
 import { type PlainKey, t } from '../texts/text.js';
+import { rounded } from './alert-text.js';
 
 export const CONDITION_TITLES: Readonly<Record<Condition, PlainKey>> = {
   count: 'alerts.count',
@@ -8,11 +9,6 @@ export const CONDITION_TITLES: Readonly<Record<Condition, PlainKey>> = {
   absence: 'alerts.absence',
   bots: 'alerts.bots',
 };
-
-/** Rates have many digits. */
-export function rounded(value: number): number {
-  return Math.round(value * 1000) / 1000;
-}
 
 /** When it fires, in words. */
 export function conditionText(

@@ -2,7 +2,6 @@
 
 import { afterEach, expect, it } from 'vitest';
 import { alertText, notificationText } from '../../../dashboard/src/alerts/alert-text.js';
-import { conditionText, valueText } from '../../../dashboard/src/alerts/rule-text.js';
 import { de } from '../../../dashboard/src/texts/de.js';
 import { en } from '../../../dashboard/src/texts/en.js';
 import { useTexts } from '../../../dashboard/src/texts/text.js';
@@ -82,15 +81,4 @@ it('an alert that is over says how long it was', () => {
   expect(alertText(over)).toBe(alertLine(over));
   useTexts('de', de);
   expect(alertText(over)).toBe('Regel „no paint“ nach 7 s vorbei');
-});
-
-it('a rule says when it fires, and what it has found', () => {
-  const { rule } = alert({ condition: 'rate', threshold: 0.5, for_ms: 30_000 }, 0);
-  const said = (): string[] => [
-    conditionText(rule),
-    valueText({ condition: 'rate', value: 1234.56789 }),
-  ];
-  expect(said()).toEqual(['at least 0.5 lines/s over 1 min, for 30 s', '1,234.568 lines/s']);
-  useTexts('de', de);
-  expect(said()).toEqual(['mindestens 0,5 Zeilen/s über 1 min, 30 s lang', '1.234,568 Zeilen/s']);
 });
