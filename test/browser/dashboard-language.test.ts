@@ -31,6 +31,19 @@ beforeAll(async () => {
   await eventually(isPainting, 'the bot runs');
   await invoke(service, 'clumsy', 'fall', { why: 'the ladder broke' });
   await invoke(service, 'painter-1', 'show', { name: 'canvas', value: 'blue' });
+  await call(service, 'POST', '/api/rules', {
+    body: { name: 'still', query: 'nothing says this', condition: 'absence', window_ms: 5000 },
+  });
+  await call(service, 'POST', '/api/rules', {
+    body: {
+      name: 'eilig',
+      query: '',
+      condition: 'rate',
+      threshold: 1234.5,
+      window_ms: 10_000,
+      for_ms: 30_000,
+    },
+  });
 });
 
 afterAll(async () => {
@@ -180,6 +193,12 @@ async function inEnglish(page: Page): Promise<string[]> {
   return [...words].filter((word) => isOf(english, word) && !isOf(german, word));
 }
 
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AxeBuilder.source);
+  const found = await page.evaluate<{ violations: { id: string }[] }>('axe.run()');
+  return found.violations.map(({ id }) => id);
+}
+
 type Step = [what: string, href: string, then?: (page: Page) => Promise<unknown>];
 const STEPS: Step[] = [
   ['overview', '#/overview', (page) => page.locator('.flow .legend, .chart').first().waitFor()],
@@ -223,6 +242,31 @@ const STEPS: Step[] = [
   ],
   ['incidents', '#/incidents', (page) => page.locator('.cause').first().waitFor()],
   ['a cause', '#/incidents', (page) => page.locator('.cause').first().click()],
+  [
+    'alerts',
+    '#/alerts',
+    async (page) => {
+      await page.locator('[data-state=firing]').waitFor();
+      await page.getByText('keine Zeile in 5 s').waitFor();
+      await page.getByText('mindestens 1.234,5 Zeilen/s über 10 s, 30 s lang').waitFor();
+      await page.getByText(/^Regel „still“ ausgelöst: seit [\d,]+ s keine Zeile$/).waitFor();
+    },
+  ],
+  [
+    'a rule that is deleted',
+    '#/alerts',
+    (page) => page.getByRole('button', { name: 'still: Löschen' }).click(),
+  ],
+  ['a new rule', '#/alerts', (page) => page.getByRole('button', { name: 'Neue Regel' }).click()],
+  [
+    'a rule about bots',
+    '#/alerts',
+    async (page) => {
+      await page.getByRole('button', { name: 'still bearbeiten' }).click();
+      await page.getByLabel('Löst aus bei').selectOption('bots');
+      await page.getByText('Abfrage nach Bots').waitFor();
+    },
+  ],
   ['side by side', '#/side?a=bot:painter-1&b=bot:demo-1'],
   ['two configurations', '#/diff?a=painter-1&b=demo-1'],
   ['tokens', '#/tokens'],
@@ -259,12 +303,11 @@ it('leaves nothing in English on any view', async () => {
       .poll(async () => (await page.getByText('Wird geladen …').count()) === 0)
       .toBe(true);
     for (const word of await inEnglish(page)) found.push(`${what}: ${word}`);
+    if (href === '#/alerts') expect(await violations(page), what).toEqual([]);
     while ((await page.locator('dialog[open]').count()) > 0) await page.keyboard.press('Escape');
   }
   expect(found).toEqual([]);
-  await page.evaluate(AxeBuilder.source);
-  const { violations } = await page.evaluate<{ violations: { id: string }[] }>('axe.run()');
-  expect(violations.map(({ id }) => id)).toEqual([]);
+  expect(await violations(page)).toEqual([]);
 });
 
 it('fits on a phone: no view is wider than the screen', async () => {
@@ -277,6 +320,7 @@ it('fits on a phone: no view is wider than the screen', async () => {
     'bots/painter-1?tab=config',
     'log',
     'incidents',
+    'alerts',
     'tokens',
     'settings',
     'diff?a=painter-1&b=demo-1',

@@ -1,11 +1,11 @@
 import type { AlertEvent } from '../../../src/client/index.js';
-import { alertLine } from '../../../src/shared/contract/alert-line.js';
-import { visible } from '../../../src/shared/contract/escapes.js';
 import { firing } from '../model/alerts.js';
 import { useResource } from '../model/resource.js';
 import { hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
 import { age, fullTime, second } from '../model/time.js';
+import { t } from '../texts/text.js';
+import { alertText } from './alert-text.js';
 
 /** The newest that are shown. */
 const MAX_SHOWN = 50;
@@ -27,23 +27,23 @@ export function AlertHistory() {
   );
   return (
     <section class="card" aria-labelledby="alert-history">
-      <h2 id="alert-history">History</h2>
+      <h2 id="alert-history">{t('history.title')}</h2>
       {value === undefined ? (
-        <p class="muted">{error ? error.message : 'Loading…'}</p>
+        <p class="muted">{error ? error.message : t('state.loading')}</p>
       ) : value.length === 0 ? (
-        <p class="muted">No rule has fired yet, as far as the journal goes back.</p>
+        <p class="muted">{t('alerts.noneFired')}</p>
       ) : (
         <ul class="alert-history">
           {value.map(({ id, alert }) => (
             <li key={id} data-alert={alert.state}>
               <span class={`tag tone-${alert.state === 'firing' ? 'bad' : 'good'}`}>
-                {alert.state === 'firing' ? 'Fires' : 'Over'}
+                {t(alert.state === 'firing' ? 'alerts.fires' : 'alerts.over')}
               </span>
               <a href={hrefTo('log', '', { from: '', to: '', t: '', at: id })}>
-                {visible(alertLine(alert))}
+                {alertText(alert)}
               </a>
               <time class="muted" title={fullTime(alert.timestamp_ms)}>
-                {age(alert.timestamp_ms)} ago
+                {t('time.ago', { time: age(alert.timestamp_ms) })}
               </time>
             </li>
           ))}

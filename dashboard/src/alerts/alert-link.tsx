@@ -1,5 +1,6 @@
 import { hrefTo } from '../model/route.js';
 import { Icon } from '../parts/icons.js';
+import { t } from '../texts/text.js';
 
 /** Leads to a new rule on a query. A space stands for an empty one, which an address would leave out. */
 export function AlertLink({ query, on }: { query: string; on: 'bots' | 'lines' }) {
@@ -7,8 +8,8 @@ export function AlertLink({ query, on }: { query: string; on: 'bots' | 'lines' }
     <a
       class="button square quiet"
       href={hrefTo('alerts', '', { new: query === '' ? ' ' : query, on })}
-      aria-label="Alert on this"
-      title="Alert on this"
+      aria-label={t('alerts.onThis')}
+      title={t('alerts.onThis')}
     >
       <Icon name="bell" />
     </a>

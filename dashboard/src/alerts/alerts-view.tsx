@@ -12,6 +12,7 @@ import { NeedsScope } from '../parts/needs-scope.js';
 import { say, sayError } from '../parts/toasts.js';
 import { ViewHead } from '../parts/view-head.js';
 import { useKeys } from '../shell/keys.js';
+import { t } from '../texts/text.js';
 import { AlertHistory } from './alert-history.js';
 import { NotifyButton } from './notify-button.js';
 import { changedRule, fieldsOf, newFields } from './rule-body.js';
@@ -46,13 +47,15 @@ export function AlertsView() {
   useLayoutEffect(() => {
     if (document.activeElement === document.body) focusContent();
   }, [value]);
-  useKeys('Alerts', [{ keys: 'n', does: 'New rule', run: () => mayChange && create() }]);
+  useKeys(t('page.alerts'), [
+    { keys: 'n', does: t('alerts.new'), run: () => mayChange && create() },
+  ]);
 
   const change = async (rule: Rule, enabled: boolean): Promise<void> => {
     try {
       await api().rules.replace(rule.id, changedRule(rule, { enabled }));
     } catch (thrown) {
-      sayError(thrown, `Could not change ${rule.name}`);
+      sayError(thrown, t('alerts.couldNotChange', { name: rule.name }));
     }
     reload();
   };
@@ -60,9 +63,9 @@ export function AlertsView() {
     setDeleting(undefined);
     try {
       await api().rules.remove(rule.id);
-      say(`${rule.name} deleted`);
+      say(t('action.deleted', { what: rule.name }));
     } catch (thrown) {
-      sayError(thrown, `Could not delete ${rule.name}`);
+      sayError(thrown, t('alerts.couldNotDelete', { name: rule.name }));
     }
     reload();
   };
@@ -73,35 +76,34 @@ export function AlertsView() {
   return (
     <>
       <ViewHead
-        title="Alerts"
-        note={value && value.length > 0 ? `${firing.value.length} of ${value.length} fire` : ''}
+        title={t('page.alerts')}
+        note={
+          value && value.length > 0
+            ? t('alerts.note', { n: firing.value.length, all: value.length })
+            : ''
+        }
       >
         <NotifyButton />
         {mayChange ? (
           <button type="button" class="primary" disabled={isForbidden} onClick={create}>
             <Icon name="add" />
-            New rule
+            {t('alerts.new')}
           </button>
         ) : (
-          <NeedsScope scope="control" to="change rules" />
+          <NeedsScope scope="control" to={t('alerts.changeRules')} />
         )}
       </ViewHead>
       <div class="page">
         {isForbidden ? (
-          <p class="empty muted">
-            Rules are about all bots, and your token is limited to some of them.
-          </p>
+          <p class="empty muted">{t('alerts.limited')}</p>
         ) : (
           <>
             <section class="card" aria-labelledby="rules-title">
-              <h2 id="rules-title">Rules</h2>
+              <h2 id="rules-title">{t('alerts.rules')}</h2>
               {value === undefined ? (
-                <p class="muted">{error ? error.message : 'Loading…'}</p>
+                <p class="muted">{error ? error.message : t('state.loading')}</p>
               ) : rules.length === 0 ? (
-                <p class="muted">
-                  No rules yet. A rule watches lines or bots, and tells you when there are too many
-                  of them, or none. The bell beside a query makes one of it.
-                </p>
+                <p class="muted">{t('alerts.noRules')}</p>
               ) : (
                 <ul class="rules">
                   {rules.map((rule) => (
@@ -127,7 +129,7 @@ export function AlertsView() {
           first={editing ? fieldsOf(editing) : newFields((wanted ?? '').trim(), on)}
           onClose={close}
           onSaved={({ name }) => {
-            say(editing ? `${name} saved` : `${name} created`);
+            say(t(editing ? 'alerts.saved' : 'alerts.created', { name }));
             close();
             reload();
           }}
@@ -135,13 +137,13 @@ export function AlertsView() {
       ) : null}
       {deleting ? (
         <Confirm
-          title={`Delete ${deleting.name}?`}
-          action="Delete"
+          title={t('action.onQuestion', { action: t('action.delete'), target: deleting.name })}
+          action={t('action.delete')}
           isDangerous
           onYes={() => void remove(deleting)}
           onClose={() => setDeleting(undefined)}
         >
-          <p>Nobody is told any more when it would fire. What it has told stays in the journal.</p>
+          <p>{t('alerts.deleteText')}</p>
         </Confirm>
       ) : null}
     </>

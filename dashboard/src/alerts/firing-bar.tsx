@@ -2,6 +2,7 @@ import { visible } from '../../../src/shared/contract/escapes.js';
 import { firing } from '../model/alerts.js';
 import { hrefTo, route } from '../model/route.js';
 import { Icon } from '../parts/icons.js';
+import { t } from '../texts/text.js';
 
 /** Names that are shown; the others are counted. */
 const MAX_NAMES = 3;
@@ -15,14 +16,14 @@ export function FiringBar() {
     <div class={`banner${rules.some(({ severity }) => severity === 'error') ? ' bad' : ''}`}>
       <Icon name="bell" />
       <span>
-        <strong>{rules.length === 1 ? '1 rule fires:' : `${rules.length} rules fire:`}</strong>{' '}
+        <strong>{t('alerts.fire', { n: rules.length })}</strong>{' '}
         {rules
           .slice(0, MAX_NAMES)
           .map(({ name }) => visible(name))
           .join(', ')}
-        {more > 0 ? ` and ${more} more` : ''}
+        {more > 0 ? ` ${t('count.more', { n: more })}` : ''}
       </span>
-      <a href={hrefTo('alerts')}>Show alerts</a>
+      <a href={hrefTo('alerts')}>{t('alerts.show')}</a>
     </div>
   );
 }

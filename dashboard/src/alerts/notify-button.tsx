@@ -1,19 +1,16 @@
 import { allowNotifications, permission } from '../model/alerts.js';
 import { set, settings } from '../model/settings.js';
 import { Icon } from '../parts/icons.js';
+import { t } from '../texts/text.js';
 
 /** Switches notifications of the browser. It asks for the permission on a click, and never by itself. */
 export function NotifyButton() {
   const { value: now } = permission;
   if (now === 'missing') {
-    return (
-      <span class="muted">
-        Notifications need a browser that has them, and https or this machine.
-      </span>
-    );
+    return <span class="muted">{t('alerts.notifyMissing')}</span>;
   }
   if (now === 'denied') {
-    return <span class="muted">This browser blocks notifications of this page.</span>;
+    return <span class="muted">{t('alerts.notifyDenied')}</span>;
   }
   const isOn = now === 'granted' && settings.value.notify;
   return (
@@ -26,7 +23,7 @@ export function NotifyButton() {
       }}
     >
       <Icon name="bell" />
-      {isOn ? 'Notifications are on' : 'Notify me'}
+      {t(isOn ? 'alerts.notifyOn' : 'alerts.notify')}
     </button>
   );
 }

@@ -4,6 +4,7 @@ import { CONDITIONS, SEVERITIES } from '../../../src/shared/contract/rule-bounds
 import { api } from '../model/session.js';
 import { Dialog } from '../parts/dialog.js';
 import { QueryBox } from '../query/query-box.js';
+import { t } from '../texts/text.js';
 import { bodyOf, type RuleFields } from './rule-body.js';
 import { CONDITION_TITLES } from './rule-text.js';
 
@@ -35,7 +36,10 @@ export function RuleForm({ rule, first, onClose, onSaved }: Props) {
     }
   };
   return (
-    <Dialog title={rule ? `Edit ${rule.name}` : 'New rule'} onClose={onClose}>
+    <Dialog
+      title={rule ? t('alerts.editOf', { name: rule.name }) : t('alerts.new')}
+      onClose={onClose}
+    >
       <form
         noValidate
         onSubmit={(event) => {
@@ -45,18 +49,18 @@ export function RuleForm({ rule, first, onClose, onSaved }: Props) {
       >
         <div class="dialog-body form">
           <div class="field">
-            <label for="rule-name">Name</label>
+            <label for="rule-name">{t('term.name')}</label>
             <input
               id="rule-name"
               autocomplete="off"
               maxLength={100}
-              placeholder="refused logins"
+              placeholder={t('alerts.example')}
               value={fields.name}
               onInput={({ currentTarget }) => change({ name: currentTarget.value })}
             />
           </div>
           <div class="field">
-            <label for="rule-condition">Fires on</label>
+            <label for="rule-condition">{t('alerts.firesOn')}</label>
             <select
               id="rule-condition"
               value={condition}
@@ -66,14 +70,14 @@ export function RuleForm({ rule, first, onClose, onSaved }: Props) {
             >
               {CONDITIONS.map((name) => (
                 <option key={name} value={name}>
-                  {CONDITION_TITLES[name]}
+                  {t(CONDITION_TITLES[name])}
                 </option>
               ))}
             </select>
           </div>
           <div class="field">
             <span class="field-title">
-              {condition === 'bots' ? 'Query for bots' : 'Query for lines'}
+              {t(condition === 'bots' ? 'alerts.queryBots' : 'alerts.queryLines')}
             </span>
             <QueryBox
               // Another language of fields.
@@ -83,17 +87,13 @@ export function RuleForm({ rule, first, onClose, onSaved }: Props) {
               waitMs={0}
               onChange={(query) => change({ query })}
             />
-            <p class="hint">
-              {condition === 'bots'
-                ? 'For example data.gold<100, or status:failed. Empty: all bots.'
-                : 'For example level:error label:team=a. Empty: all lines.'}
-            </p>
+            <p class="hint">{t(condition === 'bots' ? 'alerts.hintBots' : 'alerts.hintLines')}</p>
           </div>
           <div class="field-pair rule-numbers">
             {condition === 'absence' ? null : (
               <NumberField
                 id="rule-threshold"
-                title={condition === 'rate' ? 'At least, per second' : 'At least'}
+                title={t(condition === 'rate' ? 'alerts.leastRate' : 'alerts.least')}
                 value={fields.threshold}
                 onChange={(threshold) => change({ threshold })}
               />
@@ -101,7 +101,7 @@ export function RuleForm({ rule, first, onClose, onSaved }: Props) {
             {condition === 'bots' ? null : (
               <NumberField
                 id="rule-window"
-                title={condition === 'absence' ? 'For, in seconds' : 'Window, in seconds'}
+                title={t(condition === 'absence' ? 'alerts.windowAbsence' : 'alerts.window')}
                 value={fields.window}
                 onChange={(window) => change({ window })}
               />
@@ -110,12 +110,12 @@ export function RuleForm({ rule, first, onClose, onSaved }: Props) {
           <div class="field-pair rule-numbers">
             <NumberField
               id="rule-for"
-              title="Must hold for, in seconds"
+              title={t('alerts.hold')}
               value={fields.held}
               onChange={(held) => change({ held })}
             />
             <div class="field">
-              <label for="rule-severity">Severity</label>
+              <label for="rule-severity">{t('alerts.severity')}</label>
               <select
                 id="rule-severity"
                 value={fields.severity}
@@ -139,10 +139,10 @@ export function RuleForm({ rule, first, onClose, onSaved }: Props) {
         </div>
         <footer>
           <button type="button" onClick={onClose}>
-            Cancel
+            {t('button.cancel')}
           </button>
           <button type="submit" class="primary" disabled={isBusy || fields.name.trim() === ''}>
-            {rule ? 'Save' : 'Create'}
+            {t(rule ? 'button.save' : 'button.create')}
           </button>
         </footer>
       </form>

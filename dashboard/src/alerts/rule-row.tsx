@@ -3,6 +3,7 @@ import { visible } from '../../../src/shared/contract/escapes.js';
 import { hrefTo } from '../model/route.js';
 import { age, fullTime, second } from '../model/time.js';
 import { Icon } from '../parts/icons.js';
+import { t } from '../texts/text.js';
 import { conditionText, STATES, valueText } from './rule-text.js';
 
 interface Props {
@@ -22,7 +23,7 @@ export function RuleRow({ rule, mayChange, onEdit, onSwitch, onDelete }: Props) 
   return (
     <li class="rule" data-rule={rule.name} data-state={rule.state}>
       <span class="rule-state">
-        <span class={`tag tone-${tone}`}>{title}</span>
+        <span class={`tag tone-${tone}`}>{t(title)}</span>
         {rule.since_ms === null ? null : (
           <time class="muted" title={fullTime(rule.since_ms)}>
             {age(rule.since_ms)}
@@ -34,7 +35,7 @@ export function RuleRow({ rule, mayChange, onEdit, onSwitch, onDelete }: Props) 
         <span class="rule-condition">
           {conditionText(rule)}{' '}
           <a href={hrefTo(isOfBots ? 'bots' : 'log', '', { q: rule.query })}>
-            <code>{query === '' ? (isOfBots ? 'all bots' : 'all lines') : query}</code>
+            <code>{query === '' ? t(isOfBots ? 'token.allBots' : 'alerts.allLines') : query}</code>
           </a>
         </span>
         {rule.bots.length === 0 ? null : (
@@ -54,16 +55,16 @@ export function RuleRow({ rule, mayChange, onEdit, onSwitch, onDelete }: Props) 
             <input
               type="checkbox"
               checked={rule.enabled}
-              aria-label={`${name} is on`}
+              aria-label={t('alerts.onOf', { name })}
               onChange={({ currentTarget }) => onSwitch(currentTarget.checked)}
             />
-            <span aria-hidden="true">On</span>
+            <span aria-hidden="true">{t('alerts.on')}</span>
           </label>
           <button
             type="button"
             class="quiet square"
-            aria-label={`Edit ${name}`}
-            title="Edit"
+            aria-label={t('alerts.editOf', { name })}
+            title={t('alerts.edit')}
             onClick={onEdit}
           >
             <Icon name="edit" />
@@ -71,8 +72,8 @@ export function RuleRow({ rule, mayChange, onEdit, onSwitch, onDelete }: Props) 
           <button
             type="button"
             class="quiet square danger"
-            aria-label={`Delete ${name}`}
-            title="Delete"
+            aria-label={t('action.on', { action: t('action.delete'), target: name })}
+            title={t('action.delete')}
             onClick={onDelete}
           >
             <Icon name="delete" />

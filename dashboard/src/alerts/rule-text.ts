@@ -1,58 +1,65 @@
 import type { Condition, Rule, RuleState } from '../../../src/client/index.js';
 import { span } from '../model/time.js';
+import { type PlainKey, t } from '../texts/text.js';
+import { rounded } from './alert-text.js';
 
-export const CONDITION_TITLES: Readonly<Record<Condition, string>> = {
-  count: 'Lines within a window',
-  rate: 'Lines per second',
-  absence: 'No line for a while',
-  bots: 'Bots that match',
+export const CONDITION_TITLES: Readonly<Record<Condition, PlainKey>> = {
+  count: 'alerts.count',
+  rate: 'usage.lines',
+  absence: 'alerts.absence',
+  bots: 'alerts.bots',
 };
 
 /** When it fires, in words. */
-export function conditionText({
+export function conditionText(
+  rule: Pick<Rule, 'condition' | 'threshold' | 'window_ms' | 'for_ms'>,
+): string {
+  const condition = withoutHold(rule);
+  return rule.for_ms > 0 ? t('alerts.held', { condition, time: span(rule.for_ms) }) : condition;
+}
+
+function withoutHold({
   condition,
   threshold,
   window_ms: window,
-  for_ms: held,
-}: Pick<Rule, 'condition' | 'threshold' | 'window_ms' | 'for_ms'>): string {
-  const least = threshold?.toLocaleString('en') ?? '';
-  const within = span(window ?? 0);
-  const hold = held > 0 ? `, for ${span(held)}` : '';
+}: Pick<Rule, 'condition' | 'threshold' | 'window_ms'>): string {
+  const n = rounded(threshold ?? 0);
+  const time = span(window ?? 0);
   switch (condition) {
     case 'count':
-      return `at least ${least} ${threshold === 1 ? 'line' : 'lines'} in ${within}${hold}`;
+      return t('alerts.whenCount', { n, time });
     case 'rate':
-      return `at least ${least} lines/s over ${within}${hold}`;
+      return t('alerts.whenRate', { n, time });
     case 'absence':
-      return `no line for ${within}${hold}`;
+      return t('alerts.whenAbsence', { time });
     case 'bots':
-      return `at least ${least} ${threshold === 1 ? 'bot' : 'bots'}${hold}`;
+      return t('alerts.whenBots', { n });
   }
 }
 
 /** What it has found. */
 export function valueText({ condition, value }: Pick<Rule, 'condition' | 'value'>): string {
   if (value === null) return '–';
-  const shown = value.toLocaleString('en');
+  const n = rounded(value);
   switch (condition) {
     case 'count':
-      return `${shown} ${value === 1 ? 'line' : 'lines'}`;
+      return t('count.lines', { n });
     case 'rate':
-      return `${shown} lines/s`;
+      return t('alerts.rate', { n });
     case 'absence':
-      return `${span(value * 1000)} without`;
+      return t('alerts.without', { time: span(value * 1000) });
     case 'bots':
-      return `${shown} ${value === 1 ? 'bot' : 'bots'}`;
+      return t('count.bots', { n });
   }
 }
 
 export const STATES: Readonly<
-  Record<RuleState, { title: string; tone: 'good' | 'wait' | 'bad' | 'off' }>
+  Record<RuleState, { title: PlainKey; tone: 'good' | 'wait' | 'bad' | 'off' }>
 > = {
-  off: { title: 'Off', tone: 'off' },
-  ok: { title: 'OK', tone: 'good' },
-  pending: { title: 'Pending', tone: 'wait' },
-  firing: { title: 'Firing', tone: 'bad' },
+  off: { title: 'alerts.off', tone: 'off' },
+  ok: { title: 'alerts.ok', tone: 'good' },
+  pending: { title: 'alerts.pending', tone: 'wait' },
+  firing: { title: 'alerts.firing', tone: 'bad' },
 };
 
 /** Those that need a person first. */

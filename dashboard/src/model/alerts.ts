@@ -34,10 +34,11 @@ export async function allowNotifications(): Promise<void> {
 }
 
 /** Tells the user, if wanted. @param done is called in any case: no other tab has to. */
-export function notify({ tag, text }: Alarm, done: () => void): void {
+export async function notify({ tag, text }: Alarm, done: () => void): Promise<void> {
   if (settings.value.notify && permission.value === 'granted') {
+    const body = await inWords(text);
     try {
-      const shown = new Notification('Drover', { body: text, tag });
+      const shown = new Notification('Drover', { body, tag });
       shown.onclick = () => {
         window.focus();
         location.hash = '#/alerts';
@@ -49,4 +50,14 @@ export function notify({ tag, text }: Alarm, done: () => void): void {
     }
   }
   done();
+}
+
+/** The line in the language of the page. As it is while the service, which has the script for it, is down. */
+async function inWords(line: string): Promise<string> {
+  try {
+    const { notificationText } = await import('../alerts/alert-text.js');
+    return notificationText(line);
+  } catch {
+    return line;
+  }
 }

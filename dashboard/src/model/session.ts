@@ -144,7 +144,7 @@ function receive(message: ToTab): void {
   }
   if (message.type === 'alarm') {
     const { tag } = message.alarm;
-    notify(message.alarm, () => link?.send({ type: 'told', tag }));
+    void notify(message.alarm, () => link?.send({ type: 'told', tag }));
     return;
   }
   if (message.type === 'ping') {

@@ -11,7 +11,7 @@ import { lazyView, loadRest } from '../parts/lazy-view.js';
 import { Mark } from '../parts/mark.js';
 import { IconTip } from '../parts/tip.js';
 import { Toasts } from '../parts/toasts.js';
-import { type PlainKey, t } from '../texts/text.js';
+import { numberText, type PlainKey, t } from '../texts/text.js';
 import { InvitationQuestion } from '../views/invitation.js';
 import { OverviewView } from '../views/overview.js';
 import { SignIn } from '../views/sign-in.js';
@@ -83,7 +83,7 @@ function Frame() {
   const fires = firing.value.length;
   const hasBadge = useRef(false);
   useEffect(() => {
-    const count = fires > 0 ? `(${fires}) ` : '';
+    const count = fires > 0 ? `(${numberText(fires)}) ` : '';
     document.title = `${count}${part === '' ? title : part} · Drover`;
   }, [title, part, fires]);
   useEffect(() => {
@@ -164,8 +164,8 @@ function Frame() {
 
 function FiringCount({ count }: { count: number }) {
   return (
-    <strong class="nav-count" role="img" aria-label={`${count} firing`}>
-      {count}
+    <strong class="nav-count" role="img" aria-label={t('alerts.firingCount', { n: count })}>
+      {numberText(count)}
     </strong>
   );
 }

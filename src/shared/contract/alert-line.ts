@@ -1,4 +1,13 @@
+// The text of an alert in the log, and what a program reads from it: in a cluster, a line is what other nodes see of an alert.
+
 import type { AlertEvent } from './rules.js';
+
+/** What a line says of a rule that fires. */
+export interface FiringLine {
+  rule: Pick<AlertEvent['rule'], 'name' | 'condition' | 'threshold' | 'window_ms'>;
+  value: number;
+  bots: string[];
+}
 
 /** An alert as a line of the log. */
 export function alertLine({
@@ -33,4 +42,36 @@ function found({ condition, threshold, window_ms: window }: AlertEvent['rule'], 
 
 function seconds(ms: number): string {
   return `${Math.round(ms / 1000)} s`;
+}
+
+const FIRES = /^rule ("(?:[^"\\]|\\.)*") fires: (.*)$/;
+const BOTS = '(?:: (?<bots>.+))?$';
+const LIMIT = ', at least (?<threshold>[\\d.e+-]+)';
+const VALUE = '(?<value>[\\d.e+-]+)';
+const FOUND = {
+  count: new RegExp(`^${VALUE} lines? in (?<window>\\d+) s${LIMIT}${BOTS}`),
+  rate: new RegExp(`^${VALUE} lines/s over (?<window>\\d+) s${LIMIT}${BOTS}`),
+  absence: new RegExp(`^no line for ${VALUE} s${BOTS}`),
+  bots: new RegExp(`^${VALUE} bots?${LIMIT}${BOTS}`),
+} as const;
+
+/** @returns undefined for every other line, and for the one of a service that words it differently. */
+export function readFiringLine(line: string): FiringLine | undefined {
+  const [, name = '', what = ''] = FIRES.exec(line) ?? [];
+  for (const condition of Object.keys(FOUND) as (keyof typeof FOUND)[]) {
+    const groups = FOUND[condition].exec(what)?.groups;
+    if (!groups) continue;
+    const { threshold, window } = groups;
+    return {
+      rule: {
+        name: JSON.parse(name) as string,
+        condition,
+        threshold: threshold === undefined ? null : Number(threshold),
+        window_ms: window === undefined ? null : Number(window) * 1000,
+      },
+      value: Number(groups['value']),
+      bots: groups['bots']?.split(', ') ?? [],
+    };
+  }
+  return undefined;
 }
