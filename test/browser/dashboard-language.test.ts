@@ -11,6 +11,7 @@ import type { Service } from '../harness/service.js';
 import { launchChromium } from './chromium.js';
 import { mockCluster, threeNodes } from './dashboard-cluster.js';
 import { openPage, show, signIn, startForDashboard } from './dashboard-page.js';
+import { GOOD, JUNIT, NIGHTLY, type RunFile } from './run-files.js';
 
 let browser: Browser;
 let service: Service;
@@ -132,7 +133,7 @@ const WORDS = `[
   ...(function* () {
     const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     // Texts of bots, and of the service, are as they are.
-    const theirs = '.log-row, .data-fields, .peek, code, .cause-title, .incident-reason, .text-box, .happening-text, .mono, option, #palette-list .muted';
+    const theirs = '.log-row, .data-fields, .peek, code, .cause-title, .incident-reason, .text-box, .happening-text, .run-expectation-name, .mono, option, #palette-list .muted';
     while (walk.nextNode()) {
       if (!walk.currentNode.parentElement.closest(theirs)) yield walk.currentNode.data.trim();
     }
@@ -197,6 +198,17 @@ async function violations(page: Page): Promise<string[]> {
   await page.evaluate(AxeBuilder.source);
   const found = await page.evaluate<{ violations: { id: string }[] }>('axe.run()');
   return found.violations.map(({ id }) => id);
+}
+
+/** Without its end, so the page says what is missing. */
+const CUT: RunFile = { name: NIGHTLY.name, text: NIGHTLY.text.slice(0, -120) };
+
+async function openFiles(page: Page, file: RunFile): Promise<void> {
+  const buffer = Buffer.from(file.text);
+  const input = page.locator('input[type=file]');
+  await input.setInputFiles({ name: file.name, mimeType: '', buffer });
+  const opened = page.locator('.run-view:has(.run-body), .run-item:has([role=alert])');
+  await opened.filter({ hasText: file.name }).waitFor();
 }
 
 type Step = [what: string, href: string, then?: (page: Page) => Promise<unknown>];
@@ -269,6 +281,26 @@ const STEPS: Step[] = [
   ],
   ['side by side', '#/side?a=bot:painter-1&b=bot:demo-1'],
   ['two configurations', '#/diff?a=painter-1&b=demo-1'],
+  ['runs', '#/runs'],
+  ['a refused file', '#/runs', (page) => openFiles(page, { name: 'other.xml', text: '<a>' })],
+  ['a recording', '#/runs', (page) => openFiles(page, CUT)],
+  ['a line of it', `#/runs/${CUT.name}`, (page) => page.locator('.log-row').last().click()],
+  ['its herd', `#/runs/${CUT.name}?show=herd`, (page) => page.locator('.run-bot').waitFor()],
+  ['its causes', `#/runs/${CUT.name}?show=causes`],
+  ['without a report', `#/runs/${CUT.name}?show=expectations`],
+  ['a part of it', `#/runs/${CUT.name}?after=1000&before=2000`],
+  ['a report', '#/runs', (page) => openFiles(page, JUNIT)],
+  [
+    'two runs',
+    '#/runs',
+    async (page) => {
+      await openFiles(page, GOOD);
+      await show(page, `#/runs/${CUT.name}?with=${GOOD.name}`);
+      await page.locator('.run-differences table').first().waitFor();
+    },
+  ],
+  ['runs that are open', '#/runs', (page) => page.locator('.run-list').first().waitFor()],
+  ['a run that is not', '#/runs/nowhere.ndjson'],
   ['tokens', '#/tokens'],
   ['a new token', '#/tokens', (page) => page.getByRole('button', { name: 'Neues Token' }).click()],
   ['a new link', '#/tokens', (page) => page.getByRole('button', { name: 'Anmeldelink' }).click()],
@@ -324,6 +356,7 @@ it('fits on a phone: no view is wider than the screen', async () => {
     'tokens',
     'settings',
     'diff?a=painter-1&b=demo-1',
+    'runs',
   ]) {
     await show(page, `#/${href}`);
     await page.locator('main h1, main h2, .herd').first().waitFor();

@@ -21,7 +21,7 @@ export function historyLines(events: readonly StreamEvent[]): Line[] {
 }
 
 /** Says what is missing at a gap; other lines are as they are. */
-export function inWords(line: Line): Line {
+export function inWords<L extends Line>(line: L): L {
   if (!line.gap) return line;
   const { dropped, from, to } = line.gap;
   const text =

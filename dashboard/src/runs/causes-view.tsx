@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { Icon } from '../parts/icons.js';
 import { LineText } from '../parts/text.js';
+import { t } from '../texts/text.js';
 import { showInRun } from './run-address.js';
 import type { RunCause } from './run-facts.js';
 import { sinceText } from './run-time.js';
@@ -15,11 +16,11 @@ const MAX_NAMED = 8;
 export function CausesView({ causes }: { causes: readonly RunCause[] }) {
   const [isAll, setAll] = useState(false);
   if (causes.length === 0) {
-    return <p class="empty muted">No bot failed, and no line has the level error.</p>;
+    return <p class="empty muted">{t('runs.noCauses')}</p>;
   }
   const shown = isAll ? causes : causes.slice(0, FIRST);
   return (
-    <section class="run-part" aria-label="Incidents">
+    <section class="run-part" aria-label={t('page.incidents')}>
       <ul class="run-causes">
         {shown.map((cause) => (
           <Cause key={`${cause.type} ${cause.cause}`} cause={cause} />
@@ -27,7 +28,7 @@ export function CausesView({ causes }: { causes: readonly RunCause[] }) {
       </ul>
       {shown.length < causes.length ? (
         <button type="button" onClick={() => setAll(true)}>
-          Show all {causes.length.toLocaleString('en')}
+          {t('runs.showAll', { n: causes.length })}
         </button>
       ) : null}
     </section>
@@ -36,30 +37,38 @@ export function CausesView({ causes }: { causes: readonly RunCause[] }) {
 
 function Cause({ cause }: { cause: RunCause }) {
   const { type, title, message, count, bots, firstMs, lastMs } = cause;
-  const named = bots.slice(0, MAX_NAMED).map(visible).join(', ');
-  const more = bots.length - MAX_NAMED;
+  const about = {
+    type: t(type === 'failure' ? 'runs.failure' : 'runs.line'),
+    times: t('runs.times', { n: count }),
+  };
   return (
     <li class="card run-cause">
       <h2>{visible(title)}</h2>
       <p class="muted">
-        {type === 'failure' ? 'Bot failed' : 'Error line'},{' '}
-        {count === 1 ? 'once' : `${count.toLocaleString('en')} times`}
-        {bots.length === 0 ? '' : `, of ${named}${more > 0 ? ` and ${more} more` : ''}`}
+        {bots.length === 0
+          ? t('runs.cause', about)
+          : t('runs.causeOf', { ...about, bots: namesText(bots) })}
       </p>
       {message === title ? null : (
         <details>
-          <summary>The first message</summary>
+          <summary>{t('runs.firstMessage')}</summary>
           <pre>
             <LineText text={message} isWhole />
           </pre>
         </details>
       )}
       <p class="run-cause-times">
-        <Moment ms={firstMs} title="first" />
-        {count > 1 ? <Moment ms={lastMs} title="last" /> : null}
+        <Moment ms={firstMs} title={t('incidents.first')} />
+        {count > 1 ? <Moment ms={lastMs} title={t('runs.last')} /> : null}
       </p>
     </li>
   );
+}
+
+function namesText(bots: readonly string[]): string {
+  const named = bots.slice(0, MAX_NAMED).map(visible).join(', ');
+  const n = bots.length - MAX_NAMED;
+  return n > 0 ? t('runs.namedMore', { bots: named, n }) : named;
 }
 
 /** Leads to the log at that time. */
@@ -68,7 +77,7 @@ export function Moment({ ms, title }: { ms: number; title?: string }) {
     <button
       type="button"
       class="quiet run-moment"
-      title="Open the log at this moment"
+      title={t('incidents.openLog')}
       onClick={() =>
         showInRun({ part: 'log', query: '', afterMs: undefined, beforeMs: undefined, atMs: ms })
       }

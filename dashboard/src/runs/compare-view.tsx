@@ -3,8 +3,10 @@
 import { useMemo } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { ViewHead } from '../parts/view-head.js';
+import { t } from '../texts/text.js';
 import { diffOf } from './diff.js';
 import { Differences } from './differences.js';
+import { noteText } from './note-text.js';
 import type { OpenRun } from './open-runs.js';
 import { hrefOfRun, runAddress } from './run-address.js';
 import { RunChart } from './run-chart.js';
@@ -16,9 +18,9 @@ import { useSelection } from './use-selection.js';
 export function CompareView({ a, b }: { a: OpenRun; b: OpenRun }) {
   return (
     <div class="view-full run-view run-compare">
-      <ViewHead title={<RunTitle name="Two runs" />}>
+      <ViewHead title={<RunTitle name={t('runs.two')} />}>
         <a class="button" href={hrefOfRun(b.name, a.name)}>
-          Swap
+          {t('runs.swap')}
         </a>
       </ViewHead>
       {a.facts && b.facts ? (
@@ -27,7 +29,7 @@ export function CompareView({ a, b }: { a: OpenRun; b: OpenRun }) {
         [a, b].map((run) =>
           run.error !== undefined ? (
             <p key={run.name} class="run-note bad" role="alert">
-              {visible(run.name)} cannot be opened: {run.error}.
+              {t('runs.cannotOpen', { name: visible(run.name), reason: noteText(run.error) })}
             </p>
           ) : (
             <Reading key={run.name} run={run} />
@@ -81,7 +83,7 @@ function Both({ a, b, ofA, ofB }: BothProps) {
       </div>
       <div class="run-pair">
         {recorded.map(({ mark, run, selection }) => (
-          <section key={mark} class="run-side" aria-label={`Log of run ${mark}`}>
+          <section key={mark} class="run-side" aria-label={t('runs.logOf', { mark })}>
             <h2>
               <span class="run-letter">{mark}</span>
               {visible(run.name)}

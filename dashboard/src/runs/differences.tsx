@@ -3,6 +3,7 @@
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { Icon } from '../parts/icons.js';
 import { Status } from '../parts/status.js';
+import { numberText, t } from '../texts/text.js';
 import { isEmpty, type Moments, type RunDiff } from './diff.js';
 import { ResultMark } from './expectations-view.js';
 import { showInRun } from './run-address.js';
@@ -14,26 +15,26 @@ const MAX_ROWS = 200;
 export function Differences({ diff, names }: { diff: RunDiff; names: { a: string; b: string } }) {
   const { expectations, causes, bots, levels } = diff;
   return (
-    <section class="run-differences" aria-label="What differs">
-      <h2>What differs</h2>
-      {isEmpty(diff) ? <p class="muted">Nothing that the page compares.</p> : null}
+    <section class="run-differences" aria-label={t('runs.differs')}>
+      <h2>{t('runs.differs')}</h2>
+      {isEmpty(diff) ? <p class="muted">{t('runs.nothingDiffers')}</p> : null}
       <div class="run-tables">
         {levels ? (
-          <DiffTable title="Lines by level" names={names} count={levels.length}>
+          <DiffTable title={t('runs.byLevel')} names={names} count={levels.length}>
             {levels.map(({ level, count }) => (
               <tr key={level} class={count.a === count.b ? 'muted' : ''}>
                 <th scope="row">{level}</th>
-                <td>{count.a.toLocaleString('en')}</td>
-                <td>{count.b.toLocaleString('en')}</td>
+                <td>{numberText(count.a)}</td>
+                <td>{numberText(count.b)}</td>
               </tr>
             ))}
           </DiffTable>
         ) : null}
         {expectations === undefined ? null : (
-          <DiffTable title="Expectations" names={names} count={expectations.length}>
+          <DiffTable title={t('runs.expectations')} names={names} count={expectations.length}>
             {expectations.slice(0, MAX_ROWS).map((one, at) => (
               <tr key={at}>
-                <Look at={one} what={one.name} />
+                <Look at={one} what={one.name || t('runs.noName')} />
                 <td title={visible(one.message.a)}>
                   <ResultMark result={one.result.a} />
                 </td>
@@ -45,29 +46,29 @@ export function Differences({ diff, names }: { diff: RunDiff; names: { a: string
           </DiffTable>
         )}
         {causes === undefined ? null : (
-          <DiffTable title="Incidents by cause" names={names} count={causes.length}>
+          <DiffTable title={t('runs.byCause')} names={names} count={causes.length}>
             {causes.slice(0, MAX_ROWS).map((one, at) => (
               <tr key={at}>
                 <Look
                   at={one}
                   what={one.title}
-                  note={one.type === 'failure' ? 'bot failed' : 'error line'}
+                  note={t(one.type === 'failure' ? 'runs.failureNote' : 'runs.lineNote')}
                 />
-                <td>{one.count.a.toLocaleString('en')}</td>
-                <td>{one.count.b.toLocaleString('en')}</td>
+                <td>{numberText(one.count.a)}</td>
+                <td>{numberText(one.count.b)}</td>
               </tr>
             ))}
           </DiffTable>
         )}
         {bots === undefined ? null : (
-          <DiffTable title="Bots at the end" names={names} count={bots.length}>
+          <DiffTable title={t('runs.botsAtEnd')} names={names} count={bots.length}>
             {bots.slice(0, MAX_ROWS).map((one) => (
               <tr key={one.id}>
                 <Look at={one} what={one.id} />
                 {[one.status.a, one.status.b].map((status, at) => (
                   <td key={at}>
                     {status === undefined ? (
-                      <span class="muted">not there</span>
+                      <span class="muted">{t('runs.notThere')}</span>
                     ) : (
                       <Status status={status} />
                     )}
@@ -93,7 +94,7 @@ function DiffTable({ title, names, count, children }: DiffTableProps) {
   return (
     <div class="card run-diff">
       <h3>
-        {title} <span class="muted">{count === 0 ? 'no difference' : ''}</span>
+        {title} <span class="muted">{count === 0 ? t('runs.noDifference') : ''}</span>
       </h3>
       {count === 0 ? null : (
         <table>
@@ -112,9 +113,7 @@ function DiffTable({ title, names, count, children }: DiffTableProps) {
         </table>
       )}
       {count > MAX_ROWS ? (
-        <p class="muted">
-          The first {MAX_ROWS} of {count.toLocaleString('en')}.
-        </p>
+        <p class="muted">{t('runs.firstRows', { n: MAX_ROWS, all: count })}</p>
       ) : null}
     </div>
   );
@@ -142,12 +141,7 @@ function Look({ at, what, note }: LookProps) {
     showInRun({ query: '', afterMs: undefined, beforeMs: undefined, atMs: ms });
   return (
     <th scope="row">
-      <button
-        type="button"
-        class="quiet run-look"
-        title="Show both logs at this moment"
-        onClick={look}
-      >
+      <button type="button" class="quiet run-look" title={t('runs.bothLogs')} onClick={look}>
         <span>
           {visible(what)}
           {about}

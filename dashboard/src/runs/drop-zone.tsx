@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../parts/icons.js';
+import { rich, t } from '../texts/text.js';
 
 interface Props {
   onFiles: (files: readonly { name: string; content: Blob }[]) => void;
@@ -49,14 +50,14 @@ export function DropZone({ onFiles, isSmall = false }: Props) {
     <>
       <button type="button" onClick={() => input.current?.click()}>
         <Icon name="add" />
-        Open files
+        {t('runs.openFiles')}
       </button>
       <input
         ref={input}
         type="file"
         multiple
         hidden
-        aria-label="Files of runs"
+        aria-label={t('runs.files')}
         onChange={({ currentTarget }) => {
           take(currentTarget.files);
           // The same file can be opened again.
@@ -65,7 +66,7 @@ export function DropZone({ onFiles, isSmall = false }: Props) {
       />
       {isOver ? (
         <div class="run-drop-over" aria-hidden="true">
-          Drop to open
+          {t('runs.dropNow')}
         </div>
       ) : null}
     </>
@@ -74,12 +75,12 @@ export function DropZone({ onFiles, isSmall = false }: Props) {
   return (
     <div class={isOver ? 'run-drop is-over' : 'run-drop'}>
       <p>
-        Drop a recording of <code>drover record</code> here, or a report of{' '}
-        <code>drover check</code> (JUnit or JSON).
+        {rich('runs.drop', {
+          record: <code>drover record</code>,
+          check: <code>drover check</code>,
+        })}
       </p>
-      <p class="muted">
-        A recording and its report together are one run. The files stay on this computer.
-      </p>
+      <p class="muted">{t('runs.dropHint')}</p>
       {choose}
     </div>
   );

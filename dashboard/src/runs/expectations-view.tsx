@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { LineText } from '../parts/text.js';
+import { numberText, t } from '../texts/text.js';
 import { Moment } from './causes-view.js';
 import type { Result, RunExpectation } from './run-facts.js';
 import { lengthText } from './run-time.js';
@@ -24,8 +25,8 @@ export function ExpectationsView({ expectations, hasLog }: Props) {
   const sorted = [...fitting].sort((a, b) => RESULTS.indexOf(a.result) - RESULTS.indexOf(b.result));
   const shown = isAll ? sorted : sorted.slice(0, FIRST);
   return (
-    <section class="run-part" aria-label="Expectations">
-      <ul class="run-results" aria-label="Results">
+    <section class="run-part" aria-label={t('runs.expectations')}>
+      <ul class="run-results" aria-label={t('commands.results')}>
         {RESULTS.map((result) => {
           const count = expectations.filter((one) => one.result === result).length;
           return (
@@ -36,13 +37,13 @@ export function ExpectationsView({ expectations, hasLog }: Props) {
                 aria-pressed={only === result}
                 onClick={() => setOnly(only === result ? undefined : result)}
               >
-                <ResultMark result={result} /> {count.toLocaleString('en')}
+                <ResultMark result={result} /> {numberText(count)}
               </button>
             </li>
           );
         })}
       </ul>
-      {expectations.length === 0 ? <p class="muted">The report has no results.</p> : null}
+      {expectations.length === 0 ? <p class="muted">{t('runs.noResults')}</p> : null}
       <ul class="run-expectations">
         {shown.map((one, at) => (
           <Expectation key={at} expectation={one} hasLog={hasLog} />
@@ -50,7 +51,7 @@ export function ExpectationsView({ expectations, hasLog }: Props) {
       </ul>
       {shown.length < sorted.length ? (
         <button type="button" onClick={() => setAll(true)}>
-          Show all {sorted.length.toLocaleString('en')}
+          {t('runs.showAll', { n: sorted.length })}
         </button>
       ) : null}
     </section>
@@ -63,7 +64,7 @@ function Expectation({ expectation, hasLog }: { expectation: RunExpectation; has
     <li class={`run-expectation is-${result}`} data-result={result}>
       <ResultMark result={result} />
       <span class="run-expectation-name">
-        {visible(name)}
+        {visible(name) || t('runs.noName')}
         {message === '' ? null : (
           <span class="run-expectation-message muted">
             <LineText text={message} isWhole />
@@ -79,13 +80,19 @@ function Expectation({ expectation, hasLog }: { expectation: RunExpectation; has
   );
 }
 
+const MARKS = {
+  passed: { name: 'runs.passed', tone: 'good', shape: '✓' },
+  failed: { name: 'runs.failed', tone: 'bad', shape: '✗' },
+  skipped: { name: 'runs.skipped', tone: 'off', shape: '–' },
+  missing: { name: 'runs.reportMissing', tone: 'off', shape: '·' },
+} as const;
+
 /** By word, colour and shape. */
 export function ResultMark({ result }: { result: Result | 'missing' }) {
-  const tone = { passed: 'good', failed: 'bad', skipped: 'off', missing: 'off' }[result];
-  const shape = { passed: '✓', failed: '✗', skipped: '–', missing: '·' }[result];
+  const { name, tone, shape } = MARKS[result];
   return (
     <span class={`run-result tone-${tone}`}>
-      <span aria-hidden="true">{shape}</span> {result}
+      <span aria-hidden="true">{shape}</span> {t(name)}
     </span>
   );
 }

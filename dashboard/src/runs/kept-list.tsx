@@ -5,7 +5,9 @@ import { useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
 import { fullTime } from '../model/time.js';
 import { sizeText } from '../parts/size.js';
+import { t } from '../texts/text.js';
 import { loading } from './kept-runs.js';
+import { noteText } from './note-text.js';
 import { hrefOfRun } from './run-address.js';
 
 export function KeptList() {
@@ -13,15 +15,11 @@ export function KeptList() {
   const { runs = [], more = 0 } = value ?? {};
   return (
     <section aria-labelledby="kept-runs">
-      <h2 id="kept-runs">Runs of the service</h2>
+      <h2 id="kept-runs">{t('runs.kept')}</h2>
       {error && !isLoading ? (
-        <p class="muted">The service does not list its runs: {error.message}</p>
+        <p class="muted">{t('runs.keptFailed', { reason: error.message })}</p>
       ) : runs.length === 0 ? (
-        <p class="muted">
-          {value
-            ? 'None. Files in the directory runs of its data directory are listed here.'
-            : 'Loading…'}
-        </p>
+        <p class="muted">{value ? t('runs.keptNone') : t('state.loading')}</p>
       ) : (
         <ul class="run-list">
           {runs.map(({ name, bytes, changed_ms }) => (
@@ -36,7 +34,7 @@ export function KeptList() {
           ))}
         </ul>
       )}
-      {more > 0 ? <p class="muted">and {more.toLocaleString('en')} older ones</p> : null}
+      {more > 0 ? <p class="muted">{t('runs.older', { n: more })}</p> : null}
     </section>
   );
 }
@@ -49,14 +47,18 @@ export function LoadingRun({ name }: { name: string }) {
   if (error !== undefined) {
     return (
       <p class="run-note bad" role="alert">
-        {visible(name)} could not be loaded: {error}
+        {t('runs.notLoaded', { name: visible(name), reason: noteText(error) })}
       </p>
     );
   }
   return (
     <p class="run-note" role="status">
-      Loading {visible(name)}: {sizeText(read)} of {sizeText(bytes)}
-      <progress max={Math.max(1, bytes)} value={read} aria-label={`Loading ${name}`} />
+      {t('runs.loading', {
+        name: visible(name),
+        read: sizeText(read),
+        bytes: sizeText(bytes),
+      })}
+      <progress max={Math.max(1, bytes)} value={read} aria-label={t('runs.loadAs', { name })} />
     </p>
   );
 }

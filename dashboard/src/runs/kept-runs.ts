@@ -3,6 +3,8 @@
 import { signal } from '@preact/signals';
 import type { RunFile } from '../../../src/client/index.js';
 import { api } from '../model/session.js';
+import { sizeText } from '../parts/size.js';
+import { NoteError, note, type Said, saidBy } from './note.js';
 import { openFiles } from './open-runs.js';
 
 /** A larger file is not loaded, in bytes: the browser has to hold it. */
@@ -12,7 +14,7 @@ export interface Loading {
   bytes: number;
   /** How much has come, in bytes. */
   read: number;
-  error: string | undefined;
+  error: Said | undefined;
 }
 
 /** By name. What has come is opened and not here any more. */
@@ -39,7 +41,7 @@ export async function openKept(name: string, all: readonly RunFile[]): Promise<v
   set(name, { bytes, read: 0, error: undefined });
   try {
     if (bytes > MAX_BYTES) {
-      throw new Error('the file has more than 2 GB: download it, and open a part of it');
+      throw new NoteError(note('runs.tooLargeToLoad', { size: sizeText(MAX_BYTES) }));
     }
     let read = 0;
     const loaded = [];
@@ -53,7 +55,7 @@ export async function openKept(name: string, all: readonly RunFile[]): Promise<v
     await openFiles(loaded);
     set(name, undefined);
   } catch (thrown) {
-    set(name, { bytes, read: 0, error: (thrown as Error).message });
+    set(name, { bytes, read: 0, error: saidBy(thrown) });
   }
 }
 
@@ -66,7 +68,7 @@ async function load(name: string, onPart: (bytes: number) => void): Promise<Blob
     // As a Blob the browser may keep it on its disk.
     parts.push(new Blob([part as Uint8Array<ArrayBuffer>]));
     from += part.length;
-    if (from > MAX_BYTES) throw new Error('the file has more than 2 GB');
+    if (from > MAX_BYTES) throw new NoteError(note('runs.tooLarge', { size: sizeText(MAX_BYTES) }));
     onPart(part.length);
   }
 }

@@ -1,6 +1,7 @@
 // Runs in tabs. Owns the runs that this tab has opened. They are gone with the tab: their files stay where they are.
 
 import { signal } from '@preact/signals';
+import { type Said, saidBy } from './note.js';
 import type { RunFacts } from './run-facts.js';
 import { RunLink } from './run-link.js';
 
@@ -16,7 +17,7 @@ export interface OpenRun {
   /** How much of the file was read, in bytes. */
   read: number;
   /** Why it could not be opened. */
-  error: string | undefined;
+  error: Said | undefined;
 }
 
 /** In the order in which they were opened. */
@@ -80,7 +81,7 @@ async function open({
     return name;
   } catch (thrown) {
     link.close();
-    if (isOpen()) change(name, { error: (thrown as Error).message });
+    if (isOpen()) change(name, { error: saidBy(thrown) });
     return undefined;
   }
 }

@@ -7,6 +7,7 @@ import { gapLine, logLine } from '../hub/line.js';
 import type { Line } from '../hub/messages.js';
 import { Floats, firstWhere, Words } from './columns.js';
 import { type FileLine, fileLines } from './file-lines.js';
+import { type Note, NoteError, note } from './note.js';
 import { type HerdBot, RunBots } from './run-bots.js';
 import { RunCauses } from './run-causes.js';
 import type { LineCounts, RecordingFacts } from './run-facts.js';
@@ -33,7 +34,7 @@ interface Head {
 export class Recording {
   readonly #file: Blob;
   readonly #maxRows: number;
-  readonly #notes: string[] = [];
+  readonly #notes: Note[] = [];
   readonly #causes = new RunCauses();
   readonly #bots = new RunBots();
   readonly #levels: LineCounts = { info: 0, warn: 0, error: 0, state: 0 };
@@ -70,11 +71,11 @@ export class Recording {
   }
 
   /** What is missing or could not be read. */
-  get notes(): string[] {
+  get notes(): Note[] {
     return this.#notes;
   }
 
-  /** Reads the file once. @param onPart is told how many bytes were read. @throws Error of one line if it is no recording. */
+  /** Reads the file once. @param onPart is told how many bytes were read. @throws NoteError if it is no recording. */
   async read(onPart: (bytes: number) => void): Promise<void> {
     let number = 0;
     let broken = 0;
@@ -103,7 +104,7 @@ export class Recording {
       onPart(last ? last.at + last.size : 0);
       if (isFull) break;
     }
-    if (number === 0) throw new Error('the file is empty');
+    if (number === 0) throw new NoteError(note('runs.empty'));
     this.#note({ broken, firstBroken, isFull, isCut });
   }
 
@@ -180,7 +181,7 @@ export class Recording {
     const id = String(row);
     if (event?.event === 'log') return { ...logLine(id, event.data), n: row, sinceMs };
     if (event?.event === 'gap') return { ...gapLine(id, event.data, at), n: row, sinceMs };
-    throw new Error('the file has changed since it was read: open it again');
+    throw new NoteError(note('runs.changed'));
   }
 
   /** @returns whether the line could be read. */
@@ -230,58 +231,42 @@ export class Recording {
 
   #note(what: { broken: number; firstBroken: number; isFull: boolean; isCut: boolean }): void {
     const { broken, firstBroken, isFull, isCut } = what;
-    const add = (isSo: boolean, note: string): void => {
-      if (isSo) this.#notes.push(note);
+    const add = (isSo: boolean, one: Note): void => {
+      if (isSo) this.#notes.push(one);
     };
-    const number = (count: number): string => count.toLocaleString('en');
     if (isFull) {
-      add(
-        true,
-        `Only the first ${number(this.#maxRows)} lines are shown, up to ${(this.#lastMs / 1000).toFixed(1)} s after the start: the page reads no more of one file.`,
-      );
+      add(true, note('runs.onlyRows', { rows: this.#maxRows, s: secondsOf(this.#lastMs) }));
     } else if (!this.#end) {
-      add(
-        true,
-        `The recording has no end${isCut ? ', and its last line is cut off' : ''}: the recorder was killed, or the file is incomplete. What was readable is shown.`,
-      );
+      add(true, note(isCut ? 'runs.noEndCut' : 'runs.noEnd'));
     } else if (this.#end.missing !== null) {
-      add(true, `The end of the run was not recorded: ${this.#end.missing}.`);
+      add(true, note('runs.unrecordedEnd', { missing: this.#end.missing }));
     }
-    add(
-      broken > 0,
-      `${broken === 1 ? 'One line is' : `${number(broken)} lines are`} not an event, first line ${number(firstBroken)}: left out.`,
-    );
-    add(this.#head.filter !== null, 'Only a part of the events was recorded: a filter was set.');
-    add(this.#bots.isFull, `Only the first ${number(this.#bots.all.length)} bots are shown.`);
-    add(
-      this.#bots.fullMs !== undefined,
-      `The herd shows no changes from ${((this.#bots.fullMs ?? 0) / 1000).toFixed(1)} s on: there are too many changes of status to keep.`,
-    );
-    add(
-      this.#causes.beyond > 0,
-      `${number(this.#causes.beyond)} failures and error lines are of further causes, which are not listed.`,
-    );
+    add(broken > 0, note('runs.brokenLines', { n: broken, line: firstBroken }));
+    add(this.#head.filter !== null, note('runs.filtered'));
+    add(this.#bots.isFull, note('runs.onlyBots', { n: this.#bots.all.length }));
+    const { fullMs } = this.#bots;
+    add(fullMs !== undefined, note('runs.herdFull', { s: secondsOf(fullMs ?? 0) }));
+    add(this.#causes.beyond > 0, note('runs.beyond', { n: this.#causes.beyond }));
   }
+}
+
+/** With one decimal. */
+function secondsOf(ms: number): number {
+  return Number((ms / 1000).toFixed(1));
 }
 
 function headIn({ text }: FileLine): Head {
   const value = text === undefined ? undefined : objectIn(text);
   const version = value?.['drover_recording'];
   if (version === undefined) {
-    throw new Error(
-      'the file is not a recording of drover record: its first line is not the head of one',
-    );
+    throw new NoteError(note('runs.noHead'));
   }
   if (version !== VERSION) {
-    throw new Error(
-      `the recording has version ${String(version)}, and this page reads version ${VERSION}: record it with the drover of this service`,
-    );
+    throw new NoteError(note('runs.version', { version: String(version), known: VERSION }));
   }
   const { started_at_ms, url, filter = null } = value ?? {};
   if (typeof started_at_ms !== 'number' || typeof url !== 'string') {
-    throw new Error(
-      'the first line of the recording does not say when it was started, and of which service',
-    );
+    throw new NoteError(note('runs.noStart'));
   }
   return { started_at_ms, url, filter };
 }

@@ -1,5 +1,6 @@
 // Runs in the worker of a run. Reads the reports of `drover check`: JUnit XML, also of other programs, and JSON.
 
+import { type Note, NoteError, note, saidBy } from './note.js';
 import type { RunExpectation } from './run-facts.js';
 import { xmlParts } from './xml.js';
 
@@ -12,15 +13,14 @@ const MAX_MESSAGE = 8192;
 
 export interface Report {
   expectations: RunExpectation[];
-  notes: string[];
+  notes: Note[];
 }
 
-/** @throws Error of one line if nothing of it is a report. */
+/** @throws NoteError if nothing of it is a report. */
 export function readReport(text: string): Report {
   const report = text.trimStart().startsWith('<') ? junitReport(text) : jsonReport(text);
   if (report.expectations.length > MAX_EXPECTATIONS) {
-    const many = MAX_EXPECTATIONS.toLocaleString('en');
-    report.notes.push(`Only the first ${many} results of the report are shown.`);
+    report.notes.push(note('runs.onlyResults', { n: MAX_EXPECTATIONS }));
     report.expectations.length = MAX_EXPECTATIONS;
   }
   return report;
@@ -28,7 +28,7 @@ export function readReport(text: string): Report {
 
 function junitReport(text: string): Report {
   const expectations: RunExpectation[] = [];
-  const notes: string[] = [];
+  const notes: Note[] = [];
   const suites: string[] = [];
   let test: RunExpectation | undefined;
   let isReport = false;
@@ -63,22 +63,22 @@ function junitReport(text: string): Report {
       }
     }
   } catch (thrown) {
-    const why = (thrown as Error).message;
-    if (!isReport) throw new Error(`the file is no JUnit report: ${why}`);
-    notes.push(`The report could be read only in part: ${why}. What was readable is shown.`);
+    const reason = saidBy(thrown);
+    if (!isReport) throw new NoteError(note('runs.noJunit', { reason }));
+    notes.push(note('runs.partOfReport', { reason }));
   }
-  if (!isReport) throw new Error('the file is XML, but no JUnit report: it has no test suite');
+  if (!isReport) throw new NoteError(note('runs.noSuite'));
   return { expectations, notes };
 }
 
 function testOf(attributes: ReadonlyMap<string, string>, suite: string): RunExpectation {
   const seconds = Number(attributes.get('time') ?? '');
   const className = attributes.get('classname') ?? '';
-  const name = attributes.get('name') ?? '(no name)';
+  const name = attributes.get('name') ?? '';
   const isOwn = className === 'drover check';
   return {
     suite,
-    name: isOwn || className === '' ? name : `${className} › ${name}`,
+    name: isOwn ? name : [className, name].filter((one) => one !== '').join(' › '),
     result: 'passed',
     message: '',
     afterMs: attributes.has('time') && Number.isFinite(seconds) ? seconds * 1000 : null,
@@ -95,9 +95,9 @@ function jsonReport(text: string): Report {
   const value = parsed(text);
   const { source, expectations: listed, missing } = value;
   if (!Array.isArray(listed)) {
-    throw new Error('the file is JSON, but no report of drover check: it has no expectations');
+    throw new NoteError(note('runs.noJsonReport'));
   }
-  const notes: string[] = [];
+  const notes: Note[] = [];
   const expectations = listed.flatMap((one: unknown): RunExpectation[] => {
     const { text: name, passed, message, after_ms } = (one ?? {}) as Record<string, unknown>;
     if (typeof name !== 'string' || typeof passed !== 'boolean') return [];
@@ -112,8 +112,8 @@ function jsonReport(text: string): Report {
     ];
   });
   const broken = listed.length - expectations.length;
-  if (broken > 0) notes.push(`${broken} of the report's expectations could not be read.`);
-  if (typeof missing === 'string') notes.push(`The report is of a part of the run: ${missing}.`);
+  if (broken > 0) notes.push(note('runs.brokenResults', { n: broken }));
+  if (typeof missing === 'string') notes.push(note('runs.partOfRun', { missing }));
   return { expectations, notes };
 }
 
@@ -122,9 +122,7 @@ function parsed(text: string): Record<string, unknown> {
     const value = JSON.parse(text) as unknown;
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {
-    // Said below.
+    // Refused below.
   }
-  throw new Error(
-    'the file is neither a recording of drover record nor a report of drover check (JUnit or JSON)',
-  );
+  throw new NoteError(note('runs.neither'));
 }

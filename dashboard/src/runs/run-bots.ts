@@ -9,9 +9,9 @@ import type { RunBot } from './run-facts.js';
 const MAX_BOTS = 20_000;
 /** Changes of statuses that are kept: 16 bytes each. */
 const MAX_CHANGES = 2_000_000;
-/** Different statuses that are kept: bots name their own. Further ones are called by the last one's name. */
+/** Different statuses that are kept: bots name their own. Further ones have `MANY` in place of their names. */
 const MAX_STATUSES = 10_000;
-const MANY = 'other status';
+const MANY = '…';
 
 /** A bot as the herd shows it. */
 export type HerdBot = Pick<RunBot, 'id' | 'kind' | 'labels' | 'host' | 'node' | 'status'>;

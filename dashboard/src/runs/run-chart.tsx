@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { useWidth } from '../model/width.js';
 import { BarsView, countsText, sumOf } from '../range/bars-view.js';
 import type { Counts } from '../range/histogram.js';
+import { t } from '../texts/text.js';
 import type { OpenRun } from './open-runs.js';
 import { BAR_COLUMNS } from './recording.js';
 import { showInRun } from './run-address.js';
@@ -38,15 +39,20 @@ export function RunChart({ run, selection, lengthMs, atMs }: Props) {
   }, [run.link, selection.count, selection.isDone, stepMs, count]);
   const shown = Array.from({ length: count }, (_, bar) => bars[bar]);
   const begin = (bar: number): number => bar * stepMs;
+  const all = countsText(sumOf(shown, 0, count - 1));
   return (
     <BarsView
-      name={`Lines over time of ${run.name}`}
+      name={t('runs.linesOverTime', { name: run.name })}
       counts={shown}
       textOf={(first, last) =>
-        `${sinceText(begin(first))} to ${sinceText(begin(last + 1))}: ${countsText(sumOf(shown, first, last))}`
+        t('range.counts', {
+          from: sinceText(begin(first)),
+          to: sinceText(begin(last + 1)),
+          counts: countsText(sumOf(shown, first, last)),
+        })
       }
       ends={[sinceText(0), sinceText(begin(count))]}
-      said={`${countsText(sumOf(shown, 0, count - 1))}${selection.isDone ? '' : ' so far…'}`}
+      said={selection.isDone ? all : t('runs.soFar', { counts: all })}
       moment={atMs === undefined ? undefined : Math.min(1, atMs / begin(count))}
       onRange={(first, last) =>
         showInRun({ afterMs: begin(first), beforeMs: begin(last + 1), atMs: undefined })

@@ -1,6 +1,7 @@
 // What the page knows of a run. A run is what happened in a recorded time: a recording, a report of expectations, or both.
 
 import type { Level } from '../../../src/client/index.js';
+import type { Note } from './note.js';
 
 export type LineCounts = Record<Level, number>;
 
@@ -44,6 +45,7 @@ export type Result = 'passed' | 'failed' | 'skipped';
 export interface RunExpectation {
   /** The suite that it is part of, and its own name. */
   suite: string;
+  /** Empty if the report does not say. */
   name: string;
   result: Result;
   message: string;
@@ -76,5 +78,5 @@ export interface RunFacts {
   /** Undefined without a report. */
   expectations: RunExpectation[] | undefined;
   /** What is missing or could not be read, a sentence each. */
-  notes: string[];
+  notes: Note[];
 }

@@ -1,5 +1,6 @@
 // Runs in the worker of a run. Owns one opened file: says what it is, and answers the page about it.
 
+import { NoteError, note } from './note.js';
 import { Recording } from './recording.js';
 import { MAX_REPORT, readReport } from './report.js';
 import type { RunFacts } from './run-facts.js';
@@ -12,12 +13,12 @@ export interface OpenedFile {
   recording: Recording | undefined;
 }
 
-/** @param onPart is told how many bytes were read. @throws Error of one line if it is nothing that the page can show. */
+/** @param onPart is told how many bytes were read. @throws NoteError if it is nothing that the page can show. */
 export async function openFile(file: Blob, onPart: (bytes: number) => void): Promise<OpenedFile> {
-  if (file.size === 0) throw new Error('the file is empty');
+  if (file.size === 0) throw new NoteError(note('runs.empty'));
   const first = new Uint8Array(await file.slice(0, SNIFFED).arrayBuffer());
   if ((first[0] === 0x1f && first[1] === 0x8b) || (first[0] === 0x50 && first[1] === 0x4b)) {
-    throw new Error('the file is compressed: unpack it first');
+    throw new NoteError(note('runs.compressed'));
   }
   const begin = new TextDecoder().decode(first);
   if (/^\s*\{\s*"drover_recording"/.test(begin)) {
@@ -27,9 +28,7 @@ export async function openFile(file: Blob, onPart: (bytes: number) => void): Pro
     return { facts: { recording: facts, expectations: undefined, notes }, recording };
   }
   if (file.size > MAX_REPORT) {
-    throw new Error(
-      `the file is no recording, and too large for a report: more than ${MAX_REPORT / 1024 / 1024} MB`,
-    );
+    throw new NoteError(note('runs.tooLargeReport', { n: MAX_REPORT / 1024 / 1024 }));
   }
   const { expectations, notes } = readReport(await file.text());
   return { facts: { recording: undefined, expectations, notes }, recording: undefined };

@@ -11,9 +11,11 @@ import { walk } from '../herd/walk.js';
 import { theme } from '../model/settings.js';
 import { Icon } from '../parts/icons.js';
 import { Status } from '../parts/status.js';
+import { numberText, t } from '../texts/text.js';
 import type { OpenRun } from './open-runs.js';
 import { showInRun } from './run-address.js';
 import type { HerdBot } from './run-bots.js';
+import type { RunBot } from './run-facts.js';
 import { lengthText, sinceText } from './run-time.js';
 
 /** Steps of the slider. */
@@ -54,19 +56,19 @@ export function RunHerd({ run, atMs }: { run: OpenRun; atMs: number | undefined 
   };
   const step = Math.max(1, lengthMs / STEPS);
   return (
-    <section class="run-part run-herd" aria-label="Herd">
+    <section class="run-part run-herd" aria-label={t('herd.title')}>
       <div class="moment" data-moment={Math.round(shown)}>
         <button
           type="button"
           class="quiet square"
-          aria-label="A moment earlier"
+          aria-label={t('moment.earlier')}
           onClick={() => move(shown - step)}
         >
           <Icon name="left" />
         </button>
         <input
           type="range"
-          aria-label="Moment that the herd shows"
+          aria-label={t('moment.title')}
           aria-valuetext={sinceText(shown)}
           min={0}
           max={lengthMs}
@@ -77,7 +79,7 @@ export function RunHerd({ run, atMs }: { run: OpenRun; atMs: number | undefined 
         <button
           type="button"
           class="quiet square"
-          aria-label="A moment later"
+          aria-label={t('moment.later')}
           onClick={() => move(shown + step)}
         >
           <Icon name="right" />
@@ -85,7 +87,7 @@ export function RunHerd({ run, atMs }: { run: OpenRun; atMs: number | undefined 
         <output>{sinceText(shown)}</output>
       </div>
       {bots === undefined ? null : bots.length === 0 ? (
-        <p class="empty muted">The recording has no bots at this moment.</p>
+        <p class="empty muted">{t('runs.noBots')}</p>
       ) : (
         <>
           <Statuses bots={bots} />
@@ -102,14 +104,14 @@ function Statuses({ bots }: { bots: readonly HerdBot[] }) {
   const rank = (status: string): number => STATES.indexOf(stateOf(status));
   const sorted = [...counts].sort(([a, m], [b, n]) => rank(a) - rank(b) || n - m);
   return (
-    <ul class="legend run-statuses" aria-label="Bots by status">
+    <ul class="legend run-statuses" aria-label={t('herd.byStatus')}>
       {sorted.slice(0, MAX_STATUSES).map(([status, count]) => (
         <li key={status}>
-          <Status status={status} /> <span data-count={status}>{count.toLocaleString('en')}</span>
+          <Status status={status} /> <span data-count={status}>{numberText(count)}</span>
         </li>
       ))}
       {sorted.length > MAX_STATUSES ? (
-        <li class="muted">and {sorted.length - MAX_STATUSES} more</li>
+        <li class="muted">{t('count.more', { n: sorted.length - MAX_STATUSES })}</li>
       ) : null}
     </ul>
   );
@@ -198,7 +200,7 @@ function RunCells({ run, bots, atMs }: { run: OpenRun; bots: readonly HerdBot[];
                 style={{ left: `${x}px`, top: `${y}px`, width: `${wide}px` }}
               >
                 <span class="herd-title-name">{visible(title)}</span>
-                <span class="muted">{count.toLocaleString('en')}</span>
+                <span class="muted">{numberText(count)}</span>
               </div>
             ))}
           </div>
@@ -206,7 +208,7 @@ function RunCells({ run, bots, atMs }: { run: OpenRun; bots: readonly HerdBot[];
         <div
           class="herd-cells"
           role="listbox"
-          aria-label="Bots of the run"
+          aria-label={t('runs.bots')}
           aria-activedescendant={id === '' ? undefined : 'run-herd-cell'}
           tabIndex={0}
           onKeyDown={press}
@@ -237,18 +239,23 @@ function RunCells({ run, bots, atMs }: { run: OpenRun; bots: readonly HerdBot[];
       {id === '' ? null : (
         <p class="run-bot">
           <strong>{visible(id)}</strong> <Status status={status} />
-          {known ? (
-            <span class="muted">
-              {visible(known.kind)}, {known.lines.toLocaleString('en')} lines,{' '}
-              {known.errors.toLocaleString('en')} errors in the run
-              {known.firstMs > 0 ? `, seen from ${lengthText(known.firstMs)} on` : ''}
-            </span>
-          ) : null}
+          {known ? <span class="muted">{factsText(known)}</span> : null}
           <button type="button" onClick={() => open(id)}>
-            Its lines at this moment
+            {t('runs.itsLines')}
           </button>
         </p>
       )}
     </>
   );
+}
+
+function factsText({ kind, lines, errors, firstMs }: RunBot): string {
+  const facts = {
+    kind: visible(kind),
+    lines: t('count.lines', { n: lines }),
+    errors: t('range.errors', { n: errors }),
+  };
+  return firstMs > 0
+    ? t('runs.botFactsFrom', { ...facts, time: lengthText(firstMs) })
+    : t('runs.botFacts', facts);
 }

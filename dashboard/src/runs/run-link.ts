@@ -1,6 +1,7 @@
 // Runs in tabs. Owns the worker of one opened run, and the questions that it has not answered.
 
 import { scriptUrl } from '../hub/script-url.js';
+import { NoteError, note } from './note.js';
 import type { FromRun, RunCall, RunCalls, ToRun } from './run-messages.js';
 import workerUrl from './run-worker.ts?worker&url';
 
@@ -18,12 +19,7 @@ export class RunLink {
 
   constructor() {
     this.#worker.onmessage = ({ data }) => this.#take(data as FromRun);
-    this.#worker.onerror = () =>
-      this.#fail(
-        new Error(
-          'the browser ended the worker that reads it, for lack of memory or by its settings',
-        ),
-      );
+    this.#worker.onerror = () => this.#fail(new NoteError(note('runs.workerEnded')));
   }
 
   /** @param onPart is told how far it is. */
@@ -42,7 +38,7 @@ export class RunLink {
 
   close(): void {
     this.#worker.terminate();
-    this.#fail(new Error('the run was closed'));
+    this.#fail(new NoteError(note('runs.closed')));
   }
 
   #take(message: FromRun): void {
@@ -53,7 +49,7 @@ export class RunLink {
       return;
     }
     this.#waiting.delete(message.id);
-    if ('error' in message) waiting.reject(new Error(message.error));
+    if ('error' in message) waiting.reject(new NoteError(message.error));
     else waiting.resolve(message.value);
   }
 

@@ -14,8 +14,10 @@ import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { picked } from '../query/edit-query.js';
+import { t } from '../texts/text.js';
 import { NARROW_PX, rowHeightFor } from '../views/log-layout.js';
 import { LogRow } from '../views/log-row.js';
+import { noteText } from './note-text.js';
 import type { OpenRun } from './open-runs.js';
 import type { RunLine } from './recording.js';
 import { showInRun } from './run-address.js';
@@ -105,28 +107,31 @@ export function RunLog({ run, selection, query, afterMs, beforeMs, atMs, name }:
     <div class={`log-pane run-log${isNarrow ? ' is-narrow' : ''}`}>
       {error === undefined ? null : (
         <p class="run-note bad" role="alert">
-          The lines cannot be shown: {error}
+          {t('runs.notShown', { reason: noteText(error) })}
         </p>
       )}
       {to - from > MAX_ROWS ? (
         <p class="run-note">
-          Lines {(first - from + 1).toLocaleString('en')} to{' '}
-          {(first - from + shown).toLocaleString('en')} of {(to - from).toLocaleString('en')}
+          {t('runs.linesShown', {
+            from: first - from + 1,
+            to: first - from + shown,
+            all: to - from,
+          })}
           <button type="button" disabled={first <= from} onClick={() => move(-MAX_ROWS)}>
-            Earlier lines
+            {t('runs.earlier')}
           </button>
           <button type="button" disabled={first + shown >= to} onClick={() => move(MAX_ROWS)}>
-            Later lines
+            {t('runs.later')}
           </button>
         </p>
       ) : null}
       {shown <= 0 ? (
         <p class="empty muted" data-run-rows={0}>
           {!isDone || !places
-            ? 'Searching…'
+            ? t('runs.searching')
             : count === 0
-              ? 'No line of the run has all terms of the query.'
-              : 'No lines in this range.'}
+              ? t('runs.noMatch')
+              : t('runs.noLines')}
         </p>
       ) : (
         <VirtualList
@@ -140,7 +145,7 @@ export function RunLog({ run, selection, query, afterMs, beforeMs, atMs, name }:
           revealKey={reveal}
           attributes={{
             role: 'listbox',
-            'aria-label': `Lines of ${run.name}`,
+            'aria-label': t('runs.linesOf', { name: run.name }),
             'aria-activedescendant': chosen ? `${name}-${chosen.id}` : undefined,
             tabIndex: 0,
             onClick: pick,
@@ -154,7 +159,7 @@ export function RunLog({ run, selection, query, afterMs, beforeMs, atMs, name }:
                   class="log-row muted"
                   role="option"
                   aria-selected="false"
-                  aria-label="Is being read"
+                  aria-label={t('runs.readingLine')}
                 />
               );
             return (
@@ -214,7 +219,7 @@ function usePlaces({ link }: OpenRun, { count, isDone }: Selection, bounds: Boun
 function WholeLine({ line, onClose }: { line: RunLine; onClose: () => void }) {
   const { level, at, scope, bot, dir, transport, text, sinceMs } = line;
   return (
-    <section class="whole" aria-label="Line details">
+    <section class="whole" aria-label={t('log.details')}>
       <header>
         <Level level={level} />
         <time>
@@ -224,29 +229,29 @@ function WholeLine({ line, onClose }: { line: RunLine; onClose: () => void }) {
         {bot === null ? null : <span>{visible(bot)}</span>}
         {dir === null ? null : (
           <span class={`dir-${dir}`}>
-            {dir === 'in' ? '← incoming' : '→ outgoing'} {transport}
+            {t(dir === 'in' ? 'log.incomingArrow' : 'log.outgoingArrow')} {transport}
           </span>
         )}
         <span class="whole-actions">
           <button type="button" onClick={() => showInRun({ query: '', atMs: sinceMs })}>
             <Icon name="log" />
-            All lines around it
+            {t('runs.surroundings')}
           </button>
-          <button type="button" onClick={() => void copy(withoutEscapes(text), 'Line')}>
+          <button type="button" onClick={() => void copy(withoutEscapes(text), t('term.line'))}>
             <Icon name="copy" />
-            Copy
+            {t('button.copy')}
           </button>
           <button
             type="button"
             class="quiet square"
-            aria-label="Close line details"
+            aria-label={t('log.closeDetails')}
             onClick={onClose}
           >
             <Icon name="close" />
           </button>
         </span>
       </header>
-      <TextBox name="Message">
+      <TextBox name={t('log.message')}>
         <LineText text={text} isWhole />
       </TextBox>
     </section>

@@ -1,5 +1,6 @@
 // The messages between the page and the worker of a run.
 
+import type { Said } from './note.js';
 import type { RunLine } from './recording.js';
 import type { HerdBot } from './run-bots.js';
 import type { RunFacts } from './run-facts.js';
@@ -25,4 +26,4 @@ export interface ToRun {
 
 export type FromRun =
   /** How far an `open` is, in bytes, or a `select`, in rows. */
-  { id: number; part: number } | { id: number; value: unknown } | { id: number; error: string };
+  { id: number; part: number } | { id: number; value: unknown } | { id: number; error: Said };

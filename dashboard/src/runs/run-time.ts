@@ -1,4 +1,6 @@
-// Times of a run, since its start. Pure.
+// Runs in tabs. Times of a run, since its start.
+
+import { t } from '../texts/text.js';
 
 const MINUTE_S = 60;
 const HOUR_S = 3600;
@@ -18,12 +20,14 @@ export function sinceText(ms: number): string {
 
 /** A length as people read it: `820 ms`, `12.4 s`, `3 min 20 s`. */
 export function lengthText(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${Number((ms / 1000).toFixed(1))} s`;
+  if (ms < 1000) return t('time.ms', { n: Math.round(ms) });
+  if (ms < 60_000) return t('time.seconds', { n: Number((ms / 1000).toFixed(1)) });
   const seconds = Math.round(ms / 1000);
   const hours = Math.floor(seconds / HOUR_S);
   const minutes = Math.floor(seconds / MINUTE_S) % MINUTE_S;
-  return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${seconds % MINUTE_S} s`;
+  return hours > 0
+    ? t('time.hoursMinutes', { hours, minutes })
+    : t('runs.minutesSeconds', { minutes, seconds: seconds % MINUTE_S });
 }
 
 /** Bars of equal length over a whole run. @param most bars at most. */

@@ -8,8 +8,11 @@ import { Icon } from '../parts/icons.js';
 import { sizeText } from '../parts/size.js';
 import { ViewHead } from '../parts/view-head.js';
 import { QueryBox } from '../query/query-box.js';
+import { numberText, type PlainKey, t } from '../texts/text.js';
 import { CausesView } from './causes-view.js';
 import { ExpectationsView } from './expectations-view.js';
+import { note } from './note.js';
+import { noteText } from './note-text.js';
 import type { OpenRun } from './open-runs.js';
 import { PARTS, type RunPart, runAddress, showInRun } from './run-address.js';
 import { RunChart } from './run-chart.js';
@@ -22,11 +25,11 @@ import { useSelection } from './use-selection.js';
 /** How long to wait for more letters, in ms: a query reads the whole file. */
 export const QUERY_WAIT_MS = 300;
 
-const TITLES: Readonly<Record<RunPart, string>> = {
-  log: 'Log',
-  herd: 'Herd',
-  causes: 'Incidents',
-  expectations: 'Expectations',
+const TITLES: Readonly<Record<RunPart, PlainKey>> = {
+  log: 'page.log',
+  herd: 'herd.title',
+  causes: 'page.incidents',
+  expectations: 'runs.expectations',
 };
 
 /** @param actions beside the title. */
@@ -42,7 +45,7 @@ export function RunView({ run, actions }: { run: OpenRun; actions: VNode }) {
       </ViewHead>
       {error !== undefined ? (
         <p class="run-note bad" role="alert">
-          {visible(run.name)} cannot be opened: {error}.
+          {t('runs.cannotOpen', { name: visible(run.name), reason: noteText(error) })}
         </p>
       ) : facts ? (
         <Opened run={run} facts={facts} />
@@ -56,7 +59,7 @@ export function RunView({ run, actions }: { run: OpenRun; actions: VNode }) {
 export function RunTitle({ name }: { name: string }) {
   return (
     <>
-      <a class="back" href={hrefTo('runs')} aria-label="All runs">
+      <a class="back" href={hrefTo('runs')} aria-label={t('runs.all')}>
         <Icon name="left" />
       </a>
       {visible(name)}
@@ -67,8 +70,12 @@ export function RunTitle({ name }: { name: string }) {
 export function Reading({ run: { name, read, bytes } }: { run: OpenRun }) {
   return (
     <p class="run-note" role="status">
-      Reading {visible(name)}: {sizeText(read)} of {sizeText(bytes)}
-      <progress max={bytes} value={read} aria-label={`Reading ${name}`} />
+      {t('runs.reading', {
+        name: visible(name),
+        read: sizeText(read),
+        bytes: sizeText(bytes),
+      })}
+      <progress max={bytes} value={read} aria-label={t('runs.readAs', { name })} />
     </p>
   );
 }
@@ -80,28 +87,23 @@ function Summary({ facts: { recording, expectations } }: { facts: RunFacts }) {
       ? [
           fullTime(recording.startedAtMs),
           lengthText(recording.lengthMs),
-          `${recording.rows.toLocaleString('en')} lines`,
-          `${recording.bots.length.toLocaleString('en')} bots`,
+          t('count.lines', { n: recording.rows }),
+          t('count.bots', { n: recording.bots.length }),
         ]
       : []),
-    ...(expectations ? [`${failed} of ${expectations.length} expectations failed`] : []),
+    ...(expectations ? [t('runs.failedOf', { n: failed, all: expectations.length })] : []),
   ];
   return <>{parts.join(' · ')}</>;
 }
 
 /** What could not be read, and what a report alone does not have. */
 export function Notes({ facts: { notes, recording } }: { facts: RunFacts }) {
-  const all = recording
-    ? notes
-    : [
-        'A report has expectations only. Open the recording of the run too, for its log, herd and incidents.',
-        ...notes,
-      ];
+  const all = [...(recording ? [] : [note('runs.reportAlone')]), ...notes];
   if (all.length === 0) return null;
   return (
-    <ul class="run-notes" aria-label="What is missing">
-      {all.map((note) => (
-        <li key={note}>{visible(note)}</li>
+    <ul class="run-notes" aria-label={t('runs.missing')}>
+      {all.map((one, at) => (
+        <li key={at}>{visible(noteText(one))}</li>
       ))}
     </ul>
   );
@@ -138,7 +140,7 @@ function Recorded({ run, facts }: { run: OpenRun; facts: RunFacts }) {
       <div class="log-times">
         <RunChart run={run} selection={selection} lengthMs={recording?.lengthMs ?? 0} atMs={atMs} />
       </div>
-      <fieldset class="segments run-parts" aria-label="Parts of the run">
+      <fieldset class="segments run-parts" aria-label={t('runs.parts')}>
         {PARTS.map((one) => (
           <label key={one}>
             <input
@@ -148,8 +150,8 @@ function Recorded({ run, facts }: { run: OpenRun; facts: RunFacts }) {
               onChange={() => showInRun({ part: one })}
             />
             <span>
-              {TITLES[one]}
-              {counts[one] === undefined ? null : ` ${counts[one]?.toLocaleString('en')}`}
+              {t(TITLES[one])}
+              {counts[one] === undefined ? null : ` ${numberText(counts[one])}`}
             </span>
           </label>
         ))}
@@ -171,10 +173,7 @@ function Recorded({ run, facts }: { run: OpenRun; facts: RunFacts }) {
       ) : expectations ? (
         <ExpectationsView expectations={expectations} hasLog />
       ) : (
-        <p class="empty muted">
-          A recording has no expectations. Drop the report of drover check on this page: JUnit
-          (--junit) or JSON (--json).
-        </p>
+        <p class="empty muted">{t('runs.noExpectations')}</p>
       )}
     </div>
   );
@@ -200,10 +199,11 @@ export function QueryLine({ query, afterMs, beforeMs }: QueryLineProps) {
         <span class="toolbar-end">
           <button
             type="button"
-            title="Show the whole run"
+            title={t('runs.whole')}
             onClick={() => showInRun({ afterMs: undefined, beforeMs: undefined })}
           >
-            {sinceText(afterMs ?? 0)} – {beforeMs === undefined ? 'end' : sinceText(beforeMs)}
+            {sinceText(afterMs ?? 0)} –{' '}
+            {beforeMs === undefined ? t('runs.end') : sinceText(beforeMs)}
             <Icon name="close" />
           </button>
         </span>

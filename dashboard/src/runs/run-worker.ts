@@ -1,5 +1,6 @@
 // Entry of the worker of a run: wiring only.
 
+import { NoteError, note, saidBy } from './note.js';
 import type { Recording } from './recording.js';
 import { openFile } from './run-file.js';
 import type { FromRun, RunCalls, ToRun } from './run-messages.js';
@@ -19,7 +20,7 @@ self.onmessage = ({ data }) => {
   const { id, call, args } = data as ToRun;
   answer(id, call, args).then(
     (value) => self.postMessage({ id, value }),
-    (thrown: unknown) => self.postMessage({ id, error: (thrown as Error).message }),
+    (thrown: unknown) => self.postMessage({ id, error: saidBy(thrown) }),
   );
 };
 
@@ -37,7 +38,7 @@ async function answer(id: number, call: ToRun['call'], args: unknown[]): Promise
     return opened.facts;
   }
   const of = recording;
-  if (!of) throw new Error('the run has no recording');
+  if (!of) throw new NoteError(note('runs.noRecording'));
   switch (call) {
     case 'select': {
       const [query] = args as Parameters<RunCalls['select']>;

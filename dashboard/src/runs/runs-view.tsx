@@ -9,10 +9,12 @@ import { fullTime } from '../model/time.js';
 import { Icon } from '../parts/icons.js';
 import { sizeText } from '../parts/size.js';
 import { ViewHead } from '../parts/view-head.js';
+import { t } from '../texts/text.js';
 import { CompareView } from './compare-view.js';
 import { DropZone } from './drop-zone.js';
 import { KeptList, LoadingRun } from './kept-list.js';
 import { openKept } from './kept-runs.js';
+import { noteText } from './note-text.js';
 import {
   addReport,
   closeRun,
@@ -72,22 +74,20 @@ function NotOpen({ names }: { names: readonly string[] }) {
   const unknown = names.filter((name) => !wanted.includes(name));
   return (
     <div class="view-full">
-      <ViewHead title="Runs">
+      <ViewHead title={t('page.runs')}>
         <a class="button" href={hrefTo('runs')}>
-          All runs
+          {t('runs.all')}
         </a>
       </ViewHead>
       <div class="page">
         {wanted.map((name) => (
           <LoadingRun key={name} name={name} />
         ))}
-        {isLoading && !value ? <p class="muted">Loading…</p> : null}
+        {isLoading && !value ? <p class="muted">{t('state.loading')}</p> : null}
         {unknown.length === 0 || (isLoading && !value) ? null : (
           <>
             <p class="run-note" role="status">
-              {unknown.map(visible).join(' and ')} {unknown.length === 1 ? 'is' : 'are'} not open in
-              this tab: open the {unknown.length === 1 ? 'file' : 'files'} again, and the page shows
-              what its address says.
+              {t('runs.notOpen', { n: unknown.length, names: namesText(unknown) })}
             </p>
             <DropZone onFiles={(files) => void openFiles(files)} />
           </>
@@ -95,6 +95,12 @@ function NotOpen({ names }: { names: readonly string[] }) {
       </div>
     </div>
   );
+}
+
+/** Of one run or two. */
+function namesText(names: readonly string[]): string {
+  const [a = '', b] = names.map(visible);
+  return b === undefined ? a : t('runs.and', { a, b });
 }
 
 function RunList() {
@@ -107,23 +113,21 @@ function RunList() {
     setChosen(two.includes(name) ? two.filter((had) => had !== name) : [...two, name].slice(-2));
   return (
     <div class="view-full">
-      <ViewHead title="Runs">
+      <ViewHead title={t('page.runs')}>
         {one !== undefined && other !== undefined ? (
           <a class="button" href={hrefOfRun(one, other)}>
-            Compare the two
+            {t('runs.compare')}
           </a>
         ) : null}
       </ViewHead>
       <div class="page">
         <DropZone onFiles={async (files) => show(await openFiles(files), files)} />
         {runs.length === 0 ? (
-          <p class="muted">No run is open.</p>
+          <p class="muted">{t('runs.none')}</p>
         ) : (
           <section aria-labelledby="open-runs">
-            <h2 id="open-runs">Open runs</h2>
-            <p class="muted">
-              Select two to compare them. At most {MAX_OPEN} are open, until you reload the page.
-            </p>
+            <h2 id="open-runs">{t('runs.open')}</h2>
+            <p class="muted">{t('runs.selectTwo', { n: MAX_OPEN })}</p>
             <ul class="run-list">
               {runs.map((run) => (
                 <Row
@@ -158,17 +162,17 @@ function Row({ run, isChosen, onChoose }: RowProps) {
       ? [
           fullTime(recording.startedAtMs),
           lengthText(recording.lengthMs),
-          `${recording.rows.toLocaleString('en')} lines`,
-          `${recording.levels.error.toLocaleString('en')} errors`,
+          t('count.lines', { n: recording.rows }),
+          t('range.errors', { n: recording.levels.error }),
         ]
       : []),
-    ...(expectations ? [`${failed} of ${expectations.length} expectations failed`] : []),
+    ...(expectations ? [t('runs.failedOf', { n: failed, all: expectations.length })] : []),
   ];
   return (
     <li class="card run-item">
       <input
         type="checkbox"
-        aria-label={`Select ${name}`}
+        aria-label={t('runs.select', { name })}
         checked={isChosen}
         disabled={!facts}
         onChange={onChoose}
@@ -177,7 +181,7 @@ function Row({ run, isChosen, onChoose }: RowProps) {
         {facts ? <a href={hrefOfRun(name)}>{visible(name)}</a> : <span>{visible(name)}</span>}
         {error !== undefined ? (
           <p class="bad" role="alert">
-            It cannot be opened: {error}.
+            {t('runs.itCannotOpen', { reason: noteText(error) })}
           </p>
         ) : facts ? (
           <p class="muted">{parts.join(' · ')}</p>
@@ -188,7 +192,7 @@ function Row({ run, isChosen, onChoose }: RowProps) {
       <button
         type="button"
         class="quiet square"
-        aria-label={`Close ${name}`}
+        aria-label={t('runs.close', { name })}
         onClick={() => closeRun(name)}
       >
         <Icon name="close" />

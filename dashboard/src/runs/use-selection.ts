@@ -1,6 +1,8 @@
 // Runs in tabs. The rows of a run that a query lets through: how many there are, and the ones that are in view.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { inWords } from '../model/history-lines.js';
+import { type Said, saidBy } from './note.js';
 import type { OpenRun } from './open-runs.js';
 import type { RunLine } from './recording.js';
 
@@ -12,7 +14,7 @@ export interface Selection {
   count: number;
   /** Every row was judged. */
   isDone: boolean;
-  error: string | undefined;
+  error: Said | undefined;
   /** Changes when rows have come. */
   version: number;
   /** Undefined until it is read. */
@@ -22,7 +24,7 @@ export interface Selection {
 interface State {
   count: number;
   isDone: boolean;
-  error: string | undefined;
+  error: Said | undefined;
 }
 
 /** Chooses the rows of a run: none of a report alone. One selection exists for each run. */
@@ -45,7 +47,7 @@ export function useSelection({ link, facts }: OpenRun, query: string): Selection
       .ask('select', [query], (count) => set({ count }))
       .then(
         ({ isDone, count }) => isDone && set({ count, isDone: true }),
-        (thrown: Error) => set({ error: thrown.message, isDone: true }),
+        (thrown: unknown) => set({ error: saidBy(thrown), isDone: true }),
       );
     return () => {
       isGone = true;
@@ -93,7 +95,7 @@ class Pages {
     read(at * PAGE, (at + 1) * PAGE).then(
       (rows) => {
         if (this.#read !== read) return;
-        this.#pages.set(at, rows);
+        this.#pages.set(at, rows.map(inWords));
         this.#onRows();
       },
       () => this.#read === read && this.#pages.delete(at),

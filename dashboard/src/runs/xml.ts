@@ -1,6 +1,8 @@
 // Runs in the worker of a run. Reads the XML of reports as a list of tags and texts. It resolves no declared entities and loads
 // nothing, so a hostile document costs its length. The browser's parser is not there in workers.
 
+import { NoteError, note, type Said } from './note.js';
+
 export type XmlPart =
   | { type: 'open'; name: string; attributes: ReadonlyMap<string, string>; isEmpty: boolean }
   | { type: 'close'; name: string }
@@ -17,17 +19,17 @@ const NAME = /[^\s/>=]+/y;
 const ATTRIBUTE = /\s*([^\s/>=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/y;
 const END_OF_TAG = /\s*(\/?)>/y;
 
-/** @throws Error that says where the document is broken; what was before it has been yielded. */
+/** @throws NoteError that says where the document is broken; what was before it has been yielded. */
 export function* xmlParts(text: string): Generator<XmlPart> {
   const open: string[] = [];
   let at = 0;
-  const fail = (why: string): never => {
+  const fail = (reason: Said): never => {
     const line = text.slice(0, at).split('\n').length;
-    throw new Error(`line ${line} is not XML: ${why}`);
+    throw new NoteError(note('runs.notXml', { line, reason }));
   };
-  const skipTo = (end: string, what: string): string => {
+  const skipTo = (end: string, otherwise: Said): string => {
     const to = text.indexOf(end, at);
-    if (to < 0) fail(`${what} does not end`);
+    if (to < 0) fail(otherwise);
     const inner = text.slice(at, to);
     at = to + end.length;
     return inner;
@@ -40,37 +42,38 @@ export function* xmlParts(text: string): Generator<XmlPart> {
       if (open.length > 0 && inner.trim() !== '') yield { type: 'text', text: decoded(inner) };
     } else if (text.startsWith('<!--', at)) {
       at += 4;
-      skipTo('-->', 'a comment');
+      skipTo('-->', note('runs.xmlEndlessComment'));
     } else if (text.startsWith('<![CDATA[', at)) {
       at += 9;
-      yield { type: 'text', text: skipTo(']]>', 'a CDATA section') };
-    } else if (text.startsWith('<?', at)) skipTo('?>', 'an instruction');
+      yield { type: 'text', text: skipTo(']]>', note('runs.xmlEndlessCdata')) };
+    } else if (text.startsWith('<?', at)) skipTo('?>', note('runs.xmlEndlessInstruction'));
     else if (text.startsWith('<!', at)) {
-      const declared = skipTo('>', 'a declaration');
-      if (declared.includes('[')) fail('a document type with its own declarations is not read');
+      const declared = skipTo('>', note('runs.xmlEndlessDeclaration'));
+      if (declared.includes('[')) fail(note('runs.xmlDeclarations'));
     } else if (text.startsWith('</', at)) {
       at += 2;
-      const name = skipTo('>', 'a tag').trim();
+      const name = skipTo('>', note('runs.xmlEndlessTag')).trim();
       const wanted = open.pop();
-      if (name !== wanted) fail(`</${name.slice(0, 40)}> closes what is not open`);
+      if (name !== wanted) fail(note('runs.xmlClosesOther', { name: name.slice(0, 40) }));
       yield { type: 'close', name };
     } else {
       at += 1;
       const [name = ''] = match(NAME) ?? [];
-      if (name === '') fail('a tag has no name');
+      if (name === '') fail(note('runs.xmlNoName'));
       const attributes = new Map<string, string>();
       for (let found = match(ATTRIBUTE); found; found = match(ATTRIBUTE)) {
         attributes.set(found[1] ?? '', decoded(found[2] ?? found[3] ?? ''));
       }
       const end = match(END_OF_TAG);
-      if (!end) fail(`the tag <${name.slice(0, 40)}> does not end`);
+      if (!end) fail(note('runs.xmlEndlessName', { name: name.slice(0, 40) }));
       const isEmpty = end?.[1] === '/';
       if (!isEmpty) open.push(name);
       yield { type: 'open', name, attributes, isEmpty };
       if (isEmpty) yield { type: 'close', name };
     }
   }
-  if (open.length > 0) fail(`<${open.at(-1)?.slice(0, 40)}> is not closed: the file is cut off`);
+  const left = open.at(-1);
+  if (left !== undefined) fail(note('runs.xmlNotClosed', { name: left.slice(0, 40) }));
 
   function match(pattern: RegExp): RegExpExecArray | null {
     pattern.lastIndex = at;

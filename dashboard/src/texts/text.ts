@@ -24,7 +24,8 @@ type NamesOf<K extends Key> = NamesIn<FormOf<(typeof en)[K]>> | CountOf<K>;
 type Values<K extends Key, V> = { readonly [N in Exclude<NamesOf<K>, CountOf<K>>]: V } & {
   readonly [N in CountOf<K>]: number;
 };
-type Given<K extends Key, V> = [NamesOf<K>] extends [never] ? [] : [values: Values<K, V>];
+/** The values of a text, as arguments. */
+export type Given<K extends Key, V> = [NamesOf<K>] extends [never] ? [] : [values: Values<K, V>];
 /** The keys of texts without placeholders: those that can be looked up from a table. */
 export type PlainKey = { [K in Key]: [NamesOf<K>] extends [never] ? K : never }[Key];
 

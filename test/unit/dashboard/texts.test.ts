@@ -148,6 +148,8 @@ const NAMES = [
   'UTC',
   'drover',
   'curl',
+  'drover check',
+  'drover record',
   'drover tokens create',
   'bot:demo-1 level:error',
 ];

@@ -1,0 +1,29 @@
+// What the worker of a run tells a person: a key and values of a text. A worker has no language, so the tab words it (note-text.ts).
+
+import type { Given, Key } from '../texts/text.js';
+
+/** Text that is as it is in every language, or a note. */
+export type Said = string | Note;
+
+export interface Note {
+  key: Key;
+  values: Readonly<Record<string, Said | number>> | undefined;
+}
+
+export function note<K extends Key>(key: K, ...[values]: Given<K, Said | number>): Note {
+  return { key, values };
+}
+
+export class NoteError extends Error {
+  readonly said: Said;
+
+  constructor(said: Said) {
+    super(typeof said === 'string' ? said : said.key);
+    this.said = said;
+  }
+}
+
+/** What an error says. Those of the browser and of the service have a text. */
+export function saidBy(thrown: unknown): Said {
+  return thrown instanceof NoteError ? thrown.said : (thrown as Error).message;
+}
