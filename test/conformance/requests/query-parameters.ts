@@ -81,6 +81,7 @@ export function queryParameterTests(given: () => Service): void {
         query: ['query=colour:red', 400],
         node: ['node=x', 400],
       },
+      '/api/runs/{name}': { from: ['from=x', 400] },
       '/api/states': { at: ['at=x', 400], node: ['node=x', 400] },
     };
     const described = (path: string): string[] =>
@@ -102,7 +103,7 @@ export function queryParameterTests(given: () => Service): void {
       const token = await service.token();
       for (const [path, parameters] of Object.entries(EFFECTS)) {
         for (const [name, [query, wanted]] of Object.entries(parameters)) {
-          const target = `${path.replace('{id}', 'a')}?${query}`;
+          const target = `${path.replace(/\{\w+\}/, 'a')}?${query}`;
           if (path === '/events') {
             // Rejects when it is refused.
             (await openStream(service.url + target, { token })).close();
