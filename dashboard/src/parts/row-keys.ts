@@ -20,7 +20,7 @@ export function rowsOf(list: Element): Element[] {
   return [...list.querySelectorAll(ROWS)].filter((row) => controlsOf(row).length > 0);
 }
 
-/** Cells with no control of their own become something to focus, so that all of a row is read with the arrows. */
+/** Cells without a control become something to focus, so that all of a row is read with the arrows. */
 export function makeCellsStops(grid: Element): void {
   for (const cell of grid.querySelectorAll<HTMLElement>(CELLS)) {
     if (cell.querySelector(CONTROLS)) cell.removeAttribute('tabindex');
