@@ -247,6 +247,20 @@ it('has no violation of accessibility rules, as cells and as a table, in light a
   await act(service, 'load-9', 'start');
 });
 
+it('the table of the hosts is one tab stop, and arrows lead to its cells', async () => {
+  const hosts = page.getByRole('grid', { name: 'Hosts' });
+  await page.locator('[data-host]').nth(1).waitFor();
+  expect(await hosts.locator('[tabindex="0"]').count()).toBe(1);
+  await hosts.locator('[tabindex="0"]').focus();
+  for (const key of ['End', 'ArrowDown']) await page.keyboard.press(key);
+  expect(await page.locator('[data-host]').nth(1).locator('.host-bots:focus').count()).toBe(1);
+  // It stays while the figures change, and is the way back.
+  await page.keyboard.press('Tab');
+  expect(await hosts.locator(':focus').count()).toBe(0);
+  await page.keyboard.press('Shift+Tab');
+  expect(await page.locator('[data-host]').nth(1).locator('.host-bots:focus').count()).toBe(1);
+});
+
 it('a token that is limited to bots sees these, and the hosts that they are on', async () => {
   const limited = await makeToken(service, { scopes: ['read'], bots: ['load-50'] });
   const { context, page: other } = await openPage(browser);

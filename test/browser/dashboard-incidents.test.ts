@@ -172,7 +172,27 @@ it('the keyboard alone leads to a cause and back, and the rows can be sorted', a
     .poll(() => page.locator('.cause').first().innerText())
     .toContain('no reply from <address>');
   expect(page.url()).toContain('sort=count');
-  await page.locator('.cause').first().focus();
+  const causes = page.locator('.cause');
+  const count = await causes.count();
+  expect(count).toBeGreaterThan(1);
+  // One stop of the Tab key for all of them.
+  expect(await causes.and(page.locator('[tabindex="0"]')).count()).toBe(1);
+  await causes.first().focus();
+  const focused = (): Promise<number> =>
+    page.evaluate("[...document.querySelectorAll('.cause')].indexOf(document.activeElement)");
+  for (const [key, at] of [
+    ['ArrowDown', 1],
+    ['End', count - 1],
+    ['ArrowDown', count - 1],
+    ['Home', 0],
+  ] as const) {
+    await page.keyboard.press(key);
+    expect(await focused(), key).toBe(at);
+  }
+  await page.keyboard.press('Tab');
+  expect(await focused()).toBe(-1);
+  await page.keyboard.press('Shift+Tab');
+  expect(await focused()).toBe(0);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: /no reply from/ }).waitFor();
   await page.keyboard.press('g');

@@ -84,6 +84,35 @@ it('asks before a drain, with the numbers of bots and nodes', async () => {
   expect(await row('h1').getByRole('button').allInnerTexts()).toEqual(['Uncordon']);
 });
 
+it('is one stop of the Tab key: arrows lead to all that it says, and the place stays when an action goes', async () => {
+  const posted = await openNodes(threeNodes());
+  const grid = page.getByRole('grid', { name: 'Nodes' });
+  await page.getByRole('button', { name: 'Rebalance' }).focus();
+  const press = async (...keys: string[]): Promise<string> => {
+    for (const key of keys) await page.keyboard.press(key);
+    return await page.evaluate(
+      "document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText",
+    );
+  };
+  expect(await press('Tab')).toBe('h1');
+  expect(await press('ArrowRight')).toBe('live');
+  expect(await press('ArrowDown', 'ArrowDown')).toBe('cordoned');
+  expect(await press('End')).toBe('Drain h3');
+  expect(await press('ArrowLeft')).toBe('Uncordon h3');
+  expect(await press('ArrowUp')).toBe('Cordon h2');
+  expect(await press('Control+Home')).toBe('Cordon h1');
+  // One way in and one out, which is the way back.
+  await press('Tab');
+  expect(await grid.locator(':focus').count()).toBe(0);
+  expect(await press('Shift+Tab')).toBe('Cordon h1');
+  await press('Enter');
+  await page.getByRole('dialog').getByRole('button', { name: 'Cordon' }).press('Enter');
+  await row('h1').getByText('cordoned').waitFor();
+  expect(posted).toEqual(['/api/nodes/h1/cordon']);
+  const focused = grid.getByRole('button', { name: /^(Uncordon|Drain) h1$/ });
+  await expect.poll(() => focused.and(page.locator(':focus')).count()).toBe(1);
+});
+
 it('cordons, uncordons and rebalances', async () => {
   const posted = await openNodes(threeNodes());
   const dialog = page.getByRole('dialog');

@@ -4,6 +4,7 @@ import { groupBy, herdView } from '../herd/view.js';
 import { hosts, useHosts } from '../model/hosts.js';
 import { bots } from '../model/live.js';
 import { shownMoment } from '../model/time-range.js';
+import { useOneStop } from '../parts/one-stop.js';
 import { short } from '../parts/short.js';
 import { sizeText } from '../parts/size.js';
 import { SHAPES, type Tone } from '../parts/tone.js';
@@ -38,6 +39,7 @@ const RANK: Record<State, number> = {
 /** The bot hosts: whether each beats, and what it uses. */
 export function Hosts() {
   useHosts();
+  const oneStop = useOneStop<HTMLTableElement>('grid');
   const list = hosts.value;
   // One service starts with at least one.
   if (!list) return null;
@@ -61,7 +63,7 @@ export function Hosts() {
           .map((name) => t('hosts.hangs', { host: name }))
           .join(' ')}
       </p>
-      <table class="hosts">
+      <table class="hosts" aria-label={t('hosts.title')} {...oneStop}>
         <thead>
           <tr>
             <th scope="col">{t('term.host')}</th>

@@ -15,6 +15,7 @@ import { age, fullTime, second } from '../model/time.js';
 import { hrefAt } from '../model/time-range.js';
 import { Icon } from '../parts/icons.js';
 import { NeedsScope } from '../parts/needs-scope.js';
+import { useOneStop } from '../parts/one-stop.js';
 import { Status } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { ViewHead } from '../parts/view-head.js';
@@ -175,12 +176,13 @@ function Reports({ cause, count }: { cause: string; count: number }) {
 }
 
 function GroupBots({ ids }: { ids: readonly string[] }) {
+  const oneStop = useOneStop<HTMLUListElement>('list');
   const rest = ids.length - MAX_BOTS;
   return (
     <section class="card" aria-labelledby="group-bots-title">
       <h2 id="group-bots-title">{t('term.bots')}</h2>
       {ids.length === 0 ? <p class="muted">{t('incidents.noneLeft')}</p> : null}
-      <ul class="group-bots">
+      <ul class="group-bots" {...oneStop}>
         {ids.slice(0, MAX_BOTS).map((id) => (
           <li key={id}>
             <a href={hrefTo('bots', id)}>{id}</a> <Status status={bots.get(id)?.status ?? ''} />

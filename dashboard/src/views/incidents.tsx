@@ -7,6 +7,7 @@ import { useGroups, useHappenings } from '../incidents/use-incidents.js';
 import { changeQuery, hrefTo, route } from '../model/route.js';
 import { age, fullTime, second } from '../model/time.js';
 import { timeRange } from '../model/time-range.js';
+import { useOneStop } from '../parts/one-stop.js';
 import { LineText } from '../parts/text.js';
 import { ViewHead } from '../parts/view-head.js';
 import { RangePicker } from '../range/range-picker.js';
@@ -88,13 +89,7 @@ function GroupList() {
               {groups.length === 0 ? (
                 <p class="muted">{t('incidents.none')}</p>
               ) : (
-                <ul class="causes">
-                  {groups.map((group) => (
-                    <li key={group.cause}>
-                      <GroupRow group={group} />
-                    </li>
-                  ))}
-                </ul>
+                <Groups groups={groups} />
               )}
               {value.forgotten > 0 ? (
                 <p class="muted">{t('incidents.forgotten', { n: value.forgotten })}</p>
@@ -106,6 +101,18 @@ function GroupList() {
         )}
       </div>
     </>
+  );
+}
+
+function Groups({ groups }: { groups: readonly IncidentGroup[] }) {
+  return (
+    <ul class="causes" {...useOneStop<HTMLUListElement>('list')}>
+      {groups.map((group) => (
+        <li key={group.cause}>
+          <GroupRow group={group} />
+        </li>
+      ))}
+    </ul>
   );
 }
 

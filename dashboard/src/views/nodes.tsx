@@ -8,6 +8,7 @@ import { age, fullTime, second } from '../model/time.js';
 import { Icon } from '../parts/icons.js';
 import { Labels } from '../parts/labels.js';
 import { NeedsScope } from '../parts/needs-scope.js';
+import { useOneStop } from '../parts/one-stop.js';
 import { megabytesText } from '../parts/size.js';
 import { Status } from '../parts/status.js';
 import { say, sayError } from '../parts/toasts.js';
@@ -95,9 +96,12 @@ interface TableProps {
 
 function NodeTable({ list, onAction }: TableProps) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard
-    <section class="table-box" tabIndex={0} aria-label={t('page.nodes')}>
-      <table class="tokens nodes">
+    <div class="table-box">
+      <table
+        class="tokens nodes"
+        aria-label={t('page.nodes')}
+        {...useOneStop<HTMLTableElement>('grid')}
+      >
         <thead>
           <tr>
             <th>{t('term.node')}</th>
@@ -123,7 +127,7 @@ function NodeTable({ list, onAction }: TableProps) {
           ))}
         </tbody>
       </table>
-    </section>
+    </div>
   );
 }
 

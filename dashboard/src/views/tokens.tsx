@@ -6,6 +6,7 @@ import { creatorText, placeText } from '../model/token-text.js';
 import { Confirm } from '../parts/dialog.js';
 import { focusContent } from '../parts/focus.js';
 import { Icon } from '../parts/icons.js';
+import { useOneStop } from '../parts/one-stop.js';
 import { say, sayError } from '../parts/toasts.js';
 import { Ago, Expiry, Limits, Scopes } from '../parts/token-facts.js';
 import { ViewHead } from '../parts/view-head.js';
@@ -128,9 +129,8 @@ function TokenTable({
   onRevoke: (token: TokenInfo) => void;
 }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard
-    <section class="table-box" tabIndex={0} aria-label={t('page.tokens')}>
-      <table class="tokens">
+    <div class="table-box">
+      <table class="tokens" aria-label={t('page.tokens')} {...useOneStop<HTMLTableElement>('grid')}>
         <thead>
           <tr>
             <th>{t('term.name')}</th>
@@ -184,7 +184,7 @@ function TokenTable({
           ))}
         </tbody>
       </table>
-    </section>
+    </div>
   );
 }
 
