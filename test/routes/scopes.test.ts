@@ -25,6 +25,8 @@ const NEEDS_JOURNAL = new Set([
 /** What a route cannot be called without. */
 const QUERIES: Record<string, string> = { 'GET /api/bots/{id}/history': '?field=status' };
 
+const RULE = { name: 'errors', query: 'level:error', condition: 'count', window_ms: 60_000 };
+
 /** A body that each route takes; what it asks for need not be possible. */
 const BODIES: Record<string, unknown> = {
   'POST /auth/pin': { pin: 'wrong' },
@@ -35,6 +37,8 @@ const BODIES: Record<string, unknown> = {
   'PATCH /api/bots/{id}': { labels: {} },
   'POST /api/tokens': { name: 'another', scopes: ['read'] },
   'POST /api/tokens/link': { name: 'another', scopes: ['read'] },
+  'POST /api/rules': RULE,
+  'PUT /api/rules/{id}': RULE,
   'POST /invoke': { session_id: null, command: 'ping' },
 };
 
@@ -111,7 +115,7 @@ describe.each(ROUTES)('$name', (route) => {
 it('docs/API.md has every route of the table with its access, and no other', () => {
   const text = readFileSync(new URL('../../docs/API.md', import.meta.url), 'utf8');
   const rows = [
-    ...text.matchAll(/^\| (GET|POST|PATCH|DELETE) +\| \[`([^`]+)`\][^|]*\| ([^|]+?) +\|/gm),
+    ...text.matchAll(/^\| (GET|POST|PUT|PATCH|DELETE) +\| \[`([^`]+)`\][^|]*\| ([^|]+?) +\|/gm),
   ];
   const documented = rows.map(([, method, path, access]) => `${method} ${path} ${access}`).sort();
   const table = ROUTES.map(({ name, access }) => `${name} ${access}`).sort();
