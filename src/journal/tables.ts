@@ -2,10 +2,8 @@
 
 import type { Config } from '../shared/contract/config.js';
 import type { BotState } from '../shared/contract/journal-messages.js';
-import { sizeOf } from '../shared/lmdb/file-fault.js';
-import { FileRoom } from '../shared/lmdb/file-room.js';
-import { type Database, open, type RootDatabase } from '../shared/lmdb/lmdb.js';
-import { reserveLockFile } from '../shared/lmdb/lock-file.js';
+import type { Database, RootDatabase } from '../shared/lmdb/lmdb.js';
+import { openFile } from '../shared/lmdb/open-file.js';
 import type { BlockPacker } from './block-packer.js';
 
 /** Version of the file format; a journal of another version is set aside. */
@@ -90,19 +88,14 @@ const MAX_CHANGED_BYTES = 16 * 1_048_576;
 
 /** Opens or creates the journal. @throws Error when the directory or the disk does not allow it. */
 export function openTables(path: string, fsync: Config['journal']['fsync']): Tables {
-  const isNew = sizeOf(path) === undefined;
-  reserveLockFile(path);
-  const root = open({
-    path,
-    noSubdir: true,
+  const options = {
     maxDbs: 8,
     // `always`: each commit is on the disk before it counts. `background`: LMDB keeps the last state that was flushed whole,
     // so that a power failure costs the last moments and breaks nothing.
     ...(fsync === 'always' ? { overlappingSync: false } : {}),
     ...(fsync === 'never' ? { noSync: true } : {}),
-  });
-  const room = new FileRoom(path, root);
-  if (isNew) room.reserve(MIN_CHANGED_BYTES);
+  };
+  const { root, room, close } = openFile(path, options, MIN_CHANGED_BYTES);
   const flags = fsync === 'always' ? SYNCED : UNSYNCED;
   const sync =
     fsync === 'background' ? new BackgroundSync(root as RootDatabase & Flushing) : undefined;
@@ -141,8 +134,7 @@ export function openTables(path: string, fsync: Config['journal']['fsync']): Tab
     },
     async close() {
       await sync?.stop();
-      await root.close();
-      room.close();
+      await close();
     },
   };
 }

@@ -1,5 +1,5 @@
 import { MAX_RULE_BOTS } from '../shared/contract/rule-bounds.js';
-import { type BotTest, botTest } from '../shared/query/bot-query.js';
+import { type BotTest, botTest, isAboutTime } from '../shared/query/bot-query.js';
 import type { Query } from '../shared/query/term.js';
 import type { BotListener, BotMirror } from './bot-mirror.js';
 
@@ -7,7 +7,6 @@ import type { BotListener, BotMirror } from './bot-mirror.js';
 export class MatchingBots {
   readonly #mirror: BotMirror;
   readonly #test: BotTest;
-  /** It compares with the time, so bots begin to match without a change. */
   readonly #isAboutTime: boolean;
   readonly #matching = new Map<number, string>();
   readonly #listener: BotListener = (key, snapshot) => {
@@ -18,7 +17,7 @@ export class MatchingBots {
   constructor(mirror: BotMirror, query: Query) {
     this.#mirror = mirror;
     this.#test = botTest(query);
-    this.#isAboutTime = query.some((term) => term.type === 'field' && term.field === 'since');
+    this.#isAboutTime = isAboutTime(query);
     mirror.listen(this.#listener);
   }
 

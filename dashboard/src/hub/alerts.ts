@@ -1,6 +1,7 @@
 // Runs in the hub. Owns the list of the rules that fire: the service is asked once for all tabs.
 
 import type { LogEvent, Rule } from '../../../src/client/index.js';
+import { saysFiring } from '../../../src/shared/contract/alert-line.js';
 import { RULES_SCOPE } from '../../../src/shared/contract/rule-bounds.js';
 
 /** What a person is told. */
@@ -17,9 +18,6 @@ interface Parts {
   changed(firing: readonly Rule[]): void;
   alarm(alarm: Alarm): void;
 }
-
-/** The line with which the service says that a rule fires. Bots cannot write in its scope. */
-const FIRES = /^rule "(?:[^"\\]|\\.)*" fires: /;
 
 export class HubAlerts {
   readonly #parts: Parts;
@@ -38,7 +36,8 @@ export class HubAlerts {
   saw(id: string, { scope, message }: LogEvent): void {
     if (scope !== RULES_SCOPE) return;
     this.refresh();
-    if (FIRES.test(message)) this.#parts.alarm({ tag: `drover-alert-${id}`, text: message });
+    // Bots cannot write in this scope.
+    if (saysFiring(message)) this.#parts.alarm({ tag: `drover-alert-${id}`, text: message });
   }
 
   refresh(): void {

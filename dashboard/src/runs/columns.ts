@@ -3,14 +3,20 @@
 /** Rows that are there from the start. */
 const LEAST = 4096;
 
-/** A growing list of numbers, 8 bytes each. */
-export class Floats {
-  list = new Float64Array(LEAST);
+/** A growing list of numbers. */
+class Column {
+  readonly #make: (length: number) => Float64Array | Uint32Array;
+  list: Float64Array | Uint32Array;
   length = 0;
+
+  constructor(make: (length: number) => Float64Array | Uint32Array) {
+    this.#make = make;
+    this.list = make(LEAST);
+  }
 
   push(value: number): void {
     if (this.length === this.list.length) {
-      const list = new Float64Array(this.list.length * 2);
+      const list = this.#make(this.list.length * 2);
       list.set(this.list);
       this.list = list;
     }
@@ -22,32 +28,16 @@ export class Floats {
   }
 }
 
-/** A growing list of whole numbers from 0 to 2^32 - 1, 4 bytes each. */
-export class Words {
-  list = new Uint32Array(LEAST);
-  length = 0;
-
-  push(value: number): void {
-    if (this.length === this.list.length) {
-      const list = new Uint32Array(this.list.length * 2);
-      list.set(this.list);
-      this.list = list;
-    }
-    this.list[this.length++] = value;
-  }
-
-  at(index: number): number {
-    return this.list[index] ?? 0;
+/** 8 bytes each. */
+export class Floats extends Column {
+  constructor() {
+    super((length) => new Float64Array(length));
   }
 }
 
-/** The first index from which on `isAtOrAfter` is true, as in an ascending list; `length` when there is none. */
-export function firstWhere(length: number, isAtOrAfter: (index: number) => boolean): number {
-  let [from, to] = [0, length];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (isAtOrAfter(middle)) to = middle;
-    else from = middle + 1;
+/** Whole numbers from 0 to 2^32 - 1, 4 bytes each. */
+export class Words extends Column {
+  constructor() {
+    super((length) => new Uint32Array(length));
   }
-  return from;
 }

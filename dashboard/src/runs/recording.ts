@@ -5,7 +5,8 @@ import type { BotSnapshot, GapEvent, Level, LogEvent } from '../../../src/client
 import { LEVELS } from '../../../src/shared/contract/event-kinds.js';
 import { gapLine, logLine } from '../hub/line.js';
 import type { Line } from '../hub/messages.js';
-import { Floats, firstWhere, Words } from './columns.js';
+import { firstWhere } from '../model/first-where.js';
+import { Floats, Words } from './columns.js';
 import { type FileLine, fileLines } from './file-lines.js';
 import { type Note, NoteError, note } from './note.js';
 import { type HerdBot, RunBots } from './run-bots.js';
@@ -139,7 +140,7 @@ export class Recording {
 
   /** The first chosen row at a time or after it, by its number among the chosen ones. */
   indexAt(ms: number): number {
-    return firstWhere(this.count, (index) => this.#at.at(this.#row(index)) >= ms);
+    return firstWhere(0, this.count, (index) => this.#at.at(this.#row(index)) >= ms);
   }
 
   /** @returns for each bar the chosen rows by level, then gaps: {@link BAR_COLUMNS} numbers. */

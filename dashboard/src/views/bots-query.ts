@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import type { BotSnapshot } from '../../../src/client/index.js';
 import { compareValues, type FieldValue } from '../../../src/shared/query/bot-field.js';
-import { botTest } from '../../../src/shared/query/bot-query.js';
+import { botTest, isAboutTime } from '../../../src/shared/query/bot-query.js';
 import { bots, changedBots } from '../model/live.js';
 import { changeQuery } from '../model/route.js';
 import { serverNow } from '../model/time.js';
@@ -53,7 +53,7 @@ export function useShown({ q, sort, isDown }: Query, version: number): readonly 
       bots,
       changed: changedBots,
       test: botTest(terms),
-      isTimed: terms.some((term) => term.type === 'field' && term.field === 'since'),
+      isTimed: isAboutTime(terms),
       order: (of) => orderOf(of, sort, isDown),
     });
   }, [q, sort, isDown]);

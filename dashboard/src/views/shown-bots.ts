@@ -3,6 +3,7 @@
 
 import type { BotSnapshot } from '../../../src/client/index.js';
 import type { ChangedIds } from '../model/changed-ids.js';
+import { firstWhere } from '../model/first-where.js';
 
 export type Compare = (a: BotSnapshot, b: BotSnapshot) => number;
 
@@ -62,28 +63,15 @@ export class ShownBots {
     const merged: BotSnapshot[] = [];
     let taken = 0;
     for (const bot of more) {
-      const at = placeOf(bot, others, taken, compare);
+      const at = firstWhere(
+        taken,
+        others.length,
+        (index) => compare(others[index] as BotSnapshot, bot) >= 0,
+      );
       for (; taken < at; taken++) merged.push(others[taken] as BotSnapshot);
       merged.push(bot);
     }
     for (; taken < others.length; taken++) merged.push(others[taken] as BotSnapshot);
     return merged;
   }
-}
-
-/** Where it belongs among sorted ones, at `from` or after it. */
-function placeOf(
-  bot: BotSnapshot,
-  sorted: readonly BotSnapshot[],
-  from: number,
-  compare: Compare,
-): number {
-  let end = sorted.length;
-  let at = from;
-  while (at < end) {
-    const middle = (at + end) >> 1;
-    if (compare(sorted[middle] as BotSnapshot, bot) < 0) at = middle + 1;
-    else end = middle;
-  }
-  return at;
 }

@@ -2,10 +2,8 @@
 // disk.
 
 import { getSystemErrorMap } from 'node:util';
-import { sizeOf } from '../../shared/lmdb/file-fault.js';
-import { FileRoom } from '../../shared/lmdb/file-room.js';
-import { type Database, open, type RootDatabase } from '../../shared/lmdb/lmdb.js';
-import { reserveLockFile } from '../../shared/lmdb/lock-file.js';
+import type { Database, RootDatabase } from '../../shared/lmdb/lmdb.js';
+import { type OpenFile, openFile } from '../../shared/lmdb/open-file.js';
 
 const TABLES = ['tokens', 'token_uses', 'bots', 'incidents', 'incident_groups', 'rules'] as const;
 export type TableName = (typeof TABLES)[number];
@@ -33,26 +31,22 @@ const CHANGE_BYTES = 16_384;
 
 export class StoreFile {
   readonly #root: RootDatabase;
-  readonly #room: FileRoom;
+  readonly #file: OpenFile;
   readonly #tables: Record<TableName, Database<unknown, string>>;
   /** LMDB's code of the last commit that failed. */
   #status = COMMITTED;
 
   /** Opens or creates it. @throws Error when the directory or the disk does not allow it. */
   constructor(path: string) {
-    const isNew = sizeOf(path) === undefined;
-    reserveLockFile(path);
-    this.#root = open({
-      path,
-      noSubdir: true,
+    const options = {
       maxDbs: 12,
       // A commit is on the disk before it counts; otherwise the disk could refuse what is already visible.
       overlappingSync: false,
       // Otherwise lmdb puts each commit in a batch of which nobody has the promise, so that its rejection would end the process.
       eventTurnBatching: false,
-    });
-    this.#room = new FileRoom(path, this.#root);
-    if (isNew) this.#room.reserve(TABLES.length * CHANGE_BYTES);
+    };
+    this.#file = openFile(path, options, TABLES.length * CHANGE_BYTES);
+    this.#root = this.#file.root;
     this.#catchStatus();
     const tables = TABLES.map((name) => [name, this.#root.openDB({ name })]);
     this.#tables = Object.fromEntries(tables) as Record<TableName, Database<unknown, string>>;
@@ -71,7 +65,7 @@ export class StoreFile {
 
   /** All changes are on the disk when this resolves, or none when it rejects. It must not be used after a rejection. */
   async commit(changes: readonly Change[]): Promise<void> {
-    await this.#room.reserveSoon(mostBytes(changes));
+    await this.#file.room.reserveSoon(mostBytes(changes));
     const committed = this.#root.batch(() => {
       for (const { table, key, value } of changes) {
         if (value === undefined) void this.#tables[table].remove(key);
@@ -90,9 +84,8 @@ export class StoreFile {
     return this.#root.backup(path, true);
   }
 
-  async close(): Promise<void> {
-    await this.#root.close();
-    this.#room.close();
+  close(): Promise<void> {
+    return this.#file.close();
   }
 
   /**

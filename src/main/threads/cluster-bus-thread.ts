@@ -14,10 +14,10 @@ import { DroverError } from '../../shared/errors.js';
 import { releaseReader } from '../../shared/memory/ring-reader.js';
 import { WORKERS } from '../../shared/package-paths.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
-import { SupervisedThread } from './supervised-thread.js';
+import { doubledPauses, SupervisedThread } from './supervised-thread.js';
 import { startWorker } from './thread-source.js';
 
-const RESTART_MS = 1000;
+/** Longest pause before a lost thread is replaced, in ms. */
 const MAX_RESTART_MS = 30_000;
 
 export interface ClusterBusOptions {
@@ -64,10 +64,7 @@ export class ClusterBusThread {
         releaseReader(start.local.ring, start.reader);
         if (!isExpected) options.lost(reason);
       },
-      restart: {
-        pauseMs: (failures) => Math.min(RESTART_MS * 2 ** failures, MAX_RESTART_MS),
-        healthyMs: MAX_RESTART_MS,
-      },
+      restart: doubledPauses(MAX_RESTART_MS),
     });
     void this.#thread.start();
   }

@@ -17,17 +17,17 @@ import { WORKERS } from '../../shared/package-paths.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
 import { journalDir, type StreamNumbering } from '../stream-numbering.js';
 import { type Clock, SYSTEM_CLOCK } from './clock.js';
-import { SupervisedThread, type ThreadExit } from './supervised-thread.js';
+import { doubledPauses, SupervisedThread, type ThreadExit } from './supervised-thread.js';
 import { startWorker, type ThreadHandle } from './thread-source.js';
 
-/** Pause before a lost thread is replaced, in ms: doubled for each one that did not live for the longest pause. */
-const RESTART_MS = 1000;
-const MAX_RESTART_MS = 60_000;
 /** How often the thread is asked for its status, while it works and while it has nothing to do, in ms. */
 const ASK_MS = 1000;
 const IDLE_ASK_MS = 10_000;
 /** How long the answer may take, in ms. */
 const ANSWER_MS = 5000;
+
+/** Longest pause before a lost thread is replaced, in ms. */
+const MAX_RESTART_MS = 60_000;
 
 export interface JournalOptions {
   config: Config['journal'];
@@ -88,10 +88,7 @@ export class JournalThread {
         if (replaces !== undefined) this.#options.replaced();
       },
       exited: (exit) => this.#exited(exit),
-      restart: {
-        pauseMs: (failures) => Math.min(RESTART_MS * 2 ** failures, MAX_RESTART_MS),
-        healthyMs: MAX_RESTART_MS,
-      },
+      restart: doubledPauses(MAX_RESTART_MS),
       clock,
     });
     if (!options.config.enabled) return;

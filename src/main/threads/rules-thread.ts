@@ -12,11 +12,10 @@ import { DroverError } from '../../shared/errors.js';
 import { RingReader, releaseReader } from '../../shared/memory/ring-reader.js';
 import { WORKERS } from '../../shared/package-paths.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
-import { SupervisedThread } from './supervised-thread.js';
+import { doubledPauses, SupervisedThread } from './supervised-thread.js';
 import { startWorker } from './thread-source.js';
 
-/** Pause before a lost thread is replaced, in ms: doubled for each one that did not live for the longest pause. */
-const RESTART_MS = 1000;
+/** Longest pause before a lost thread is replaced, in ms. */
 const MAX_RESTART_MS = 60_000;
 
 export interface RulesThreadOptions {
@@ -82,10 +81,7 @@ export class RulesThread {
         releaseReader(start.stream.ring, start.reader);
         if (!isExpected) threadLost(reason);
       },
-      restart: {
-        pauseMs: (failures) => Math.min(RESTART_MS * 2 ** failures, MAX_RESTART_MS),
-        healthyMs: MAX_RESTART_MS,
-      },
+      restart: doubledPauses(MAX_RESTART_MS),
     });
     thread.start().catch((thrown: Error) => threadLost(thrown.message));
     return thread;

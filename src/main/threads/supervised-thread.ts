@@ -26,6 +26,16 @@ export interface RestartPolicy {
   healthyMs: number;
 }
 
+const FIRST_PAUSE_MS = 1000;
+
+/** The pause is doubled for each thread that did not live for the longest pause, which is in ms. */
+export function doubledPauses(longestMs: number): RestartPolicy {
+  return {
+    pauseMs: (failures) => Math.min(FIRST_PAUSE_MS * 2 ** failures, longestMs),
+    healthyMs: longestMs,
+  };
+}
+
 export interface ThreadOptions<Local extends Methods, Remote extends Methods> {
   source: ThreadSource;
   /** What main offers to the thread. */

@@ -55,6 +55,11 @@ const FOUND = {
   bots: new RegExp(`^${VALUE} bots?${LIMIT}${BOTS}`),
 } as const;
 
+/** Whether a line says that a rule fires. */
+export function saysFiring(line: string): boolean {
+  return FIRES.test(line);
+}
+
 /** @returns undefined for every other line, and for the one of a service that words it differently. */
 export function readFiringLine(line: string): FiringLine | undefined {
   const [, name = '', what = ''] = FIRES.exec(line) ?? [];

@@ -31,6 +31,11 @@ export function botTest(query: Query): BotTest {
   return (bot, now) => tests.every((test) => test(bot, now));
 }
 
+/** Whether it compares with the time: then bots begin or cease to match without a change. */
+export function isAboutTime(query: Query): boolean {
+  return query.some((term) => term.type === 'field' && term.field === 'since');
+}
+
 function costOf(term: Term): number {
   if (term.type === 'regex') return 3;
   if (term.type === 'text') return 2;
