@@ -290,7 +290,10 @@ class Bot:
                 self._exit.set_result(code)
 
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(end)
+            try:
+                self._loop.call_soon_threadsafe(end)
+            except RuntimeError:
+                pass  # The loop is closed: the program ends already.
 
     def _read(self) -> None:
         rest = b""
