@@ -1,7 +1,7 @@
 // The commands in docs/ for an operator, unchanged except for addresses and directories: localhost:8090 becomes another
 // port, and /opt and /var lie below the reader's home.
 
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { CLI, commandsOf, docBlock, everyBlock, Reader, ROOT } from '../harness/docs.js';
@@ -21,6 +21,9 @@ it('docs/API.md: every request gets the documented response', async () => {
     await reader.run(`drover wait ${id} --status in_world`);
   }
   const wrong = pin === '000000' ? '111111' : '000000';
+  const runs = path.join(reader.home, '.local/share/drover/runs');
+  mkdirSync(runs);
+  writeFileSync(path.join(runs, 'nightly.ndjson'), '{}\n');
   let requests = 0;
   for (const { command, answer } of everyBlock('docs/API.md', 'console').flatMap(commandsOf)) {
     requests += 1;
