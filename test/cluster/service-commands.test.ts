@@ -130,8 +130,7 @@ it('without a key, secrets stay on the node that was given them', async () => {
 
 it('bots of a node that is gone are 503 at once, those of the others answer', async () => {
   const bots = await botsOf(service(0));
-  const botOf = (place: number): string =>
-    bots.find(({ node }) => node === name(place))?.id ?? '';
+  const botOf = (place: number): string => bots.find(({ node }) => node === name(place))?.id ?? '';
   const [lost, here] = [botOf(gone), botOf(left)];
   const before = performance.now();
   await cluster.node(gone).kill();
