@@ -16,7 +16,12 @@ export function alertTests(given: () => Service): void {
     const made = await call(service, 'POST', '/api/rules', { body: { ...body, threshold: 5 } });
     expect(made.status, made.text).toBe(201);
     const { id } = made.json as { id: string };
-    await stream.until(() => stream.frames.length === 1);
+    await stream
+      .until(() => stream.frames.length === 1)
+      .catch(async (thrown: Error) => {
+        const { text } = await call(service, 'GET', '/api/rules');
+        throw new Error(`${thrown.message}\n${text}\n${service.stdout().slice(-4000)}`);
+      });
     const [fires] = stream.frames;
     expect(fires).toMatchObject({ event: 'alert', id: expect.stringMatching(/^[0-9a-f]+-\d+$/) });
     const alert = fires?.json as AlertEvent;
