@@ -96,7 +96,6 @@ describe.each(LOOKS.map((one) => [one.look, one] as const))(
         const file = `${name}-${look.replace(' ', '-')}.png`;
         await page.screenshot({ path: path.join(OUT, file) });
         if (language !== 'en') await speak(page, 'en');
-        await page.context().setOffline(false);
         await page.unrouteAll();
       }
     });

@@ -495,7 +495,7 @@ export const de: Texts = {
   'herd.keys':
     'Pfeiltasten gehen von Bot zu Bot, Enter öffnet einen, die Leertaste und Umschalt mit Pfeiltasten wählen aus.',
   'herd.down': '{n} gestört',
-  'herd.noHost': 'auf keinem Host',
+  'herd.noHost': 'kein Host',
   'herd.host': 'Host {host}',
   'herd.hostOfNode': '{node}, Host {host}',
   'herd.noNode': 'auf keinem Knoten',

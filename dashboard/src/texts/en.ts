@@ -486,7 +486,7 @@ export const en = {
   'herd.keys':
     'Arrow keys move from bot to bot, Enter opens one, Space and Shift with arrow keys select.',
   'herd.down': '{n} down',
-  'herd.noHost': 'on no host',
+  'herd.noHost': 'no host',
   'herd.host': 'host {host}',
   'herd.hostOfNode': '{node}, host {host}',
   'herd.noNode': 'on no node',
