@@ -152,6 +152,10 @@ export const en = {
     one: '{n} bot that runs will restart.',
     other: '{n} bots that run will restart.',
   },
+  'bulk.startFailed': {
+    one: 'Start the bot that has failed',
+    other: 'Start the {n} bots that have failed',
+  },
   'bulk.answered': '{n} of {all} answered',
   'bulk.answeredFailed': '{n} of {all} answered, {failed} failed',
   'bulk.notRunning': { one: '{n} bot that does not run', other: '{n} bots that do not run' },
@@ -243,6 +247,7 @@ export const en = {
   'config.restored': 'Restored into the form. Look at the changes, then save.',
   'config.undone': 'Undone: the labels of {bot} are those from before',
   'config.savedRestarts': '{bot} saved; it restarts if it is running',
+  'config.staysFailed': 'The bot has failed. Saving does not start it: restart it afterwards.',
   'config.saved': '{bot} saved',
   'config.labelsMoved':
     'The labels have changed to {labels}. Saving changes only the labels you edited.',
@@ -580,6 +585,7 @@ export const en = {
   'incidents.all': 'All incidents',
   'incidents.restartAll': 'Restart all ({bots})',
   'incidents.stopAll': 'Stop all ({bots})',
+  'incidents.changeAll': 'Change all ({bots})',
   'incidents.timesInAll':
     '{n} times in all, first {first} ago ({firstAt}), last {last} ago ({lastAt})',
   'incidents.present': ', of which {n} are known and still there',

@@ -225,7 +225,11 @@ function ConfigForm({
                 {faults.get('')}
               </p>
             ) : (
-              <span class="muted">{isChanged ? t('config.restarts') : ''}</span>
+              <span class="muted">
+                {isChanged
+                  ? t(bot.status === 'failed' ? 'config.staysFailed' : 'config.restarts')
+                  : ''}
+              </span>
             )}
           </>
         ) : (
