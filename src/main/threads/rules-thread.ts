@@ -8,12 +8,13 @@ import type {
   RulesStart,
   WatchedRule,
 } from '../../shared/contract/rule-messages.js';
-import { DroverError } from '../../shared/errors.js';
+import { DroverError, messageOf } from '../../shared/errors.js';
 import { RingReader, releaseReader } from '../../shared/memory/ring-reader.js';
 import { WORKERS } from '../../shared/package-paths.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
+import { type Clock, SYSTEM_CLOCK } from './clock.js';
 import { doubledPauses, SupervisedThread } from './supervised-thread.js';
-import { startWorker } from './thread-source.js';
+import { startWorker, type ThreadSource } from './thread-source.js';
 
 /** Longest pause before a lost thread is replaced, in ms. */
 const MAX_RESTART_MS = 60_000;
@@ -33,8 +34,18 @@ export class RulesThread {
   /** For its head only: the thread reads. */
   readonly #ring: Pick<RingReader, 'head'>;
   #thread: SupervisedThread<RulesEvents, RulesMethods> | undefined;
+  readonly #source: ThreadSource;
+  readonly #clock: Clock;
+  #isClosed = false;
 
-  constructor(options: RulesThreadOptions, broadcaster: EventSink) {
+  constructor(
+    options: RulesThreadOptions,
+    broadcaster: EventSink,
+    source: ThreadSource = () => startWorker(WORKERS.rules, options.start),
+    clock: Clock = SYSTEM_CLOCK,
+  ) {
+    this.#source = source;
+    this.#clock = clock;
     this.#options = options;
     this.#broadcaster = broadcaster;
     this.#ring = new RingReader(options.start.stream.ring, options.start.reader);
@@ -44,7 +55,7 @@ export class RulesThread {
   watch(rules: WatchedRule[]): void {
     const from = this.#ring.head();
     if (this.#thread?.isAlive) this.#thread.peer.tell('watch', { rules, from });
-    else if (!this.#thread && rules.length > 0) this.#thread = this.#begin(from);
+    else if (!this.#thread && rules.length > 0) this.#begin(from);
   }
 
   /** Connects it to a new broadcaster. */
@@ -59,14 +70,15 @@ export class RulesThread {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#thread?.stop((peer) => peer.tell('close', null));
   }
 
   /** @param first number of the frame from which the first rules see lines. */
-  #begin(first: number): SupervisedThread<RulesEvents, RulesMethods> {
+  #begin(first: number): void {
     const { start, watched, changed, lost, threadLost } = this.#options;
     const thread = new SupervisedThread<RulesEvents, RulesMethods>({
-      source: () => startWorker(WORKERS.rules, start),
+      source: this.#source,
       methods: {
         changed: ({ reports }) => changed(reports),
         lost: ({ frames }) => lost(frames),
@@ -83,8 +95,20 @@ export class RulesThread {
       },
       restart: doubledPauses(MAX_RESTART_MS),
     });
-    thread.start().catch((thrown: Error) => threadLost(thrown.message));
-    return thread;
+    this.#thread = thread;
+    void this.#start(thread);
+  }
+
+  /** When the system allows no thread, another try follows. */
+  async #start(thread: SupervisedThread<RulesEvents, RulesMethods>): Promise<void> {
+    try {
+      await thread.start();
+    } catch (thrown) {
+      this.#options.threadLost(messageOf(thrown));
+      this.#thread = undefined;
+      await this.#clock.sleep(MAX_RESTART_MS);
+      if (!this.#isClosed) this.watch(this.#options.watched());
+    }
   }
 
   #connect(
