@@ -45,9 +45,10 @@ export function useHistory(
         api().bots.history(bot.id, { field: names, after: from, before, points, signal });
       const found = await ask(after);
       // Of a young bot few parts of the range have anything, so what is known is asked for in finer parts.
+      // A part has the time of its last change.
       const first = firstKnown(found) ?? after;
       const isYoung = first - after > YOUNG * ((before ?? serverNow()) - after);
-      return isYoung ? ask(first - 1) : found;
+      return isYoung ? ask(first - found.step_ms) : found;
     },
     [bot.id, key, rangeKey, points],
     isFixed ? undefined : AGAIN_MS,

@@ -103,7 +103,7 @@ function Frame() {
   useEffect(() => {
     const current = document.querySelector('.nav-links [aria-current]');
     current?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-  }, [view]);
+  }, [view, shown.length]);
   return (
     <div class="frame">
       <button type="button" class="skip" onClick={focusContent}>

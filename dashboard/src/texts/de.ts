@@ -483,7 +483,10 @@ export const de: Texts = {
   'happening.failed': '{command} fehlgeschlagen',
   'happening.withService': '{fell} mit dem Dienst',
   'happening.withHost': '{fell} mit {host}{why}',
-  'happening.firstOf': 'erster von {n}: {title}',
+  'happening.firstOf': {
+    one: 'der einzige: {title}',
+    other: 'erster von {n}: {title}',
+  },
 
   // help
   'help.off': 'Einzeltasten sind ausgeschaltet. Sie lassen sich in den Optionen einschalten.',
@@ -597,8 +600,10 @@ export const de: Texts = {
   'incidents.restartAll': 'Alle neu starten ({bots})',
   'incidents.stopAll': 'Alle anhalten ({bots})',
   'incidents.changeAll': 'Alle ändern ({bots})',
-  'incidents.timesInAll':
-    '{n}-mal insgesamt, zuerst vor {first} ({firstAt}), zuletzt vor {last} ({lastAt})',
+  'incidents.timesInAll': {
+    one: 'einmal, vor {last} ({lastAt})',
+    other: '{n}-mal insgesamt, zuerst vor {first} ({firstAt}), zuletzt vor {last} ({lastAt})',
+  },
   'incidents.present': ', davon {n} bekannt und noch da',
   'incidents.fellInAll': '; {n} insgesamt mit ihren Hosts ausgefallen',
   'incidents.missing': 'Keine Antwort von {nodes}: die Vorfälle dort sind nicht mitgezählt.',

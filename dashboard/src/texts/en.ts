@@ -473,7 +473,10 @@ export const en = {
   'happening.failed': '{command} failed',
   'happening.withService': '{fell} with the service',
   'happening.withHost': '{fell} with {host}{why}',
-  'happening.firstOf': 'first of {n}: {title}',
+  'happening.firstOf': {
+    one: 'the only one: {title}',
+    other: 'first of {n}: {title}',
+  },
 
   // help
   'help.off': 'Single-key shortcuts are off. You can turn them on in the settings.',
@@ -586,8 +589,10 @@ export const en = {
   'incidents.restartAll': 'Restart all ({bots})',
   'incidents.stopAll': 'Stop all ({bots})',
   'incidents.changeAll': 'Change all ({bots})',
-  'incidents.timesInAll':
-    '{n} times in all, first {first} ago ({firstAt}), last {last} ago ({lastAt})',
+  'incidents.timesInAll': {
+    one: 'once, {last} ago ({lastAt})',
+    other: '{n} times in all, first {first} ago ({firstAt}), last {last} ago ({lastAt})',
+  },
   'incidents.present': ', of which {n} are known and still there',
   'incidents.fellInAll': '; {n} fell with their hosts in all',
   'incidents.missing': 'No answer from {nodes}: its incidents are not counted.',

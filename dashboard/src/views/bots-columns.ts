@@ -31,7 +31,7 @@ const OWN: Readonly<Record<string, Own>> = {
   desired: ['bots.desired', 'desired', 92, 0],
   last_error: ['term.lastError', 'last_error', 140, 2],
   line: ['term.lastLine', undefined, 140, 3],
-  labels: ['term.labels', undefined, 184, 1.2],
+  labels: ['term.labels', undefined, 184, 2],
 };
 /** Columns with the same everywhere, in the order in which they are offered. */
 export const OWN_COLUMNS = Object.keys(OWN);
