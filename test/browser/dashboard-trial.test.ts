@@ -1,4 +1,4 @@
-// The trial: three things are broken on purpose, and a new operator finds and mends each with nothing but the page. It says how many
+// The trial: three things are broken on purpose, and a new operator finds and fixes each with nothing but the page. It says how many
 // clicks and keys that takes. TRIAL_BOTS sets the size of the herd, TRIAL_OUT a directory for a picture of each step.
 
 import { mkdirSync } from 'node:fs';
@@ -79,7 +79,7 @@ async function configure(id: string, config: object): Promise<void> {
   expect(status, text).toBe(200);
 }
 
-/** One fault, from the first look to the moment when the page says that it is mended. */
+/** One fault, from the first look to the moment when the page says that it is fixed. */
 class Trial {
   readonly #name: string;
   readonly #startedAt = performance.now();
@@ -139,13 +139,13 @@ it('a group of bots with a wrong password is found by its cause, and changed at 
   await trial.click(dialog.getByRole('button', { name: `Change ${REFUSED} bots` }));
   await trial.sees(dialog.getByText(`${REFUSED} of ${REFUSED} answered`), 'all are changed');
   await trial.click(dialog.getByRole('button', { name: 'Done' }));
-  const mended = page.locator('.group-bots li', { hasText: 'digging' });
-  await expect.poll(() => mended.count()).toBe(REFUSED);
-  await trial.sees(mended, 'all of them dig again');
+  const fixed = page.locator('.group-bots li', { hasText: 'digging' });
+  await expect.poll(() => fixed.count()).toBe(REFUSED);
+  await trial.sees(fixed, 'all of them dig again');
   expect(complaints).toEqual([]);
 }, 120_000);
 
-it('a bot that hangs its host is seen at once, named, and mended', async () => {
+it('a bot that hangs its host is seen at once, named, and fixed', async () => {
   await page.goto(`${service.url}/#/overview`);
   await configure(ENDLESS, { stride: 0 });
   const trial = new Trial('endless loop');
@@ -163,7 +163,7 @@ it('a bot that hangs its host is seen at once, named, and mended', async () => {
   expect(complaints).toEqual([]);
 }, 120_000);
 
-it('a bot that runs and loses is told by a rule, explained by its data, and mended', async () => {
+it('a bot that runs and loses is told by a rule, explained by its data, and fixed', async () => {
   await page.goto(`${service.url}/#/bots`);
   await configure(POOR, { spends: 200 });
   const trial = new Trial('out of gold');

@@ -73,7 +73,7 @@ export async function startHerd(): Promise<LivingHerd> {
   await fell(service, herd, 3);
   await populate(service);
   let isOver = false;
-  // Bots that stand still would hide what happens while the page looks.
+  // Silent bots would hide what happens while the page looks.
   const chatter = (async () => {
     for (let n = 0; !isOver; n++) {
       const [text, level] = CHATTER[(n * 5) % CHATTER.length] ?? [''];
