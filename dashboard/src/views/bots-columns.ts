@@ -108,7 +108,7 @@ export function gridOf(
     const width = widths[name];
     if (width !== undefined) return `${width}px`;
     const own = em(least);
-    if (name === 'id') return `minmax(max(${own}, min(${idChars}ch + 20px, 32cqi)), ${grow}fr)`;
+    if (name === 'id') return `minmax(max(${own}, min(${idChars}ch + 20px, 32%)), ${grow}fr)`;
     return grow === 0 ? own : `minmax(${own}, ${grow}fr)`;
   });
   const known = columns.map(({ name }) => widths[name] ?? 0);
