@@ -5,6 +5,10 @@ import { type Language, language, t } from '../texts/text.js';
 import { clockAheadMs } from './live.js';
 import { settings } from './settings.js';
 
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
 /** Ticks every second while the tab is visible, to redraw ages. */
 export const second = signal(0);
 setInterval(() => {
@@ -99,6 +103,12 @@ export function span(ms: number): string {
   return hours % 24 === 0
     ? t('time.days', { n: days })
     : t('time.daysHours', { days, hours: hours % 24 });
+}
+
+/** A time that is left, rounded up: of ten minutes there are `10 min` at first, not `9 min`. */
+export function spanLeft(ms: number): string {
+  const unit = ms > DAY_MS ? HOUR_MS : ms > MINUTE_MS ? MINUTE_MS : 1000;
+  return span(Math.ceil(ms / unit) * unit);
 }
 
 /** Time since then, by the service's clock. */
