@@ -41,7 +41,7 @@ export function herdBots(count: number, eventsPerSecond: number): HerdBot[] {
 }
 
 /** Starts of a service with these bots. */
-export function herdConfig(bots: readonly HerdBot[]): object {
+export function herdConfig(bots: readonly HerdBot[]) {
   return { kinds: [DASHBOARD_KINDS], bots, hosts: { count: 2 }, drills: { enabled: true } };
 }
 

@@ -55,7 +55,9 @@ function Form({ ids, onStart, onClose }: Props & { onStart: (run: BulkRun) => vo
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
   const form = useFirstFault(faults);
   const targets = fields.length > 0 ? present.filter((bot) => bot.kind === kind) : present;
-  const restarts = fields.length > 0 ? targets.filter((bot) => !isStopped(bot)).length : 0;
+  const due = fields.length > 0 ? targets.filter((bot) => !isStopped(bot)) : [];
+  const failed = due.filter(({ status }) => status === 'failed');
+  const [isStarting, setStarting] = useState(true);
   const isNothing = fields.length === 0 && rules.length === 0 && labels.trim() === '';
 
   const start = (): void => {
@@ -78,9 +80,15 @@ function Form({ ids, onStart, onClose }: Props & { onStart: (run: BulkRun) => vo
       values: { config, restart },
       ...changes,
     };
+    const starts = new Set(isStarting ? failed.map(({ id }) => id) : []);
     const run = new BulkRun(
       targets.map(({ id }) => id),
-      async ([id = ''], signal) => ({ [id]: await changeOne(id, change, signal) }),
+      async ([id = ''], signal) => {
+        const answer = await changeOne(id, change, signal);
+        // A change alone leaves them failed.
+        if (starts.has(id) && 'result' in answer) await api().bots.restart(id, { signal });
+        return { [id]: answer };
+      },
       BATCH,
     );
     onStart(run);
@@ -151,10 +159,25 @@ function Form({ ids, onStart, onClose }: Props & { onStart: (run: BulkRun) => vo
           onChosen={setRules}
           onChange={setRestart}
         />
+        {failed.length > 0 ? (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={isStarting}
+              onChange={({ currentTarget }) => setStarting(currentTarget.checked)}
+            />
+            {t('bulk.startFailed', { n: failed.length })}
+          </label>
+        ) : null}
         <p role="status" data-dry={targets.length}>
           {isNothing
             ? t('bulk.chooseChange')
-            : dryText(targets.length, present.length - targets.length, restarts, kind)}
+            : dryText(
+                targets.length,
+                present.length - targets.length,
+                due.length - failed.length,
+                kind,
+              )}
         </p>
       </div>
       <footer>

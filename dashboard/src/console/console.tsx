@@ -29,15 +29,19 @@ export function Console({ bot }: { bot: BotSnapshot }) {
   const commands = useCommands(bot);
   const calls = callsOf(bot.id);
   const list = useRef<HTMLOListElement>(null);
+  const whole = useRef<HTMLElement>(null);
   const newest = calls[0]?.key;
   useEffect(() => {
     // The newest is the last.
     if (list.current) list.current.scrollTop = list.current.scrollHeight;
+    // On a narrow screen the list pushes the line that is being typed out of the window.
+    const { activeElement } = document;
+    if (whole.current?.contains(activeElement)) activeElement?.scrollIntoView({ block: 'nearest' });
   }, [calls]);
   if (!commands || Object.keys(commands).length === 0) return null;
   const name = t('console.callList');
   return (
-    <section class="console" aria-label={t('console.title')}>
+    <section ref={whole} class="console" aria-label={t('console.title')}>
       {calls.length === 0 ? null : (
         <>
           <header>

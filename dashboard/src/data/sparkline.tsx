@@ -26,7 +26,7 @@ export function Sparkline({
       : t('data.fromTo', { min: valueText(bounds.min), max: valueText(bounds.max) });
   return (
     <svg
-      class="sparkline"
+      class="field-sparkline"
       viewBox={`${-EDGE} ${-EDGE} ${WIDTH} ${HEIGHT}`}
       preserveAspectRatio="none"
       role="img"

@@ -8,6 +8,8 @@ import type { LiveValue } from './series.js';
 
 /** Values that came since the journal was read; then the oldest are dropped, and are in the journal when it is read again. */
 const MAX_LIVE = 500;
+/** The part of a range from whose beginning nothing is known. */
+const YOUNG = 0.75;
 /** How often the journal is read again, in ms. */
 const AGAIN_MS = 60_000;
 
@@ -39,7 +41,14 @@ export function useHistory(
     async (signal) => {
       if (names.length === 0) return undefined;
       const { after, before } = timesOf(range);
-      return api().bots.history(bot.id, { field: names, after, before, points, signal });
+      const ask = (from: number) =>
+        api().bots.history(bot.id, { field: names, after: from, before, points, signal });
+      const found = await ask(after);
+      // Of a young bot few parts of the range have anything, so what is known is asked for in finer parts.
+      // A part has the time of its last change.
+      const first = firstKnown(found) ?? after;
+      const isYoung = first - after > YOUNG * ((before ?? serverNow()) - after);
+      return isYoung ? ask(first - found.step_ms) : found;
     },
     [bot.id, key, rangeKey, points],
     isFixed ? undefined : AGAIN_MS,
@@ -57,9 +66,13 @@ export function useHistory(
   }, [bot, key]);
   const { after, before: to = serverNow() } = timesOf(range);
   // Where the journal knows nothing before, what it knows has the whole width.
-  const first = value?.before === null ? value.points[0]?.at_ms : undefined;
-  const from = Math.max(after, first ?? 0);
+  const from = Math.max(after, (value && firstKnown(value)) ?? 0);
   return { value, error, isLoading, live: isFixed ? NONE : live.current, from, to };
+}
+
+/** Where the journal knows nothing before. */
+function firstKnown({ before, points }: BotHistory): number | undefined {
+  return before === null ? points[0]?.at_ms : undefined;
 }
 
 function timesOf(range: HistoryRange): { after: number; before: number | undefined } {

@@ -79,7 +79,7 @@ function titleOf(key: string, by: Grouping): string {
   if (by === 'node') return key === '' ? t('herd.noNode') : key;
   if (by === 'kind') return key;
   const name = by.slice(LABEL.length);
-  return key === '' ? t('herd.noLabel', { label: name }) : `${name}=${key}`;
+  return key === '' ? t('herd.noLabel', { label: name }) : key;
 }
 
 /**

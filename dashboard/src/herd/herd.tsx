@@ -33,7 +33,9 @@ export function Herd() {
   useThrottled(herdVersion, REDRAW_MS);
   const isPast = shownMoment.value !== undefined;
   const shown = herdBots();
-  const isKnown = isPast ? past.value !== undefined : isLoaded.value;
+  const isKnown = isPast
+    ? past.value !== undefined && (shown.size > 0 || isReached())
+    : isLoaded.value;
   const { isTable } = herdView.value;
   const [isSelecting, setSelecting] = useState(false);
   return (
@@ -141,6 +143,12 @@ function Selected() {
   );
 }
 
+/** Whether the journal reaches back to the moment that is shown. */
+function isReached(): boolean {
+  const knownFrom = past.value?.known_from_ms ?? Number.POSITIVE_INFINITY;
+  return (shownMoment.value ?? 0) >= knownFrom;
+}
+
 function NoPast() {
   const { value: shown } = past;
   const text =
@@ -148,9 +156,9 @@ function NoPast() {
       ? t('herd.noStates', { reason: pastError.value.message })
       : shown === undefined
         ? t('state.loading')
-        : (shownMoment.value ?? 0) < (shown.known_from_ms ?? Number.POSITIVE_INFINITY)
-          ? t('herd.notReached')
-          : t('herd.noneThen');
+        : isReached()
+          ? t('herd.noneThen')
+          : t('herd.notReached');
   return <p class="herd-none muted">{text}</p>;
 }
 

@@ -43,7 +43,7 @@ const MAX_CARD = 250;
 const TITLE = 24;
 const GAP = { x: 20, y: 10 };
 /** Room for a title, at least. */
-const TITLE_WIDTH = 124;
+const TITLE_WIDTH = 136;
 /** A group has about so many times more columns than rows. */
 const ASPECT = 2.5;
 /** One with this many rows in the whole width gets it. */

@@ -5,6 +5,10 @@ import { type Language, language, t } from '../texts/text.js';
 import { clockAheadMs } from './live.js';
 import { settings } from './settings.js';
 
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
 /** Ticks every second while the tab is visible, to redraw ages. */
 export const second = signal(0);
 setInterval(() => {
@@ -70,10 +74,18 @@ export function shortDay(ms: number): string {
   return formats.value.shortDay.format(ms);
 }
 
+/** Caches the last day and zone: finding them is slow, and time zones change with whole quarters of an hour. */
+const QUARTER_MS = 15 * 60_000;
+let dated = { quarter: Number.NaN, formats: formats.peek(), day: '', zone: '' };
+
 /** `2026-11-21 13:07:21 CET`. */
 export function fullTime(ms: number): string {
-  const zone = formats.value.zone.formatToParts(ms).find(({ type }) => type === 'timeZoneName');
-  return `${day(ms)} ${formats.value.clock.format(ms)} ${zone?.value ?? ''}`.trim();
+  const quarter = Math.floor(ms / QUARTER_MS);
+  if (dated.quarter !== quarter || dated.formats !== formats.value) {
+    const zone = formats.value.zone.formatToParts(ms).find(({ type }) => type === 'timeZoneName');
+    dated = { quarter, formats: formats.value, day: day(ms), zone: zone?.value ?? '' };
+  }
+  return `${dated.day} ${formats.value.clock.format(ms)} ${dated.zone}`.trim();
 }
 
 /** A duration in ms as `12 s`, `4 min`, `3 h 20 min` or `5 d 2 h`. Negative durations, from clock differences, are `0 s`. */
@@ -91,6 +103,12 @@ export function span(ms: number): string {
   return hours % 24 === 0
     ? t('time.days', { n: days })
     : t('time.daysHours', { days, hours: hours % 24 });
+}
+
+/** A time that is left, rounded up: of ten minutes there are `10 min` at first, not `9 min`. */
+export function spanLeft(ms: number): string {
+  const unit = ms > DAY_MS ? HOUR_MS : ms > MINUTE_MS ? MINUTE_MS : 1000;
+  return span(Math.ceil(ms / unit) * unit);
 }
 
 /** Time since then, by the service's clock. */

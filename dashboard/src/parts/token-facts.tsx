@@ -1,7 +1,7 @@
 // What a token may do and how long, as the list of tokens, a sign-in link and "who am I" show it.
 
 import type { LinkOffer, TokenInfo } from '../../../src/client/index.js';
-import { age, fullTime, second, serverNow, span } from '../model/time.js';
+import { age, fullTime, second, serverNow, spanLeft } from '../model/time.js';
 import { t } from '../texts/text.js';
 import { Labels } from './labels.js';
 
@@ -38,7 +38,7 @@ export function Until({ at }: { at: number }) {
   const left = at - serverNow();
   return (
     <time title={fullTime(at)}>
-      {left <= 0 ? t('token.expired') : t('time.in', { time: span(left) })}
+      {left <= 0 ? t('token.expired') : t('time.in', { time: spanLeft(left) })}
     </time>
   );
 }

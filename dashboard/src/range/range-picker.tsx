@@ -2,14 +2,14 @@
 
 import { useRef, useState } from 'preact/hooks';
 import { settings } from '../model/settings.js';
-import { serverNow, span } from '../model/time.js';
+import { serverNow } from '../model/time.js';
 import { isLive, presentBounds, showRange, timeRange } from '../model/time-range.js';
 import { Icon } from '../parts/icons.js';
 import { useKeys } from '../shell/keys.js';
 import { t } from '../texts/text.js';
 import { parseRange } from './parse-range.js';
 import { LIVE, type TimeRange } from './range.js';
-import { rangeText } from './range-text.js';
+import { lastText, rangeText } from './range-text.js';
 
 const MINUTE_MS = 60_000;
 /** Lengths that end now, in ms. */
@@ -82,7 +82,7 @@ export function RangePicker() {
               aria-pressed={isSame(range, { ...LIVE, from: { agoMs } })}
               onClick={() => pick({ ...LIVE, from: { agoMs } })}
             >
-              {t('range.last', { time: span(agoMs) })}
+              {lastText(agoMs)}
             </button>
           ))}
         </div>

@@ -157,6 +157,10 @@ export const de: Texts = {
     one: '{n} laufender Bot startet neu.',
     other: '{n} laufende Bots starten neu.',
   },
+  'bulk.startFailed': {
+    one: 'Den fehlgeschlagenen Bot starten',
+    other: 'Die {n} fehlgeschlagenen Bots starten',
+  },
   'bulk.answered': '{n} von {all} haben geantwortet',
   'bulk.answeredFailed': '{n} von {all} haben geantwortet, {failed} fehlgeschlagen',
   'bulk.notRunning': { one: '{n} Bot, der nicht läuft', other: '{n} Bots, die nicht laufen' },
@@ -251,6 +255,8 @@ export const de: Texts = {
   'config.restored': 'In das Formular übernommen. Die Änderungen prüfen, dann speichern.',
   'config.undone': 'Rückgängig gemacht: {bot} hat wieder die Labels von vorher',
   'config.savedRestarts': '{bot} gespeichert; er startet neu, falls er läuft',
+  'config.staysFailed':
+    'Der Bot ist fehlgeschlagen. Das Speichern startet ihn nicht: danach neu starten.',
   'config.saved': '{bot} gespeichert',
   'config.labelsMoved':
     'Die Labels haben sich geändert zu {labels}. Gespeichert werden nur die hier bearbeiteten Labels.',
@@ -477,7 +483,10 @@ export const de: Texts = {
   'happening.failed': '{command} fehlgeschlagen',
   'happening.withService': '{fell} mit dem Dienst',
   'happening.withHost': '{fell} mit {host}{why}',
-  'happening.firstOf': 'erster von {n}: {title}',
+  'happening.firstOf': {
+    one: 'der einzige: {title}',
+    other: 'erster von {n}: {title}',
+  },
 
   // help
   'help.off': 'Einzeltasten sind ausgeschaltet. Sie lassen sich in den Optionen einschalten.',
@@ -495,7 +504,7 @@ export const de: Texts = {
   'herd.keys':
     'Pfeiltasten gehen von Bot zu Bot, Enter öffnet einen, die Leertaste und Umschalt mit Pfeiltasten wählen aus.',
   'herd.down': '{n} gestört',
-  'herd.noHost': 'auf keinem Host',
+  'herd.noHost': 'kein Host',
   'herd.host': 'Host {host}',
   'herd.hostOfNode': '{node}, Host {host}',
   'herd.noNode': 'auf keinem Knoten',
@@ -590,8 +599,11 @@ export const de: Texts = {
   'incidents.all': 'Alle Vorfälle',
   'incidents.restartAll': 'Alle neu starten ({bots})',
   'incidents.stopAll': 'Alle anhalten ({bots})',
-  'incidents.timesInAll':
-    '{n}-mal insgesamt, zuerst vor {first} ({firstAt}), zuletzt vor {last} ({lastAt})',
+  'incidents.changeAll': 'Alle ändern ({bots})',
+  'incidents.timesInAll': {
+    one: 'einmal, vor {last} ({lastAt})',
+    other: '{n}-mal insgesamt, zuerst vor {first} ({firstAt}), zuletzt vor {last} ({lastAt})',
+  },
   'incidents.present': ', davon {n} bekannt und noch da',
   'incidents.fellInAll': '; {n} insgesamt mit ihren Hosts ausgefallen',
   'incidents.missing': 'Keine Antwort von {nodes}: die Vorfälle dort sind nicht mitgezählt.',

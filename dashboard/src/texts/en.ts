@@ -152,6 +152,10 @@ export const en = {
     one: '{n} bot that runs will restart.',
     other: '{n} bots that run will restart.',
   },
+  'bulk.startFailed': {
+    one: 'Start the bot that has failed',
+    other: 'Start the {n} bots that have failed',
+  },
   'bulk.answered': '{n} of {all} answered',
   'bulk.answeredFailed': '{n} of {all} answered, {failed} failed',
   'bulk.notRunning': { one: '{n} bot that does not run', other: '{n} bots that do not run' },
@@ -243,6 +247,7 @@ export const en = {
   'config.restored': 'Restored into the form. Look at the changes, then save.',
   'config.undone': 'Undone: the labels of {bot} are those from before',
   'config.savedRestarts': '{bot} saved; it restarts if it is running',
+  'config.staysFailed': 'The bot has failed. Saving does not start it: restart it afterwards.',
   'config.saved': '{bot} saved',
   'config.labelsMoved':
     'The labels have changed to {labels}. Saving changes only the labels you edited.',
@@ -468,7 +473,10 @@ export const en = {
   'happening.failed': '{command} failed',
   'happening.withService': '{fell} with the service',
   'happening.withHost': '{fell} with {host}{why}',
-  'happening.firstOf': 'first of {n}: {title}',
+  'happening.firstOf': {
+    one: 'the only one: {title}',
+    other: 'first of {n}: {title}',
+  },
 
   // help
   'help.off': 'Single-key shortcuts are off. You can turn them on in the settings.',
@@ -486,7 +494,7 @@ export const en = {
   'herd.keys':
     'Arrow keys move from bot to bot, Enter opens one, Space and Shift with arrow keys select.',
   'herd.down': '{n} down',
-  'herd.noHost': 'on no host',
+  'herd.noHost': 'no host',
   'herd.host': 'host {host}',
   'herd.hostOfNode': '{node}, host {host}',
   'herd.noNode': 'on no node',
@@ -580,8 +588,11 @@ export const en = {
   'incidents.all': 'All incidents',
   'incidents.restartAll': 'Restart all ({bots})',
   'incidents.stopAll': 'Stop all ({bots})',
-  'incidents.timesInAll':
-    '{n} times in all, first {first} ago ({firstAt}), last {last} ago ({lastAt})',
+  'incidents.changeAll': 'Change all ({bots})',
+  'incidents.timesInAll': {
+    one: 'once, {last} ago ({lastAt})',
+    other: '{n} times in all, first {first} ago ({firstAt}), last {last} ago ({lastAt})',
+  },
   'incidents.present': ', of which {n} are known and still there',
   'incidents.fellInAll': '; {n} fell with their hosts in all',
   'incidents.missing': 'No answer from {nodes}: its incidents are not counted.',

@@ -84,8 +84,8 @@ function ConfigForm({
     ...(areLabelsChanged ? labelChanges(labels.base, labels.text) : []),
     ...changedFields('restart', base.restart, filled(restart)),
   ];
-  // The page may show another bot, or another view, before they are saved.
-  useEffect(() => {
+  // The page may show another bot, or another view, before they are saved: at once after the last key, too.
+  useLayoutEffect(() => {
     const names = changes.map(({ path }) => path.replace(/^config\./, ''));
     keepDraft(bot.id, isTouched ? { base, config, labels, restart, names } : undefined);
   }, [base, config, labels, restart, isTouched]);
@@ -225,7 +225,11 @@ function ConfigForm({
                 {faults.get('')}
               </p>
             ) : (
-              <span class="muted">{isChanged ? t('config.restarts') : ''}</span>
+              <span class="muted">
+                {isChanged
+                  ? t(bot.status === 'failed' ? 'config.staysFailed' : 'config.restarts')
+                  : ''}
+              </span>
             )}
           </>
         ) : (

@@ -31,7 +31,7 @@ const OWN: Readonly<Record<string, Own>> = {
   desired: ['bots.desired', 'desired', 92, 0],
   last_error: ['term.lastError', 'last_error', 140, 2],
   line: ['term.lastLine', undefined, 140, 3],
-  labels: ['term.labels', undefined, 184, 1.2],
+  labels: ['term.labels', undefined, 184, 2],
 };
 /** Columns with the same everywhere, in the order in which they are offered. */
 export const OWN_COLUMNS = Object.keys(OWN);
@@ -108,7 +108,7 @@ export function gridOf(
     const width = widths[name];
     if (width !== undefined) return `${width}px`;
     const own = em(least);
-    if (name === 'id') return `minmax(max(${own}, min(${idChars}ch + 20px, 40cqi)), ${grow}fr)`;
+    if (name === 'id') return `minmax(max(${own}, min(${idChars}ch + 20px, 32%)), ${grow}fr)`;
     return grow === 0 ? own : `minmax(${own}, ${grow}fr)`;
   });
   const known = columns.map(({ name }) => widths[name] ?? 0);

@@ -1,4 +1,4 @@
-import type { BotAction, IncidentGroup } from '../../../src/client/index.js';
+import type { IncidentGroup } from '../../../src/client/index.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { typeText } from '../incidents/incident-types.js';
 import { Timeline } from '../incidents/timeline.js';
@@ -26,6 +26,7 @@ import { IncidentList } from './incident.js';
 const REDRAW_MS = 500;
 /** Reports that are listed, the newest; the group counts all. */
 const MAX_REPORTS = 50;
+const ICONS = { restart: 'restart', stop: 'stop', config: 'edit' } as const;
 /** Bots that are listed. */
 const MAX_BOTS = 200;
 
@@ -69,14 +70,14 @@ function Group({ loaded, group }: { loaded: LoadedGroups; group: IncidentGroup }
   // Others have been deleted.
   const present = group.bots.filter((id) => bots.has(id));
   const running = present.filter((id) => bots.get(id)?.desired === 'running');
-  const button = (action: BotAction, ids: readonly string[], text: string) => (
+  const button = (action: keyof typeof ICONS, ids: readonly string[], text: string) => (
     <button
       type="button"
       // Not `disabled`: a disabled button loses the focus.
       aria-disabled={ids.length === 0}
       onClick={() => ids.length > 0 && ask({ action, ids })}
     >
-      <Icon name={action === 'stop' ? 'stop' : 'restart'} />
+      <Icon name={ICONS[action]} />
       {text}
     </button>
   );
@@ -91,6 +92,11 @@ function Group({ loaded, group }: { loaded: LoadedGroups; group: IncidentGroup }
               t('incidents.restartAll', { bots: botsText(present.length) }),
             )}
             {button('stop', running, t('incidents.stopAll', { bots: botsText(running.length) }))}
+            {button(
+              'config',
+              present,
+              t('incidents.changeAll', { bots: botsText(present.length) }),
+            )}
           </>
         ) : (
           <NeedsScope scope="control" to={t('scope.restartOrStop')} />
