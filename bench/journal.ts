@@ -1,7 +1,6 @@
 // The journal bench: its cost for live streams, the time to find one bot's page among many events, and the speed of a replay
 // beside live streams.
 
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Bench,
   type BenchOptions,
@@ -15,6 +14,7 @@ import { runRounds, series } from './harness/rounds.js';
 import { median } from './harness/stats.js';
 import { number, type Table, whole } from './harness/table.js';
 import { CatchUp } from './journal/catch-up.js';
+import { fillJournal, get, journalInfo } from './journal/past.js';
 import { closeFeeds, type DroverFeed, droverFeed, startFeeds } from './streams/feeds.js';
 import {
   groupOf,
@@ -120,7 +120,7 @@ async function runCost(plan: Plan, progress: Progress): Promise<BenchResult> {
     const measured = await runRounds('journal, cost', contenders, plan.rounds, progress);
     const of = (name: string) => series(measured, name, (one) => one.cpuUsPerFrame);
     const control = of(OFF);
-    const { lost } = await infoOf(feeds[0] as DroverFeed);
+    const { lost } = await journalInfo((feeds[0] as DroverFeed).drover);
     const metrics: Metric[] = [
       factorMetric({
         id: 'cost/cpu',
@@ -151,10 +151,16 @@ async function runPast(plan: Plan, progress: Progress): Promise<BenchResult> {
   });
   const swarm = await Swarm.start(LIVE_STREAMS);
   try {
-    await fill(feed, plan.events);
+    const config = {
+      events_per_second: Math.round(FILL_RATE / BOTS),
+      message_bytes: MESSAGE_BYTES,
+    };
+    await fillJournal(feed.drover, plan.events, () =>
+      feed.drover.createSyntheticBots(BOTS, config),
+    );
     const pages = await readPages(feed, plan.pages, progress);
     const replay = await runReplays(feed, swarm, plan, progress);
-    const info = await infoOf(feed);
+    const info = await journalInfo(feed.drover);
     const metrics: Metric[] = [
       { id: 'page/p99', value: pages.p99, unit: 'ms', target: { max: 20 } },
       {
@@ -192,58 +198,16 @@ function spread(values: readonly number[]): string[] {
   return [median(values), Math.min(...values), Math.max(...values)].map(number);
 }
 
-interface Info {
-  bytes: number;
-  lost: number;
-  oldest: string;
-  newest: string;
-}
-
-async function get<T>({ server, drover }: DroverFeed, path: string): Promise<T> {
-  const response = await fetch(server.url + path, {
-    headers: { authorization: drover.authorization },
-  });
-  if (!response.ok) throw new Error(`${path} was answered ${response.status}`);
-  return (await response.json()) as T;
-}
-
-async function infoOf(feed: DroverFeed): Promise<Info> {
-  return (await get<{ journal: Info }>(feed, '/api/stats')).journal;
-}
-
-const seqOf = (id: string): number => Number(id.slice(id.indexOf('-') + 1));
-
-/** Lets all bots log until the journal has this many events, then stops them. */
-async function fill(feed: DroverFeed, events: number): Promise<void> {
-  const { drover, server } = feed;
-  const rate = Math.round(FILL_RATE / BOTS);
-  await drover.createSyntheticBots(BOTS, { events_per_second: rate, message_bytes: MESSAGE_BYTES });
-  const first = seqOf((await infoOf(feed)).newest);
-  for (;;) {
-    const { newest } = await infoOf(feed);
-    if (seqOf(newest) - first >= events) break;
-    await delay(200);
-  }
-  const { bots } = await get<{ bots: { id: string }[] }>(feed, '/api/bots');
-  const response = await fetch(`${server.url}/api/bots/actions`, {
-    method: 'POST',
-    headers: { authorization: drover.authorization, 'content-type': 'application/json' },
-    body: JSON.stringify({ action: 'stop', ids: bots.map(({ id }) => id) }),
-  });
-  if (!response.ok) throw new Error(`the bots did not stop: ${response.status}`);
-  await response.arrayBuffer();
-}
-
 async function readPages(feed: DroverFeed, count: number, progress: Progress) {
   progress.step('journal: pages');
-  const { bots } = await get<{ bots: { id: string }[] }>(feed, '/api/bots');
+  const { bots } = await get<{ bots: { id: string }[] }>(feed.drover, '/api/bots');
   const times: number[] = [];
   // Evenly over all bots, never the same twice in a row; the first few are a warm-up.
   for (let n = -20; n < count; n++) {
     const bot = bots[(Math.abs(n) * 379) % bots.length]?.id ?? '';
     const began = performance.now();
     const { events } = await get<{ events: { data: { session_id?: string } }[] }>(
-      feed,
+      feed.drover,
       `/api/events?session=${bot}&kind=log&limit=${PAGE}`,
     );
     if (n >= 0) times.push(performance.now() - began);
@@ -266,7 +230,7 @@ async function runReplays(feed: DroverFeed, swarm: Swarm, plan: Plan, progress: 
   };
   await swarm.open(groupOf(feed), feed.target, LIVE_STREAMS);
   await measureStreams(feed, swarm, work, plan.warmUpSeconds);
-  const { oldest } = await infoOf(feed);
+  const { oldest } = await journalInfo(feed.drover);
   const rates: number[] = [];
   const quiet: number[] = [];
   const busy: number[] = [];

@@ -17,6 +17,7 @@ import { metrics } from './metrics.js';
 import { pinTiming } from './pin-timing.js';
 import { processes } from './processes.js';
 import { programs } from './programs.js';
+import { query } from './query.js';
 import { slope } from './slope.js';
 import { slowClients } from './slow-clients.js';
 
@@ -36,6 +37,7 @@ export const BENCHES: readonly Bench[] = [
   slope,
   bots,
   journal,
+  query,
   pinTiming,
   metrics,
   cluster,

@@ -1,9 +1,9 @@
 // One measurement of a crowd that comes back, with a new service.
 
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Drover, fullOf } from '../harness/drover.js';
+import { freePort } from '../harness/free-port.js';
 import { LoadProcess } from '../harness/load.js';
 import { cpuBetween } from '../harness/os-accounting.js';
 import { benchScript } from '../harness/paths.js';
@@ -153,15 +153,6 @@ export async function measureReturn(plan: CrowdPlan): Promise<ReturnMeasurement>
     await Promise.all([...crowd, ...visitors].map((one) => one.stop()));
     await drover.stop();
   }
-}
-
-/** A port that stays the same over the restart. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Waits until the journal has the newest event: what it lacks at the crash is a loss, and would be declared. */

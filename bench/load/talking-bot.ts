@@ -15,6 +15,15 @@ const WORDS =
     ' ',
   );
 
+/** The data of a mixed bot has less. */
+const MOST_GOLD = 1000;
+
+/** Of a mixed bot's line: one in a hundred is a warning, one in a thousand an error. */
+function levelOf(number: number): 'info' | 'warn' | 'error' {
+  if (number % 1000 === 0) return 'error';
+  return number % 100 === 0 ? 'warn' : 'info';
+}
+
 /** One of six forms of text, with words and numbers from `random`. */
 function line(random: () => number): string {
   const below = (limit: number): number => Math.floor(random() * limit);
@@ -58,7 +67,12 @@ export default defineBot({
   kind: 'bench-talk',
   description: 'Makes lines of six forms at a given rate.',
   config: Type.Object(
-    { events_per_second: Type.Integer({ minimum: 0 }) },
+    {
+      events_per_second: Type.Integer({ minimum: 0 }),
+      mixed: Type.Optional(
+        Type.Boolean({ description: 'With data, and some lines of other levels than info.' }),
+      ),
+    },
     { additionalProperties: false },
   ),
   commands: {
@@ -69,18 +83,20 @@ export default defineBot({
     },
   },
   async run(ctx) {
-    const { events_per_second: rate } = ctx.config;
+    const { events_per_second: rate, mixed = false } = ctx.config;
     const texts = pool();
     // Bots are at different places of the pool.
-    let at = Math.floor(randomOf(ctx.id)() * LINES);
+    const place = randomOf(ctx.id)();
+    let at = Math.floor(place * LINES);
     ctx.setStatus('running');
+    if (mixed) ctx.updateData({ gold: Math.floor(place * MOST_GOLD) });
     const start = performance.now();
     let sent = 0;
     while (!ctx.signal.aborted && rate > 0) {
       const owed = Math.floor(((performance.now() - start) / 1000) * rate) - sent;
       for (let n = Math.min(owed, BURST); n > 0; n--) {
         sent += 1;
-        ctx.log.info(texts[at++ % LINES]);
+        ctx.log[mixed ? levelOf(sent) : 'info'](texts[at++ % LINES]);
       }
       if (owed > BURST) await setImmediate();
       else await ctx.sleep(Math.max(TICK_MS, 1000 / rate));

@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { crc32 } from 'node:zlib';
 import { frameId, gapJson, KIND_CODE } from '../shared/stream/frame.js';
 import { HEAD_ROW_BYTES, HEADER_BYTES, layout, MAGIC } from './block-layout.js';
@@ -109,6 +110,8 @@ export class Block extends Head {
   readonly #sessionOf: Uint16Array;
   readonly #scopeOf: Uint16Array;
   readonly #kindOf: Uint8Array;
+  /** Undefined until it is asked for, null when the frames are no ASCII. */
+  #ascii: string | null | undefined;
 
   /**
    * @param stored its bytes, which are copied, as those of a {@link Head} are.
@@ -168,11 +171,25 @@ export class Block extends Head {
 
   /** What is served in the place of a frame: its id, and the data of the gap. */
   gap(seq: number): { id: string; json: string } {
-    const id = frameId(this.text(seq));
+    const id = frameId(this.ownText(seq));
     return { id, json: gapJson(id, id, 1) };
   }
 
+  /** All frames, when they are ASCII: then places in the text are those in {@link data}. */
+  get ascii(): string | null {
+    if (this.#ascii === undefined) {
+      this.#ascii = isAscii(this.data) ? this.data.toString('latin1') : null;
+    }
+    return this.#ascii;
+  }
+
+  /** To be looked at: it may keep the text of the whole block in memory. */
   text(seq: number): string {
+    return this.ascii?.slice(this.start(seq), this.end(seq)) ?? this.ownText(seq);
+  }
+
+  /** To be kept. */
+  ownText(seq: number): string {
     return this.data.toString('utf8', this.start(seq), this.end(seq));
   }
 

@@ -1,11 +1,7 @@
 // The statistics of events that match a query: `GET /api/stats?query=`. They are counted one by one, the newest first.
 
 import { LEVELS } from '../shared/contract/event-kinds.js';
-import type {
-  JournalStatus,
-  PageRequest,
-  StatsRequest,
-} from '../shared/contract/journal-messages.js';
+import type { JournalStatus, StatsRequest } from '../shared/contract/journal-messages.js';
 import type { Filter } from '../shared/stream/filter.js';
 import { KIND_CODE } from '../shared/stream/frame.js';
 import type { Block } from './block.js';
@@ -32,7 +28,6 @@ const MAX_COUNT_MS = 5000;
 export async function readCounts(
   parts: QueryParts,
   request: StatsRequest,
-  text: PageRequest['text'],
   filter: Filter | null,
   journal: () => JournalStatus,
 ): Promise<string> {
@@ -43,7 +38,7 @@ export async function readCounts(
     beforeSeq: null,
     afterMs: after,
     beforeMs: before,
-    text,
+    text: null,
   };
   const search = limits(parts, wanted, filter);
   const found = new Counted(search, width);
@@ -99,10 +94,8 @@ class Counted extends Found {
 
   take(block: Block, seq: number): boolean {
     if (!this.matches(block, seq)) return false;
-    const { needle } = this.search;
     const kind = block.kind(seq);
     const isBroken = block.hasBroken && block.isBroken(seq);
-    if (needle && (isBroken || !needle.isIn(block.text(seq), kind))) return false;
     const second = Math.floor(block.time(seq) / 1000 / this.width) * this.width;
     let point = this.points.get(second);
     if (!point) {

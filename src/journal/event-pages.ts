@@ -8,8 +8,12 @@ import type { Block } from './block.js';
 import { candidates, Found, limits, type QueryParts, type Search } from './event-search.js';
 import { Slices } from './slices.js';
 
-/** Longest search for one page, in ms: then the page ends where it is, with a cursor. */
+/**
+ * Longest search for one page, in ms: then the page ends where it is, with a cursor. Shorter when something was found: somebody
+ * waits to see it.
+ */
 const SEARCH_MS = 1500;
+const FOUND_MS = 400;
 
 /** One page. Yields to other work while it searches. */
 export async function page(
@@ -23,10 +27,11 @@ export async function page(
   if (forgotten) found.missing(forgotten);
   if (search.first >= search.end) return found.page(null);
   if (found.isFull) return found.page(found.last);
-  const end = performance.now() + SEARCH_MS;
+  const began = performance.now();
   const slices = new Slices(parts);
   for (const done of candidates(parts, search, found)) {
-    if (found.isFull || performance.now() > end) return found.page(done);
+    const most = found.hasEvents ? FOUND_MS : SEARCH_MS;
+    if (found.isFull || performance.now() - began > most) return found.page(done);
     if (slices.isOver) await slices.turn();
   }
   return found.page(found.isFull ? found.last : null);
@@ -54,6 +59,8 @@ class Collected extends Found<PageRequest> {
   #bytes = 0;
   /** Sequence number of the last event. */
   last = 0;
+  /** It has more than gaps. */
+  hasEvents = false;
 
   constructor(search: Search<PageRequest>, epoch: string) {
     super(search);
@@ -78,7 +85,7 @@ class Collected extends Found<PageRequest> {
     if (!this.matches(block, seq)) return false;
     const { needle } = this.search;
     const isBroken = block.hasBroken && block.isBroken(seq);
-    const text = block.text(seq);
+    const text = block.ownText(seq);
     const kind = block.kind(seq);
     if (needle && (isBroken || !needle.isIn(text, kind))) return false;
     const { id, json } = isBroken ? block.gap(seq) : { id: frameId(text), json: frameData(text) };
@@ -87,6 +94,7 @@ class Collected extends Found<PageRequest> {
     const shown = `${stamp}{"id":"${id}","event":"${event}","data":${json}}`;
     this.#events.push(shown);
     this.#bytes += shown.length;
+    if (event !== 'gap') this.hasEvents = true;
     this.last = seq;
     return this.isFull;
   }

@@ -2,6 +2,7 @@
 
 import type { PageRequest } from '../shared/contract/journal-messages.js';
 import type { Filter } from '../shared/stream/filter.js';
+import { KIND_CODE } from '../shared/stream/frame.js';
 import { type Block, CLOCK_SLACK_MS, type Head } from './block.js';
 import type { JournalReader } from './journal-reader.js';
 import { isPosted, NOBODY, placesIn } from './posting-iterator.js';
@@ -36,7 +37,10 @@ export interface Search<W extends Wanted = Wanted> {
   /** Frames from `first` to before `end`. */
   first: number;
   end: number;
+  /** The text that is searched for. */
   needle: Needle | undefined;
+  /** What a block must have, unless it has a gap. */
+  needles: readonly Needle[];
 }
 
 /** Whether an index answers the request, or every frame matches; otherwise everything may have to be read. */
@@ -62,7 +66,15 @@ export function limits<W extends Wanted>(
     if (last?.isTimely && newest?.isTimely) end = Math.min(end, last.next);
   }
   const needle = text === null ? undefined : new Needle(text);
-  return { request, filter, first, end, needle };
+  const required = (filter?.texts ?? []).map((one) => new Needle(one));
+  return {
+    request,
+    filter,
+    first,
+    end,
+    needle,
+    needles: needle ? [needle, ...required] : required,
+  };
 }
 
 /** Scans everything that may match, in the requested order, and yields its position from time to time. */
@@ -184,7 +196,10 @@ export abstract class Found<W extends Wanted = Wanted> {
   }
 
   mayHaveText(block: Block): boolean {
-    return this.search.needle?.mayBeIn(block) ?? true;
+    const { needle, needles } = this.search;
+    // A gap passes every filter, but no text.
+    if (!needle && block.kinds & (1 << KIND_CODE.gap)) return true;
+    return needles.every((one) => one.mayBeIn(block));
   }
 
   /** Whether the frame matches, except for the text that is searched for. */

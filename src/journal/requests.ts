@@ -111,11 +111,11 @@ export class Answers {
     const read = async (parts: QueryParts) => ({
       body: Buffer.from(
         search
-          ? await readCounts(parts, request, search.text, filter, status)
+          ? await readCounts(parts, request, filter, status)
           : await readStats(parts, request, status),
       ),
     });
-    const searches = search && !isIndexed(search, filter) ? this.#scans : this.#indexed;
+    const searches = search && !isIndexed({ text: null }, filter) ? this.#scans : this.#indexed;
     return searches.run(() => this.#search(read, cancelled), cancelled, token);
   }
 

@@ -44,6 +44,10 @@ export const PAGE: Asked<PageRequest> = {
 export const keyOfSessions = (...ids: string[]): string =>
   JSON.stringify([null, null, ids, null, null]);
 
+/** The key of a filter for a query, all of whose terms are judged frame by frame. */
+export const keyOfQuery = (query: string): string =>
+  JSON.stringify([null, null, null, null, null, null, [query, null]]);
+
 export const logItem = (
   message: string,
   over: Partial<Extract<Item, { kind: 'log' }>> = {},

@@ -13,6 +13,8 @@ export interface FileLine {
   size: number;
   /** Undefined when it is longer than {@link MAX_LINE}. */
   text: string | undefined;
+  /** What is read with it is ASCII. */
+  isAscii: boolean;
   /** The file ends with it, without an end of the line: it may have been cut off. */
   isCut: boolean;
 }
@@ -34,7 +36,7 @@ export async function* fileLines(file: Blob, from = 0, to = file.size): AsyncGen
       const bytes = parts.length === 0 ? last : joined([...parts, last], whole);
       text = decoder.decode(bytes.at(-1) === RETURN ? bytes.subarray(0, -1) : bytes);
     }
-    const line = { at, size: whole, text, isCut };
+    const line = { at, size: whole, text, isAscii: false, isCut };
     at += whole + 1;
     parts = [];
     size = 0;
@@ -45,9 +47,24 @@ export async function* fileLines(file: Blob, from = 0, to = file.size): AsyncGen
     const value = new Uint8Array(await part.arrayBuffer());
     const lines: FileLine[] = [];
     let begin = 0;
-    for (let end = value.indexOf(NEWLINE); end >= 0; end = value.indexOf(NEWLINE, begin)) {
-      lines.push(take(value.subarray(begin, end), false));
-      begin = end + 1;
+    const all = asciiIn(value);
+    if (all !== undefined) {
+      // Cut out of one text: to decode each line took longer than all else. The first one may have begun before.
+      for (let end = all.indexOf('\n'); end >= 0; end = all.indexOf('\n', begin)) {
+        if (size > 0) lines.push(take(value.subarray(begin, end), false));
+        else {
+          const last = all.charCodeAt(end - 1) === RETURN ? end - 1 : end;
+          const text = end - begin > MAX_LINE ? undefined : all.slice(begin, Math.max(begin, last));
+          lines.push({ at, size: end - begin, text, isAscii: true, isCut: false });
+          at += end - begin + 1;
+        }
+        begin = end + 1;
+      }
+    } else {
+      for (let end = value.indexOf(NEWLINE); end >= 0; end = value.indexOf(NEWLINE, begin)) {
+        lines.push(take(value.subarray(begin, end), false));
+        begin = end + 1;
+      }
     }
     const rest = value.subarray(begin);
     size += rest.length;
@@ -56,6 +73,16 @@ export async function* fileLines(file: Blob, from = 0, to = file.size): AsyncGen
     if (lines.length > 0) yield lines;
   }
   if (size > 0) yield [take(new Uint8Array(), true)];
+}
+
+const LATIN = new TextDecoder('latin1');
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
+const NOT_ASCII = /[^\x00-\x7f]/;
+
+/** The bytes as text when all are ASCII: then places are the same in both. */
+function asciiIn(bytes: Uint8Array): string | undefined {
+  const text = LATIN.decode(bytes);
+  return NOT_ASCII.test(text) ? undefined : text;
 }
 
 function joined(parts: readonly Uint8Array[], size: number): Uint8Array {

@@ -1,13 +1,14 @@
 // Runs in the worker of a run. Owns the index of a recording: where each line of the log is in the file. The lines themselves stay
 // in the file and are read when they are shown, so that memory is bounded by the index: 21 bytes a line.
 
-import type { BotSnapshot, GapEvent, Level, LogEvent } from '../../../src/client/index.js';
+import type { BotSnapshot, GapEvent, Level } from '../../../src/client/index.js';
 import { LEVELS } from '../../../src/shared/contract/event-kinds.js';
 import { gapLine, logLine } from '../hub/line.js';
 import type { Line } from '../hub/messages.js';
 import { firstWhere } from '../model/first-where.js';
 import { Floats, Words } from './columns.js';
 import { type FileLine, fileLines } from './file-lines.js';
+import { type RecordedLine, recordedLine } from './log-line.js';
 import { type Note, NoteError, note } from './note.js';
 import { type HerdBot, RunBots } from './run-bots.js';
 import { RunCauses } from './run-causes.js';
@@ -273,13 +274,17 @@ function headIn({ text }: FileLine): Head {
 }
 
 type RunEvent =
-  | { event: 'log'; at_ms: number; data: LogEvent }
+  | RecordedLine
   | { event: 'gap'; at_ms: number; data: GapEvent }
   | { event: 'session'; at_ms: number; data: { snapshot: BotSnapshot } }
   | { event: 'end'; at_ms: number; data: { by: string; run_ms: number; missing: string | null } };
 
 /** The event of a line, if it has what the views read. Others, of later versions, are not shown. */
 export function eventIn(text: string): RunEvent | undefined {
+  return recordedLine(text) ?? parsedEvent(text);
+}
+
+function parsedEvent(text: string): RunEvent | undefined {
   const value = objectIn(text);
   const data = value?.['data'];
   if (typeof value?.['at_ms'] !== 'number' || typeof data !== 'object' || data === null)
@@ -335,6 +340,7 @@ function objectIn(text: string): Record<string, unknown> | undefined {
 function passes(line: FileLine, level: number | undefined, test: EventTest): boolean {
   if (level === GAP) return true;
   if (level === undefined && !test.needsBots) return false;
+  if (level !== undefined && !test.mayPass(LEVELS[level] as Level, line)) return false;
   const event = line.text === undefined ? undefined : eventIn(line.text);
   if (event?.event === 'session') test.see(event.data.snapshot);
   return level !== undefined && event?.event === 'log' && test.passes(event.data);

@@ -1,18 +1,45 @@
 // Runs in the worker of a run. Judges the lines of a recording by a query, as the service judges those of its journal.
 
-import type { BotSnapshot, LogEvent } from '../../../src/client/index.js';
+import type { BotSnapshot, Level } from '../../../src/client/index.js';
 import { withoutEscapes } from '../../../src/shared/contract/escapes.js';
-import { botCondition, lineQuery, lineTest } from '../../../src/shared/query/line-query.js';
+import { LEVELS } from '../../../src/shared/contract/event-kinds.js';
+import {
+  botCondition,
+  lineQuery,
+  lineTest,
+  type QueriedLine,
+} from '../../../src/shared/query/line-query.js';
+import { requiredTexts } from '../../../src/shared/query/required-texts.js';
 import { checkedQuery } from '../query/checked-query.js';
+import type { FileLine } from './file-lines.js';
+import type { RecordedLine } from './log-line.js';
 
 /** Bots whose snapshots are held, for terms about bots. */
 const MAX_BOTS = 20_000;
+
+/** Escapes but those of quotes, backslashes and line breaks: a text may be written with them, or interrupted by them. */
+const UNUSUAL = /\\[^"\\nrt]/;
+const ASCII = /^[ -~]*$/;
+
+/** For tests that look at the level only. */
+const NOTHING: QueriedLine = {
+  event: 'log',
+  level: null,
+  scope: null,
+  bot: null,
+  node: null,
+  transport: null,
+  direction: null,
+  text: '',
+};
 
 export interface EventTest {
   /** It has terms about bots, so {@link see} must be called with their snapshots, in order. */
   needsBots: boolean;
   see(snapshot: BotSnapshot): void;
-  passes(line: LogEvent): boolean;
+  /** Whether a line of this level can pass, by how it is written in the file: most need not be read for that. */
+  mayPass(level: Level, line: FileLine): boolean;
+  passes(line: RecordedLine['data']): boolean;
 }
 
 /** @returns undefined for a query that lets everything through, also one that cannot be read. */
@@ -24,12 +51,22 @@ export function runTest(query: string): EventTest | undefined {
   const condition = botCondition(ofBot);
   const needsBots =
     condition !== undefined || terms.some((term) => term.type === 'field' && term.field === 'node');
+  const levelTest = lineTest(
+    ofLine.filter((term) => term.type === 'field' && term.field === 'level'),
+  );
+  const levels = new Set(LEVELS.filter((level) => levelTest({ ...NOTHING, level })));
+  // Other characters may be written in several ways.
+  const texts = requiredTexts(ofLine).filter((text) => ASCII.test(text));
+  const needles = texts.map((text) => new RegExp(text.replace(/[$()*+.?[\]^{|}/]/g, '\\$&'), 'i'));
   const bots = new Map<string, BotSnapshot>();
   return {
     needsBots,
     see: (snapshot) => {
       if (bots.size < MAX_BOTS || bots.has(snapshot.id)) bots.set(snapshot.id, snapshot);
     },
+    mayPass: (level, { text = '', isAscii }) =>
+      levels.has(level) &&
+      (!isAscii || needles.every((needle) => needle.test(text)) || UNUSUAL.test(text)),
     passes: ({ level, scope, session_id, transport, direction, message, timestamp_ms }) => {
       const bot = session_id === null ? undefined : bots.get(session_id);
       if (condition && !(bot ? condition.test(bot, timestamp_ms) : condition.isOpen)) return false;

@@ -68,8 +68,7 @@ export function parseEventQuery(
     beforeSeq: null,
     afterMs: null,
     beforeMs: null,
-    // The search for a text skips blocks without it.
-    text: textOf(values.get('q')) ?? filter?.text ?? null,
+    text: textOf(values.get('q')) ?? null,
     limit: limitOf(values.get('limit'), whole),
     maxBytes: PAGE_BYTES,
     lines: whole,
@@ -124,7 +123,7 @@ export function parseStatsQuery(
   };
   if (asked === undefined) return request;
   const filter = parseFilter([['query', asked]], names, reach, nodes, makeJudge);
-  return { ...request, search: { filter: filter?.pastKey ?? null, text: filter?.text ?? null } };
+  return { ...request, search: { filter: filter?.pastKey ?? null } };
 }
 
 /** @returns the moment, in Unix epoch ms. @throws DroverError `bad_request`. */

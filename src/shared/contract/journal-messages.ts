@@ -126,7 +126,7 @@ export interface StatsRequest {
   before: number | null;
   stepS: number | null;
   /** Counts only the events that match. */
-  search?: Pick<PageRequest, 'filter' | 'text'>;
+  search?: Pick<PageRequest, 'filter'>;
 }
 
 /** Query of `GET /api/states`. */

@@ -117,9 +117,9 @@ export class Filter {
     return this.#query !== undefined;
   }
 
-  /** A text that everything has that matches its query; null when none is known. */
-  get text(): string | null {
-    return this.#query?.text ?? null;
+  /** Texts that everything has that matches its query, gaps excepted. */
+  get texts(): readonly string[] {
+    return this.#query?.texts ?? [];
   }
 
   /** To be called before its first frame, and after its last: judging bots needs memory. */

@@ -4,7 +4,8 @@ import type { BotSnapshot, LogEvent } from '../contract/events.js';
 import type { NodeNaming } from '../memory/node-names.js';
 import type { RingReader } from '../memory/ring-reader.js';
 import type { QueriedLine } from '../query/line-query.js';
-import { frameData, frameMessage, KIND_CODE, sessionJson } from './frame.js';
+import { frameData, frameMessage, frameWord, KIND_CODE, sessionJson } from './frame.js';
+import type { KnownNames } from './known-names.js';
 
 /** The index fields of frames. */
 export type IndexedFrames = Pick<
@@ -17,13 +18,19 @@ export class FrameLine implements QueriedLine {
   readonly #frames: IndexedFrames;
   readonly #seq: number;
   readonly #nodeNames: NodeNaming | undefined;
+  readonly #names: KnownNames;
   #frame: string | undefined;
-  #log: LogEvent | undefined;
 
-  constructor(frames: IndexedFrames, seq: number, nodeNames: NodeNaming | undefined) {
+  constructor(
+    frames: IndexedFrames,
+    seq: number,
+    nodeNames: NodeNaming | undefined,
+    names: KnownNames,
+  ) {
     this.#frames = frames;
     this.#seq = seq;
     this.#nodeNames = nodeNames;
+    this.#names = names;
   }
 
   get event(): QueriedLine['event'] {
@@ -39,22 +46,25 @@ export class FrameLine implements QueriedLine {
   }
 
   get scope(): string | null {
-    return this.#line?.scope ?? null;
+    if (!this.#isLine) return null;
+    const low = this.#frames.scopeLow(this.#seq);
+    const high = this.#frames.scopeHigh(this.#seq);
+    return this.#names.of(low, high, () => this.#readLine().scope);
   }
 
   get bot(): string | null {
-    if (this.#isLine) return this.#line?.session_id ?? null;
-    if (this.event !== 'session') return null;
-    const { snapshot } = JSON.parse(frameData(this.#text)) as { snapshot: BotSnapshot };
-    return snapshot.id;
+    if (!this.#isLine && this.event !== 'session') return null;
+    const low = this.#frames.sessionLow(this.#seq);
+    const high = this.#frames.sessionHigh(this.#seq);
+    return this.#names.of(low, high, () => this.#readBot());
   }
 
   get transport(): string | null {
-    return this.#line?.transport ?? null;
+    return this.#isLine ? frameWord(this.#text, 'transport') : null;
   }
 
   get direction(): string | null {
-    return this.#line?.direction ?? null;
+    return this.#isLine ? frameWord(this.#text, 'direction') : null;
   }
 
   get text(): string {
@@ -73,10 +83,13 @@ export class FrameLine implements QueriedLine {
     return this.#frame;
   }
 
-  get #line(): LogEvent | undefined {
-    if (!this.#isLine) return undefined;
-    this.#log ??= JSON.parse(frameData(this.#text)) as LogEvent;
-    return this.#log;
+  #readBot(): string | null {
+    if (this.#isLine) return this.#readLine().session_id;
+    return (JSON.parse(frameData(this.#text)) as { snapshot: BotSnapshot }).snapshot.id;
+  }
+
+  #readLine(): LogEvent {
+    return JSON.parse(frameData(this.#text)) as LogEvent;
   }
 }
 

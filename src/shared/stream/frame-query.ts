@@ -6,10 +6,12 @@ import type { FieldName } from '../query/fields.js';
 import { type BotCondition, botCondition, lineQuery, lineTest } from '../query/line-query.js';
 import { parseQuery } from '../query/parse-query.js';
 import { printQuery, printTerm } from '../query/print-query.js';
+import { requiredTexts } from '../query/required-texts.js';
 import type { Query } from '../query/term.js';
 import { literal } from '../query/values.js';
 import { FrameLine, type IndexedFrames, snapshotLine } from './frame-line.js';
 import type { HashSet } from './hash-set.js';
+import { KnownNames } from './known-names.js';
 
 /** Which bots match now: those that are named, or all others and events without a bot. */
 export interface BotsNow {
@@ -39,8 +41,9 @@ export class FrameQuery {
   /** Of the terms that need no bot. */
   readonly lineKey: string;
   readonly judge: BotJudge | undefined;
-  /** The longest text that is in everything that matches; null when there is none. */
-  readonly text: string | null;
+  /** Of the terms that need no bot. */
+  readonly #line: Query;
+  readonly #names = new KnownNames();
   readonly #test: ReturnType<typeof lineTest> | undefined;
   readonly #nodeNames: NodeNaming | undefined;
   readonly #except: HashSet | undefined;
@@ -53,6 +56,7 @@ export class FrameQuery {
     except?: HashSet,
   ) {
     const { line, bot } = lineQuery(query);
+    this.#line = line;
     this.lineKey = keyOf(line);
     this.key = keyOf(query);
     this.#test = line.length > 0 ? lineTest(line) : undefined;
@@ -60,8 +64,6 @@ export class FrameQuery {
     this.judge = condition && makeJudge?.(keyOf(bot), condition);
     this.#nodeNames = nodeNames;
     this.#except = except;
-    const texts = line.flatMap((term) => (term.type === 'text' && !term.isNot ? [term.text] : []));
-    this.text = texts.sort((a, b) => b.length - a.length)[0] ?? null;
   }
 
   /** The query of this {@link lineKey}, in another thread. */
@@ -73,6 +75,11 @@ export class FrameQuery {
     return new FrameQuery(parseQuery(key, 'lines'), undefined, nodeNames, except);
   }
 
+  /** Texts that are in everything that matches: required-texts.ts. */
+  get texts(): string[] {
+    return requiredTexts(this.#line);
+  }
+
   /** Of a frame that is no gap. */
   matches(frames: IndexedFrames, seq: number): boolean {
     const low = frames.sessionLow(seq);
@@ -81,7 +88,7 @@ export class FrameQuery {
     if (this.judge && !this.judge.had(low, high, seq)) return false;
     if (!this.#test) return true;
     try {
-      return this.#test(new FrameLine(frames, seq, this.#nodeNames));
+      return this.#test(new FrameLine(frames, seq, this.#nodeNames, this.#names));
     } catch (thrown) {
       // Journals of earlier builds have lines that are no JSON (src/journal/block.ts).
       if (thrown instanceof SyntaxError) return false;

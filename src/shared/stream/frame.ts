@@ -90,6 +90,16 @@ export function frameMessage(frame: string): string {
   return frame.slice(from, -(MESSAGE_END.length + FRAME_END.length));
 }
 
+/** The word that a field of a whole `log` frame has before its message; null for `null`. */
+export function frameWord(frame: string, field: 'transport' | 'direction'): string | null {
+  // As with the message, the first match is the field: no text before it can have a quote that is not escaped.
+  const start = `,"${field}":"`;
+  const at = frame.indexOf(start);
+  if (at < 0) return null;
+  const from = at + start.length;
+  return frame.slice(from, frame.indexOf('"', from));
+}
+
 /** Bytes before the digits of `timestamp_ms` in a `log` frame of this numbering, without the digits of the sequence number. */
 export function timestampOffset(epoch: string): number {
   return sseFrame(eventId(epoch, 0), 'log', LOG_START).length - '0'.length - FRAME_END.length;

@@ -1,8 +1,8 @@
 // Statistics of the events that match a query. The time of the lines is the test's.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { PageRequest, StatsAnswer } from '../../../src/shared/contract/journal-messages.js';
-import { journalDir, keyOfSessions, Life, logItem } from '../../harness/journal.js';
+import type { StatsAnswer } from '../../../src/shared/contract/journal-messages.js';
+import { journalDir, keyOfQuery, keyOfSessions, Life, logItem } from '../../harness/journal.js';
 
 const START = Date.parse('2026-11-24T14:00:00Z');
 const SECOND = 1000;
@@ -26,7 +26,7 @@ function say(at: readonly number[], over: Parameters<typeof logItem>[1] = {}, te
 }
 
 async function counts(
-  search: Partial<Pick<PageRequest, 'filter' | 'text'>>,
+  filter: string | null,
   { stepS = 1, after = START, before = START + 60 * SECOND } = {},
 ): Promise<StatsAnswer> {
   const { body } = await life.journal.answers.stats({
@@ -34,7 +34,7 @@ async function counts(
     after,
     before,
     stepS,
-    search: { filter: null, text: null, ...search },
+    search: { filter },
   });
   return JSON.parse(Buffer.from(body).toString()) as StatsAnswer;
 }
@@ -49,7 +49,7 @@ it('counts by level what has the text, in steps of a second', async () => {
   say([1, 1, 2]);
   say([2, 5], { level: 'error' });
   say([2, 5, 61], {}, 'other');
-  const all = await counts({ text: 'line' });
+  const all = await counts(keyOfQuery('line'));
   expect(all).toMatchObject({ step_s: 1, counted_from_ms: null });
   expect(shown(all)).toEqual([
     [1, { info: 2 }],
@@ -57,17 +57,15 @@ it('counts by level what has the text, in steps of a second', async () => {
     [5, { error: 1 }],
   ]);
   // Both ends of the range.
-  const part = await counts({}, { after: START + 2 * SECOND, before: START + 5 * SECOND });
+  const part = await counts(null, { after: START + 2 * SECOND, before: START + 5 * SECOND });
   expect(shown(part)).toEqual([[2, { info: 2, error: 1 }]]);
-  expect(shown(await counts({ text: 'nothing' }))).toEqual([]);
+  expect(shown(await counts(keyOfQuery('nothing')))).toEqual([]);
 });
 
 it('counts the lines of one bot', async () => {
   say([1, 3], { session_id: 'a' });
   say([1, 2, 3], { session_id: 'b' });
-  expect(shown(await counts({ filter: keyOfSessions('a') }, { stepS: 10 }))).toEqual([
-    [0, { info: 2 }],
-  ]);
+  expect(shown(await counts(keyOfSessions('a'), { stepS: 10 }))).toEqual([[0, { info: 2 }]]);
 });
 
 it.each([null, 'line'])(
@@ -89,7 +87,7 @@ it.each([null, 'line'])(
     const found: [number, object][] = [];
     let answers = 0;
     for (let before: number | null = START + 3600 * SECOND; before !== null; answers++) {
-      const answer = await counts({ text }, { before, stepS: 60 });
+      const answer = await counts(text === null ? null : keyOfQuery(text), { before, stepS: 60 });
       found.unshift(...shown(answer));
       const from: number | null = answer.counted_from_ms ?? null;
       if (from !== null) expect(from).toBeLessThan(before);
@@ -101,7 +99,7 @@ it.each([null, 'line'])(
 );
 
 it('refuses more points than an answer has', async () => {
-  await expect(counts({}, { after: START - 2_000_000 })).rejects.toMatchObject({
+  await expect(counts(null, { after: START - 2_000_000 })).rejects.toMatchObject({
     code: 'bad_request',
   });
 });

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { parseQuery } from '../../../../src/shared/query/parse-query.js';
+import { requiredTexts } from '../../../../src/shared/query/required-texts.js';
+
+it.each<[string, string[]]>([
+  ['', []],
+  ['Login refused', ['Login', 'refused']],
+  ['"login refused" "login refused"', ['login refused']],
+  ['-refused level:error bot:demo-1', []],
+  ['a', []],
+  // JSON writes quotes and backslashes in another way.
+  [String.raw`"say \"hello\" to"`, ['hello']],
+  [String.raw`"C:\\temp"`, ['temp']],
+  [String.raw`/took \d{4,} ms/`, ['took ', ' ms']],
+  ['/login|refused/', []],
+  ['/(login) refused/', ['login refused']],
+  ['/logi?n/', ['log']],
+  ['/logi+n/', ['logi']],
+  ['/(log)*in/', ['in']],
+  ['/(ab){2}cd/', ['ab', 'cd']],
+  ['/^Login$/i', ['login']],
+  ['/[Ll]ogin/', ['login']],
+  ['/[lm]ogin/', ['ogin']],
+  ['/l.gin/', ['gin']],
+  ['-/login/', []],
+])('%s requires %j', (query, texts) => {
+  expect(requiredTexts(parseQuery(query, 'lines'))).toEqual(texts);
+});
