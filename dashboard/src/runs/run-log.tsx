@@ -87,8 +87,7 @@ export function RunLog({ run, selection, query, afterMs, beforeMs, atMs, name }:
     else if (cellBy !== undefined) {
       if (cursor === undefined) step(1);
       cells.move(cellBy);
-    }
-    else if (key === 'Home') step(-MAX_ROWS);
+    } else if (key === 'Home') step(-MAX_ROWS);
     else if (key === 'End') step(MAX_ROWS);
     else if (key === 'Enter' && cursor !== undefined) setOpen(!isOpen);
     else if (key === 'Escape' && isOpen) setOpen(false);

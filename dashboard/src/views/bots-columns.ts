@@ -98,7 +98,10 @@ interface BotColumns {
 
 export function useBotColumns(shown: readonly BotSnapshot[], isNarrow: boolean): BotColumns {
   const chosen = useColumns(BOTS_TABLE, usualColumns(shown, useWidth()));
-  const chars = useMemo(() => shown.reduce((most, { id }) => Math.max(most, id.length), 0), [shown]);
+  const chars = useMemo(
+    () => shown.reduce((most, { id }) => Math.max(most, id.length), 0),
+    [shown],
+  );
   const { tracks, least } = gridOf(chosen.columns, {
     widths: chosen.widths,
     ids: { name: 'id', chars },
@@ -117,7 +120,10 @@ export function useBotColumns(shown: readonly BotSnapshot[], isNarrow: boolean):
 
 /** All that bots have: the same of all of them, then the data fields and labels of each kind. */
 export function offeredColumns(): OfferedColumns[] {
-  return [{ title: t('columns.everyBot'), names: Object.keys(OWN) }, ...offeredFields(bots.values())];
+  return [
+    { title: t('columns.everyBot'), names: Object.keys(OWN) },
+    ...offeredFields(bots.values()),
+  ];
 }
 
 /** The data fields and labels that bots have, by kind; of each kind some bots are looked at. */

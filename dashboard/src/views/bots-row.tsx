@@ -166,7 +166,13 @@ function Cell({
   }
 }
 
-function FieldValue({ bot, column }: { bot: BotSnapshot; column: Pick<BotColumn, 'name' | 'field'> }) {
+function FieldValue({
+  bot,
+  column,
+}: {
+  bot: BotSnapshot;
+  column: Pick<BotColumn, 'name' | 'field'>;
+}) {
   const text = valueText(column.field?.of(bot));
   return (
     <Changed text={text}>
