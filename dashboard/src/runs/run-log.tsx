@@ -5,6 +5,7 @@ import { visible, withoutEscapes } from '../../../src/shared/contract/escapes.js
 import { markOf } from '../model/log-filter.js';
 import { day, fullTime } from '../model/time.js';
 import { useWidth } from '../model/width.js';
+import { CloseButton } from '../parts/close-button.js';
 import { copy } from '../parts/copy.js';
 import { Icon } from '../parts/icons.js';
 import { Level } from '../parts/status.js';
@@ -227,14 +228,7 @@ function WholeLine({ line, onClose }: { line: RunLine; onClose: () => void }) {
             <Icon name="copy" />
             {t('button.copy')}
           </button>
-          <button
-            type="button"
-            class="quiet square"
-            aria-label={t('log.closeDetails')}
-            onClick={onClose}
-          >
-            <Icon name="close" />
-          </button>
+          <CloseButton name={t('log.closeDetails')} onClick={onClose} />
         </span>
       </header>
       <TextBox name={t('log.message')}>
