@@ -80,7 +80,7 @@ it('the columns of the log are chosen, kept, in the address, and reset', async (
   await print('to be read');
   await show(page, '#/log?q=bot:painter-1');
   await line('to be read').first().waitFor();
-  const usual = ['Time', 'Level', 'Scope', 'Bot', 'Direction', 'Message'];
+  const usual = ['Time', 'Level', 'Scope', 'Bot', '↔', 'Message'];
   expect(await titles()).toEqual(usual);
   await openMenu();
   await check('Kind').check();
@@ -92,7 +92,7 @@ it('the columns of the log are chosen, kept, in the address, and reset', async (
   await page.keyboard.press('Enter');
   await expectAccessible();
   await page.keyboard.press('Escape');
-  const chosen = ['Time', 'Level', 'Bot', 'Kind', 'Direction', 'Message'];
+  const chosen = ['Time', 'Level', 'Bot', 'Kind', '↔', 'Message'];
   await expect.poll(titles).toEqual(chosen);
   await line('to be read').first().locator('.cell-kind', { hasText: 'painter' }).waitFor();
   expect(await page.locator('.log-row .cell-scope').count()).toBe(0);
@@ -100,7 +100,7 @@ it('the columns of the log are chosen, kept, in the address, and reset', async (
   // The log of a bot has the same choice, without what is the same in each of its lines.
   await show(page, '#/bots/painter-1');
   await line('to be read').first().waitFor();
-  expect(await titles()).toEqual(['Time', 'Level', 'Direction', 'Message']);
+  expect(await titles()).toEqual(['Time', 'Level', '↔', 'Message']);
   await page.reload();
   await show(page, '#/log');
   await expect.poll(titles).toEqual(chosen);

@@ -333,7 +333,7 @@ describe('log', () => {
     await page.getByRole('button', { name: 'Close line details' }).press('Enter');
     await expect
       .poll(() => page.evaluate("document.activeElement.getAttribute('role')"))
-      .toBe('listbox');
+      .toBe('grid');
   });
 
   it('downloads the loaded events, one per line', async () => {

@@ -47,7 +47,7 @@ export function ColumnTitles({ table, columns, as: Cell = 'span', ...props }: Pr
   };
   return (
     <>
-      {columns.map(({ name, title }) => {
+      {columns.map(({ name, title, sign }) => {
         const isSorted = sorted === name;
         const canSort = sorting?.can(name) ?? false;
         return (
@@ -90,7 +90,8 @@ export function ColumnTitles({ table, columns, as: Cell = 'span', ...props }: Pr
               onKeyDown={(event) => onKey(event, name)}
               onClick={() => canSort && sorting?.sort(name)}
             >
-              <span>{title}</span>
+              {sign === undefined ? null : <span aria-hidden="true">{sign}</span>}
+              <span class={sign === undefined ? undefined : 'unseen'}>{title}</span>
               {isSorted ? <Icon name={sorting?.isDown ? 'down' : 'up'} /> : null}
             </button>
             <Resizer table={table.name} name={name} />

@@ -5,6 +5,8 @@ import { MAX_COLUMNS, type TableName } from './choice.js';
 export interface Column {
   name: string;
   title: string;
+  /** Shown in place of the title, where the column is too narrow for it. */
+  sign?: string;
   /** In px, at the usual size of text. */
   least: number;
   /** Share of the room that is left; 0 for a width that stays. */
@@ -38,8 +40,9 @@ export function moved(names: readonly string[], name: string, by: number): strin
 
 interface GridOptions {
   widths: Readonly<Record<string, number>>;
-  /** The column with ids, and the characters of the longest one: it is not cut while there is room. */
-  ids: { name: string; chars: number };
+  /** Characters of the longest value of columns that are not cut while there is room, and what is beside it in its cell, in px. */
+  chars: Readonly<Record<string, number>>;
+  padPx: number;
   /** The usual size of text, in px. */
   textPx: number;
   /** What is beside the columns, in px. */
@@ -49,16 +52,15 @@ interface GridOptions {
 /** Tracks for rows that are grids of their own: none knows how wide the text of another is. */
 export function gridOf(
   columns: readonly Column[],
-  { widths, ids, textPx, besidePx }: GridOptions,
+  { widths, chars, padPx, textPx, besidePx }: GridOptions,
 ): { tracks: string; least: string } {
   const tracks = columns.map(({ name, least, grow }) => {
     const width = widths[name];
     if (width !== undefined) return `${width}px`;
     const own = em(least);
-    if (name === ids.name) {
-      return `minmax(max(${own}, min(${ids.chars}ch + 20px, 40cqi)), ${grow}fr)`;
-    }
-    return grow === 0 ? own : `minmax(${own}, ${grow}fr)`;
+    const whole = chars[name];
+    const min = whole === undefined ? own : `max(${own}, min(${whole}ch + ${padPx}px, 40cqi))`;
+    return grow === 0 ? min : `minmax(${min}, ${grow}fr)`;
   });
   const known = columns.map(({ name }) => widths[name] ?? 0);
   const others = columns.map(({ name, least }) => (name in widths ? 0 : least));

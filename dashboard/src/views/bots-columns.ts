@@ -44,6 +44,8 @@ const CHECK_PX = 40;
 const NARROW: readonly string[] = ['id', 'status', 'line', 'since'];
 /** Fields before the last line of such a row. */
 const MAX_IN_LINE = 3;
+/** Beside the text of a cell, in px. */
+const PAD_PX = 20;
 /** Bots whose data is looked at to offer fields, of each kind. */
 const SAMPLE = 20;
 /** Fields that are offered of one kind. */
@@ -104,7 +106,8 @@ export function useBotColumns(shown: readonly BotSnapshot[], isNarrow: boolean):
   );
   const { tracks, least } = gridOf(chosen.columns, {
     widths: chosen.widths,
-    ids: { name: 'id', chars },
+    chars: { id: chars },
+    padPx: PAD_PX,
     textPx: TEXT_PX,
     besidePx: CHECK_PX,
   });

@@ -39,7 +39,7 @@ export const LOG_TABLE: ColumnTable = {
     // A single service has no nodes to show.
     if (!own || (name === 'node' && cluster.value === null)) return undefined;
     const [title, least, grow] = own;
-    return { name, title: t(title), least, grow };
+    return { name, title: t(title), least, grow, ...(name === 'dir' ? { sign: '↔' } : {}) };
   },
 };
 
@@ -55,22 +55,23 @@ interface Shape {
   isNarrow: boolean;
   /** Some lines are of another day, which is before their time. */
   isDated: boolean;
-  /** Characters of the longest id of a bot. */
-  idChars: number;
+  /** Characters of the longest value, by column. */
+  chars: Readonly<Record<string, number>>;
 }
 
 /** Custom properties for a log with these columns. */
 export function logStyle(
   columns: ChosenColumns['columns'],
   widths: ChosenColumns['widths'],
-  { isNarrow, isDated, idChars }: Shape,
+  { isNarrow, isDated, chars }: Shape,
 ): Record<string, string> {
   if (isNarrow) return { '--columns': narrowTracks(columns.map(({ name }) => name)) };
   const { tracks, least } = gridOf(
     columns.map((one) => (one.name === 'time' && isDated ? { ...one, least: DATED_PX } : one)),
     {
       widths,
-      ids: { name: 'bot', chars: idChars },
+      chars,
+      padPx: 1,
       textPx: TEXT_PX,
       besidePx: ENDS_PX + GAP_PX * (columns.length - 1),
     },

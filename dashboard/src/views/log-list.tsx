@@ -54,8 +54,8 @@ interface Props {
 export function LogList(props: Props) {
   const { name, chosen, columns, cells, isNarrow, count, cursor, today } = props;
   const { lineAt, look, mark = '', clockOf, onChoose, onPick, onAround } = props;
-  const [idChars, setIdChars] = useState(0);
-  const longest = useRef(0);
+  const [chars, setChars] = useState<Readonly<Record<string, number>>>({});
+  const longest = useRef(chars);
   /** The indexes of the rows that were drawn, by the ids of their lines. */
   const drawn = useRef(new Map<string, number>());
   drawn.current.clear();
@@ -68,7 +68,7 @@ export function LogList(props: Props) {
   }, [cell]);
   const first = clockOf ? undefined : lineAt(0);
   const isDated = first !== undefined && day(first.at) !== today;
-  const style = logStyle(columns, chosen.widths, { isNarrow, isDated, idChars });
+  const style = logStyle(columns, chosen.widths, { isNarrow, isDated, chars });
   // Drawn again only when they are others: the list is, with every line.
   const titles = useMemo(
     () =>
@@ -85,6 +85,19 @@ export function LogList(props: Props) {
     [columns, chosen.columns, isNarrow, language()],
   );
   const { zone } = settings.value;
+  const measure = ({ bot, scope, id }: Line): void => {
+    const { current } = longest;
+    const { bot: ofBot = 0, scope: ofScope = 0, event = 0 } = current;
+    const length = bot?.length ?? 0;
+    if (length <= ofBot && scope.length <= ofScope && id.length <= event) return;
+    longest.current = {
+      bot: Math.max(ofBot, length),
+      scope: Math.max(ofScope, scope.length),
+      event: Math.max(event, id.length),
+    };
+    // After this drawing.
+    queueMicrotask(() => setChars(longest.current));
+  };
   /** What Enter and a click do with a part of a row. @returns whether there is something to do. */
   const take = (part: Element | null | undefined, isNot: boolean): boolean => {
     const what = valueIn(part, isNot);
@@ -143,12 +156,7 @@ export function LogList(props: Props) {
         const line = lineAt(index);
         if (!line) return props.missing;
         drawn.current.set(line.id, index);
-        const length = line.bot?.length ?? 0;
-        if (length > longest.current) {
-          longest.current = length;
-          // After this drawing.
-          queueMicrotask(() => setIdChars(longest.current));
-        }
+        measure(line);
         return (
           <LogRow
             line={line}
