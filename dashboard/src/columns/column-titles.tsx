@@ -83,7 +83,7 @@ export function ColumnTitles({ table, columns, as: Cell = 'span', ...props }: Pr
               type="button"
               class="sort"
               tabIndex={name === (sorted ?? names[0]) ? 0 : -1}
-              title={`${name}\n${t('columns.keys')}`}
+              title={`${name.includes('.') ? name : title}\n${t('columns.keys')}`}
               aria-keyshortcuts="Shift+ArrowLeft Shift+ArrowRight Control+Shift+ArrowLeft Control+Shift+ArrowRight"
               // Not `disabled`: its column can be moved and resized.
               aria-disabled={!canSort}

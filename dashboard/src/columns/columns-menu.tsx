@@ -152,7 +152,7 @@ function Check({
   onToggle: (name: string) => void;
 }) {
   return (
-    <label title={name}>
+    <label title={name.includes('.') ? name : title}>
       <input type="checkbox" checked={isOn} disabled={isFixed} onChange={() => onToggle(name)} />
       <span>{title}</span>
     </label>

@@ -3,13 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { FieldName } from '../../../src/shared/query/fields.js';
 import type { Column } from '../columns/column.js';
-
-/** A value in a row, which becomes a term of the query. */
-export interface Picked {
-  field: FieldName;
-  value: string;
-  isNot: boolean;
-}
+import type { Picked } from '../query/edit-query.js';
 
 export interface LogCells {
   /** Undefined: the whole row. */
@@ -38,7 +32,7 @@ export function rowId(log: string, line: string, cell?: string): string {
   return `${log}-${line}${cell === undefined ? '' : `-${cell}`}`;
 }
 
-/** The value in this part of a row; undefined where there is none. */
+/** The value in this part of a row, which becomes a term of the query; undefined where there is none. */
 export function valueIn(part: Element | null | undefined, isNot: boolean): Picked | undefined {
   const { field, value = '' } = (part as HTMLElement | null | undefined)?.dataset ?? {};
   return field === undefined ? undefined : { field: field as FieldName, value, isNot };
