@@ -59,7 +59,7 @@ export function gridOf(
     if (width !== undefined) return `${width}px`;
     const own = em(least);
     const whole = chars[name];
-    const min = whole === undefined ? own : `max(${own}, min(${whole}ch + ${padPx}px, 40cqi))`;
+    const min = whole === undefined ? own : `max(${own}, min(${whole}ch + ${padPx}px, 40%))`;
     return grow === 0 ? min : `minmax(${min}, ${grow}fr)`;
   });
   const known = columns.map(({ name }) => widths[name] ?? 0);

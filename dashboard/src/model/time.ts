@@ -70,10 +70,18 @@ export function shortDay(ms: number): string {
   return formats.value.shortDay.format(ms);
 }
 
+/** Caches the last day and zone: finding them is slow, and time zones change with whole quarters of an hour. */
+const QUARTER_MS = 15 * 60_000;
+let dated = { quarter: Number.NaN, formats: formats.peek(), day: '', zone: '' };
+
 /** `2026-11-21 13:07:21 CET`. */
 export function fullTime(ms: number): string {
-  const zone = formats.value.zone.formatToParts(ms).find(({ type }) => type === 'timeZoneName');
-  return `${day(ms)} ${formats.value.clock.format(ms)} ${zone?.value ?? ''}`.trim();
+  const quarter = Math.floor(ms / QUARTER_MS);
+  if (dated.quarter !== quarter || dated.formats !== formats.value) {
+    const zone = formats.value.zone.formatToParts(ms).find(({ type }) => type === 'timeZoneName');
+    dated = { quarter, formats: formats.value, day: day(ms), zone: zone?.value ?? '' };
+  }
+  return `${dated.day} ${formats.value.clock.format(ms)} ${dated.zone}`.trim();
 }
 
 /** A duration in ms as `12 s`, `4 min`, `3 h 20 min` or `5 d 2 h`. Negative durations, from clock differences, are `0 s`. */

@@ -13,6 +13,7 @@ interface Props {
   /** Number of the first row. */
   base: number;
   rowHeight: number;
+  /** What it returned is kept while a row is rendered: it is another function whenever a row is to be drawn again. */
   row: (index: number) => ComponentChildren;
   /** What a row is about: its elements stay with it when the order changes. Default: its number. */
   keyOf?: (index: number) => string | undefined;
@@ -33,6 +34,12 @@ interface Props {
   attributes?: HTMLAttributes<HTMLDivElement>;
 }
 
+/** The rows as they were rendered last, by index. */
+interface Drawn {
+  row: Props['row'];
+  contents: ReadonlyMap<number, ComponentChildren>;
+}
+
 export function VirtualList(props: Props) {
   const { count, base, rowHeight, row, isFollowing = false } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -40,6 +47,7 @@ export function VirtualList(props: Props) {
   const before = useRef({ base, rowHeight });
   /** Scroll position set by the list itself, to tell its scroll events from the user's. */
   const own = useRef(-1);
+  const drawn = useRef<Drawn>({ row, contents: new Map() });
 
   // Rows added or removed before the first one shift all others.
   useLayoutEffect(() => {
@@ -121,8 +129,14 @@ export function VirtualList(props: Props) {
 
   const { first, last } = visibleRows(view, count, rowHeight, isFollowing);
   const rows: VNode[] = [];
+  // A scroll renders only the rows that come into view.
+  const known = drawn.current.row === row ? drawn.current.contents : undefined;
+  const contents = new Map<number, ComponentChildren>();
+  drawn.current = { row, contents };
   for (let index = first; index < last; index++) {
     const number = base + index;
+    const content = known?.has(index) ? known.get(index) : row(index);
+    contents.set(index, content);
     rows.push(
       <div
         class="list-row"
@@ -131,7 +145,7 @@ export function VirtualList(props: Props) {
         key={isFollowing ? modulo(number, last - first) : (props.keyOf?.(index) ?? number)}
         style={{ height: `${rowHeight}px`, transform: `translateY(${index * rowHeight}px)` }}
       >
-        {row(index)}
+        {content}
       </div>,
     );
   }

@@ -4,14 +4,16 @@ import { expect, it } from 'vitest';
 import type { AlertEvent } from '../../../src/shared/contract/rules.js';
 import { call } from '../../harness/api.js';
 import { watch } from '../../harness/bots.js';
-import type { Service } from '../../harness/service.js';
+import { type Service, TEST_NATS } from '../../harness/service.js';
 import { streamOn } from '../../harness/sse.js';
 
 export function alertTests(given: () => Service): void {
   it('an alert is on the stream when a rule fires and stops, and a stream resumes over it', async () => {
     const service = given();
     const token = await service.token();
-    const stream = await watch(service, '?kind=alert');
+    // In a cluster they are on the stream of the node whose rule it is.
+    const alerts = TEST_NATS === undefined ? '?kind=alert' : '?kind=alert&node=self';
+    const stream = await watch(service, alerts);
     const body = { name: 'it talks', query: 'bot:talker', condition: 'count', window_ms: 60_000 };
     const made = await call(service, 'POST', '/api/rules', { body: { ...body, threshold: 5 } });
     expect(made.status, made.text).toBe(201);
@@ -31,7 +33,7 @@ export function alertTests(given: () => Service): void {
     await stream.until(() => stream.frames.length === 2);
     stream.close();
     const headers = { 'Last-Event-ID': fires?.id ?? '' };
-    const resumed = await streamOn(service, '/events?kind=alert', { token, headers });
+    const resumed = await streamOn(service, `/events${alerts}`, { token, headers });
     await resumed.until(() => resumed.frames.length === 1);
     expect(resumed.frames[0]).toEqual(stream.frames[1]);
     expect(resumed.frames[0]?.json).toMatchObject({ state: 'resolved', since_ms: alert.since_ms });
