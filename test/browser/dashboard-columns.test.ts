@@ -21,7 +21,7 @@ const AXE = readFileSync(
   new URL('../../node_modules/axe-core/axe.min.js', import.meta.url),
   'utf8',
 );
-const LONG = 'a-bot-with-a-name-that-is-long-as-they-are-in-large-herds';
+const LONG = 'a-bot-with-a-name-as-long-as-in-large-herds';
 
 let browser: Browser;
 let service: Service;
