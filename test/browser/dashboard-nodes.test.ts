@@ -94,6 +94,7 @@ it('is one stop of the Tab key: arrows lead to all that it says, and the place s
       "document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText",
     );
   };
+  expect(await press('Tab')).toBe('Node');
   expect(await press('Tab')).toBe('h1');
   expect(await press('ArrowRight')).toBe('live');
   expect(await press('ArrowDown', 'ArrowDown')).toBe('cordoned');

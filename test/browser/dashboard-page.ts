@@ -37,6 +37,8 @@ export interface OpenOptions {
   width?: number;
   height?: number;
   dark?: boolean;
+  /** The screen is touched. */
+  touch?: boolean;
   /** What the browser asks for. */
   locale?: string;
 }
@@ -46,10 +48,11 @@ const WAIT_MS = 15_000;
 
 /** An empty page in a new browser context. */
 export async function openPage(browser: Browser, options: OpenOptions = {}): Promise<Opened> {
-  const { width = 1280, height = 800, dark = false, locale = 'en-GB' } = options;
+  const { width = 1280, height = 800, dark = false, touch = false, locale = 'en-GB' } = options;
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: dark ? 'dark' : 'light',
+    hasTouch: touch,
     timezoneId: 'Europe/Berlin',
     locale,
   });

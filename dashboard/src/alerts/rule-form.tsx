@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Condition, Rule, Severity } from '../../../src/client/index.js';
 import { CONDITIONS, SEVERITIES } from '../../../src/shared/contract/rule-bounds.js';
 import { api } from '../model/session.js';
-import { Dialog } from '../parts/dialog.js';
+import { FormDialog } from '../parts/form-dialog.js';
 import { QueryBox } from '../query/query-box.js';
 import { t } from '../texts/text.js';
 import { bodyOf, type RuleFields } from './rule-body.js';
@@ -19,134 +19,101 @@ interface Props {
 /** A rule, to make or to change. */
 export function RuleForm({ rule, first, onClose, onSaved }: Props) {
   const [fields, setFields] = useState(first);
-  const [fault, setFault] = useState('');
-  const [isBusy, setBusy] = useState(false);
   const { condition } = fields;
   const change = (some: Partial<RuleFields>): void => setFields((now) => ({ ...now, ...some }));
   const save = async (): Promise<void> => {
-    setBusy(true);
-    setFault('');
-    try {
-      const body = bodyOf(fields);
-      const { rules } = api();
-      onSaved(await (rule ? rules.replace(rule.id, body) : rules.create(body)));
-    } catch (thrown) {
-      setFault((thrown as Error).message);
-      setBusy(false);
-    }
+    const body = bodyOf(fields);
+    const { rules } = api();
+    onSaved(await (rule ? rules.replace(rule.id, body) : rules.create(body)));
   };
   return (
-    <Dialog
+    <FormDialog
       title={rule ? t('alerts.editOf', { name: rule.name }) : t('alerts.new')}
+      action={t(rule ? 'button.save' : 'button.create')}
+      isReady={fields.name.trim() !== ''}
+      send={save}
       onClose={onClose}
     >
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
-        }}
-      >
-        <div class="dialog-body form">
-          <div class="field">
-            <label for="rule-name">{t('term.name')}</label>
-            <input
-              id="rule-name"
-              autocomplete="off"
-              maxLength={100}
-              placeholder={t('alerts.example')}
-              value={fields.name}
-              onInput={({ currentTarget }) => change({ name: currentTarget.value })}
-            />
-          </div>
-          <div class="field">
-            <label for="rule-condition">{t('alerts.firesOn')}</label>
-            <select
-              id="rule-condition"
-              value={condition}
-              onChange={({ currentTarget }) =>
-                change({ condition: currentTarget.value as Condition })
-              }
-            >
-              {CONDITIONS.map((name) => (
-                <option key={name} value={name}>
-                  {t(CONDITION_TITLES[name])}
-                </option>
-              ))}
-            </select>
-          </div>
-          <div class="field">
-            <span class="field-title">
-              {t(condition === 'bots' ? 'alerts.queryBots' : 'alerts.queryLines')}
-            </span>
-            <QueryBox
-              // Another language of fields.
-              key={condition === 'bots' ? 'bots' : 'lines'}
-              use={condition === 'bots' ? 'bots' : 'lines'}
-              value={fields.query}
-              waitMs={0}
-              onChange={(query) => change({ query })}
-            />
-            <p class="hint">{t(condition === 'bots' ? 'alerts.hintBots' : 'alerts.hintLines')}</p>
-          </div>
-          <div class="field-pair rule-numbers">
-            {condition === 'absence' ? null : (
-              <NumberField
-                id="rule-threshold"
-                title={t(condition === 'rate' ? 'alerts.leastRate' : 'alerts.least')}
-                value={fields.threshold}
-                onChange={(threshold) => change({ threshold })}
-              />
-            )}
-            {condition === 'bots' ? null : (
-              <NumberField
-                id="rule-window"
-                title={t(condition === 'absence' ? 'alerts.windowAbsence' : 'alerts.window')}
-                value={fields.window}
-                onChange={(window) => change({ window })}
-              />
-            )}
-          </div>
-          <div class="field-pair rule-numbers">
-            <NumberField
-              id="rule-for"
-              title={t('alerts.hold')}
-              value={fields.held}
-              onChange={(held) => change({ held })}
-            />
-            <div class="field">
-              <label for="rule-severity">{t('alerts.severity')}</label>
-              <select
-                id="rule-severity"
-                value={fields.severity}
-                onChange={({ currentTarget }) =>
-                  change({ severity: currentTarget.value as Severity })
-                }
-              >
-                {SEVERITIES.map((name) => (
-                  <option key={name} value={name}>
-                    {name}
-                  </option>
-                ))}
-              </select>
-            </div>
-          </div>
-          {fault === '' ? null : (
-            <p class="fault" role="alert">
-              {fault}
-            </p>
-          )}
+      <div class="field">
+        <label for="rule-name">{t('term.name')}</label>
+        <input
+          id="rule-name"
+          autocomplete="off"
+          maxLength={100}
+          placeholder={t('alerts.example')}
+          value={fields.name}
+          onInput={({ currentTarget }) => change({ name: currentTarget.value })}
+        />
+      </div>
+      <div class="field">
+        <label for="rule-condition">{t('alerts.firesOn')}</label>
+        <select
+          id="rule-condition"
+          value={condition}
+          onChange={({ currentTarget }) => change({ condition: currentTarget.value as Condition })}
+        >
+          {CONDITIONS.map((name) => (
+            <option key={name} value={name}>
+              {t(CONDITION_TITLES[name])}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div class="field">
+        <span class="field-title">
+          {t(condition === 'bots' ? 'alerts.queryBots' : 'alerts.queryLines')}
+        </span>
+        <QueryBox
+          // Another language of fields.
+          key={condition === 'bots' ? 'bots' : 'lines'}
+          use={condition === 'bots' ? 'bots' : 'lines'}
+          value={fields.query}
+          waitMs={0}
+          onChange={(query) => change({ query })}
+        />
+        <p class="hint">{t(condition === 'bots' ? 'alerts.hintBots' : 'alerts.hintLines')}</p>
+      </div>
+      <div class="field-pair rule-numbers">
+        {condition === 'absence' ? null : (
+          <NumberField
+            id="rule-threshold"
+            title={t(condition === 'rate' ? 'alerts.leastRate' : 'alerts.least')}
+            value={fields.threshold}
+            onChange={(threshold) => change({ threshold })}
+          />
+        )}
+        {condition === 'bots' ? null : (
+          <NumberField
+            id="rule-window"
+            title={t(condition === 'absence' ? 'alerts.windowAbsence' : 'alerts.window')}
+            value={fields.window}
+            onChange={(window) => change({ window })}
+          />
+        )}
+      </div>
+      <div class="field-pair rule-numbers">
+        <NumberField
+          id="rule-for"
+          title={t('alerts.hold')}
+          value={fields.held}
+          onChange={(held) => change({ held })}
+        />
+        <div class="field">
+          <label for="rule-severity">{t('alerts.severity')}</label>
+          <select
+            id="rule-severity"
+            value={fields.severity}
+            onChange={({ currentTarget }) => change({ severity: currentTarget.value as Severity })}
+          >
+            {SEVERITIES.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
         </div>
-        <footer>
-          <button type="button" onClick={onClose}>
-            {t('button.cancel')}
-          </button>
-          <button type="submit" class="primary" disabled={isBusy || fields.name.trim() === ''}>
-            {t(rule ? 'button.save' : 'button.create')}
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+      </div>
+    </FormDialog>
   );
 }
 

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { t } from '../texts/text.js';
+import { CloseButton } from './close-button.js';
 import { keepFocus } from './focus.js';
-import { Icon } from './icons.js';
 
 /** The element that gets the initial focus: the first field, of radio buttons the chosen one, or the marked button. */
 const FIRST =
@@ -40,15 +40,7 @@ export function Dialog({ title, onClose, children, isWide = false }: Props) {
     >
       <header>
         <h2 id={id}>{title}</h2>
-        <button
-          type="button"
-          class="quiet square"
-          aria-label={t('button.close')}
-          title={t('button.close')}
-          onClick={onClose}
-        >
-          <Icon name="close" />
-        </button>
+        <CloseButton name={t('button.close')} onClick={onClose} />
       </header>
       {children}
     </dialog>

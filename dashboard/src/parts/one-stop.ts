@@ -55,7 +55,10 @@ export function useOneStop<T extends HTMLElement>(role: Role): OneStop<T> {
       const at = controlsOf(row).indexOf(target as HTMLElement);
       if (at < 0) return;
       const control = target as HTMLElement;
-      Object.assign(place, { control, row: rowsOf(list).indexOf(row), at, hasFocus: true });
+      const index = rowsOf(list).indexOf(row);
+      // The titles are another stop.
+      if (index < 0) return;
+      Object.assign(place, { control, row: index, at, hasFocus: true });
       settle(list, role, place);
     },
     onFocusOut: ({ target }) => {

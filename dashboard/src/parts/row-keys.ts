@@ -15,9 +15,11 @@ export function rowOf(element: Element | null): Element | null {
   return element?.closest(ROWS) ?? null;
 }
 
-/** The rows of a grid or a list that have something to focus. */
+/** The rows of a grid or a list that have something to focus. The titles of columns are a stop of their own. */
 export function rowsOf(list: Element): Element[] {
-  return [...list.querySelectorAll(ROWS)].filter((row) => controlsOf(row).length > 0);
+  return [...list.querySelectorAll(ROWS)].filter(
+    (row) => row.closest('thead') === null && controlsOf(row).length > 0,
+  );
 }
 
 /** Cells without a control become something to focus, so that all of a row is read with the arrows. */

@@ -4,7 +4,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { t } from '../texts/text.js';
-import { Icon } from './icons.js';
+import { CloseButton } from './close-button.js';
 
 /** What can be done about a message, once. */
 export interface ToastAction {
@@ -94,15 +94,7 @@ function OneToast({ toast }: { toast: Toast }) {
           {action.title}
         </button>
       ) : null}
-      <button
-        type="button"
-        class="quiet square"
-        aria-label={t('toast.dismiss')}
-        title={t('toast.dismiss')}
-        onClick={() => drop(key)}
-      >
-        <Icon name="close" />
-      </button>
+      <CloseButton name={t('toast.dismiss')} onClick={() => drop(key)} />
     </div>
   );
 }

@@ -3,6 +3,7 @@ import { visible } from '../../../src/shared/contract/escapes.js';
 import { MAX_QUERY } from '../../../src/shared/contract/query-bounds.js';
 import type { QueryUse } from '../../../src/shared/query/fields.js';
 import { printTerm } from '../../../src/shared/query/print-query.js';
+import { CloseButton } from '../parts/close-button.js';
 import { Icon } from '../parts/icons.js';
 import { Offers, offerId } from '../parts/offers.js';
 import { t } from '../texts/text.js';
@@ -144,15 +145,7 @@ export function QueryBox({ use, value, onChange, waitMs }: Props) {
           onKeyDown={press}
         />
         {text === '' ? null : (
-          <button
-            type="button"
-            class="quiet square clear"
-            aria-label={t('query.clear')}
-            title={t('query.clear')}
-            onClick={() => change('')}
-          >
-            <Icon name="close" />
-          </button>
+          <CloseButton class="clear" name={t('query.clear')} onClick={() => change('')} />
         )}
         <Offers id={`offers-${name}`} items={offered.items} active={active} onTake={take} />
       </div>

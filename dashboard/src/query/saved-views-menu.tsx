@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { hrefTo, route } from '../model/route.js';
-import { Icon } from '../parts/icons.js';
+import { CloseButton } from '../parts/close-button.js';
 import { Menu } from '../parts/menu.js';
 import { say } from '../parts/toasts.js';
 import { t } from '../texts/text.js';
@@ -56,15 +56,7 @@ function Saved({ saved, onOpen }: { saved: SavedView; onOpen: () => void }) {
       <a href={hrefTo(view, '', Object.fromEntries(new URLSearchParams(query)))} onClick={onOpen}>
         {name}
       </a>
-      <button
-        type="button"
-        class="quiet square"
-        aria-label={t('views.remove', { name })}
-        title={t('views.remove', { name })}
-        onClick={() => removeView(saved)}
-      >
-        <Icon name="close" />
-      </button>
+      <CloseButton name={t('views.remove', { name })} onClick={() => removeView(saved)} />
     </div>
   );
 }

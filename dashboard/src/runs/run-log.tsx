@@ -1,22 +1,22 @@
 // The lines of a run that its query lets through, in a time range. Rows are read from the file when they come into view.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { visible, withoutEscapes } from '../../../src/shared/contract/escapes.js';
-import type { FieldName } from '../../../src/shared/query/fields.js';
 import { markOf } from '../model/log-filter.js';
-import { settings } from '../model/settings.js';
 import { day, fullTime } from '../model/time.js';
 import { useWidth } from '../model/width.js';
+import { CloseButton } from '../parts/close-button.js';
 import { copy } from '../parts/copy.js';
 import { Icon } from '../parts/icons.js';
 import { Level } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
-import { VirtualList } from '../parts/virtual-list.js';
 import { picked } from '../query/edit-query.js';
 import { t } from '../texts/text.js';
-import { NARROW_PX, rowHeightFor } from '../views/log-layout.js';
-import { LogRow } from '../views/log-row.js';
+import { useLogCells } from '../views/log-cells.js';
+import { useLogColumns } from '../views/log-columns.js';
+import { NARROW_PX } from '../views/log-layout.js';
+import { LogList } from '../views/log-list.js';
 import { noteText } from './note-text.js';
 import type { OpenRun } from './open-runs.js';
 import type { RunLine } from './recording.js';
@@ -26,6 +26,8 @@ import type { Selection } from './use-selection.js';
 
 /** Rows of one list: browsers bound how high an element may be. Buttons lead to those before and after. */
 const MAX_ROWS = 300_000;
+/** Columns that are about the bots of now. */
+const OF_NOW: readonly string[] = ['kind', 'node'];
 /** Rows below the one at a moment that come into view with it. */
 const BELOW = 6;
 
@@ -59,6 +61,12 @@ export function RunLog({ run, selection, query, afterMs, beforeMs, atMs, name }:
     setReveal({ below: BELOW });
   }, [places?.at, atMs]);
   const isNarrow = useWidth() < NARROW_PX;
+  const chosenColumns = useLogColumns(isNarrow);
+  const columns = useMemo(
+    () => chosenColumns.columns.filter((column) => !OF_NOW.includes(column.name)),
+    [chosenColumns.columns],
+  );
+  const cells = useLogCells(columns);
   const { from, to } = places ?? { from: 0, to: 0 };
   const first = Math.max(
     from,
@@ -75,32 +83,22 @@ export function RunLog({ run, selection, query, afterMs, beforeMs, atMs, name }:
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { key } = event;
     const by = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 20, PageUp: -20 }[key];
+    const cellBy = { ArrowRight: 1, ArrowLeft: -1 }[key];
     if (by !== undefined) step(by);
-    else if (key === 'Home') step(-MAX_ROWS);
+    else if (cellBy !== undefined) {
+      if (cursor === undefined) step(1);
+      cells.move(cellBy);
+    } else if (key === 'Home') step(-MAX_ROWS);
     else if (key === 'End') step(MAX_ROWS);
     else if (key === 'Enter' && cursor !== undefined) setOpen(!isOpen);
     else if (key === 'Escape' && isOpen) setOpen(false);
+    else if (key === 'Escape' && cells.cell !== undefined) cells.leave();
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
-  const pick = (event: MouseEvent): void => {
-    const target = event.target as HTMLElement;
-    const value = target.closest<HTMLElement>('[data-field]');
-    if (value && String(getSelection()) === '') {
-      const field = value.dataset['field'] as FieldName;
-      const what = { field, value: value.dataset['value'] ?? '', isNot: event.altKey };
-      showInRun({ query: picked(query, 'lines', what) });
-      return;
-    }
-    const index = Number(target.closest<HTMLElement>('[data-index]')?.dataset['index']);
-    if (Number.isNaN(index) || String(getSelection()) !== '') return;
-    setCursor(index);
-    setOpen(true);
-  };
   const chosen = cursor === undefined ? undefined : row(cursor);
   const mark = markOf({ query, bot: undefined });
-  const { zone } = settings.value;
   const today = day(run.facts?.recording?.startedAtMs ?? 0);
   const move = (by: number): void => setBegin(Math.max(from, Math.min(to - MAX_ROWS, first + by)));
   return (
@@ -134,50 +132,39 @@ export function RunLog({ run, selection, query, afterMs, beforeMs, atMs, name }:
               : t('runs.noLines')}
         </p>
       ) : (
-        <VirtualList
-          class="log-list"
+        <LogList
+          label={t('runs.linesOf', { name: run.name })}
+          name={name}
+          chosen={chosenColumns}
+          columns={columns}
+          cells={cells}
+          isNarrow={isNarrow}
           count={shown}
           base={first}
-          rowHeight={rowHeightFor(isNarrow)}
+          lineAt={(index) => row(first + index)}
+          missing={
+            <div class="log-row muted" role="row">
+              <span class="unseen" role="gridcell">
+                {t('runs.readingLine')}
+              </span>
+            </div>
+          }
+          cursor={cursor === undefined ? -1 : cursor - first}
+          look={(_line, index) => ({ isSelected: first + index === cursor })}
+          mark={mark}
+          today={today}
+          clockOf={(line) => sinceText((line as RunLine).sinceMs)}
+          onChoose={(index) => {
+            setCursor(first + index);
+            cells.leave();
+            setOpen(true);
+          }}
+          onPick={(what) => showInRun({ query: picked(query, 'lines', what) })}
+          onKeyDown={press}
           reveal={
             cursor === undefined ? undefined : Math.min(shown - 1, cursor - first + reveal.below)
           }
           revealKey={reveal}
-          attributes={{
-            role: 'listbox',
-            'aria-label': t('runs.linesOf', { name: run.name }),
-            'aria-activedescendant': chosen ? `${name}-${chosen.id}` : undefined,
-            tabIndex: 0,
-            onClick: pick,
-            onKeyDown: press,
-          }}
-          row={(index) => {
-            const line = row(first + index);
-            if (!line)
-              return (
-                <div
-                  class="log-row muted"
-                  role="option"
-                  aria-selected="false"
-                  aria-label={t('runs.readingLine')}
-                />
-              );
-            return (
-              <div data-index={first + index} class="run-row" role="presentation">
-                <LogRow
-                  line={line}
-                  mark={mark}
-                  isCursor={first + index === cursor}
-                  isSelected={first + index === cursor}
-                  withBot
-                  today={today}
-                  zone={zone}
-                  name={name}
-                  clock={sinceText(line.sinceMs)}
-                />
-              </div>
-            );
-          }}
         />
       )}
       {isOpen && chosen ? <WholeLine line={chosen} onClose={() => setOpen(false)} /> : null}
@@ -241,14 +228,7 @@ function WholeLine({ line, onClose }: { line: RunLine; onClose: () => void }) {
             <Icon name="copy" />
             {t('button.copy')}
           </button>
-          <button
-            type="button"
-            class="quiet square"
-            aria-label={t('log.closeDetails')}
-            onClick={onClose}
-          >
-            <Icon name="close" />
-          </button>
+          <CloseButton name={t('log.closeDetails')} onClick={onClose} />
         </span>
       </header>
       <TextBox name={t('log.message')}>

@@ -6,7 +6,7 @@ import { useResource } from '../model/resource.js';
 import { go, hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
 import { fullTime } from '../model/time.js';
-import { Icon } from '../parts/icons.js';
+import { CloseButton } from '../parts/close-button.js';
 import { sizeText } from '../parts/size.js';
 import { ViewHead } from '../parts/view-head.js';
 import { t } from '../texts/text.js';
@@ -189,14 +189,7 @@ function Row({ run, isChosen, onChoose }: RowProps) {
           <Reading run={run} />
         )}
       </div>
-      <button
-        type="button"
-        class="quiet square"
-        aria-label={t('runs.close', { name })}
-        onClick={() => closeRun(name)}
-      >
-        <Icon name="close" />
-      </button>
+      <CloseButton name={t('runs.close', { name })} onClick={() => closeRun(name)} />
     </li>
   );
 }

@@ -132,7 +132,7 @@ function Frame() {
           <ConnectionState />
           <button
             type="button"
-            class="quiet wide-only"
+            class="quiet"
             title={t('frame.goTo')}
             onClick={() => (isPaletteOpen.value = true)}
           >

@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { MAX_QUERY } from '../../../src/shared/contract/query-bounds.js';
+import { CloseButton } from '../parts/close-button.js';
 import { Icon } from '../parts/icons.js';
 import { checkedQuery } from '../query/checked-query.js';
 import { t } from '../texts/text.js';
@@ -83,15 +84,7 @@ function LogField({ name, query, onChange, onRemove }: FieldProps) {
         onInput={({ currentTarget }) => setText(currentTarget.value)}
         onBlur={apply}
       />
-      <button
-        type="button"
-        class="quiet square"
-        aria-label={t('side.remove', { log: text })}
-        title={t('side.remove', { log: text })}
-        onClick={onRemove}
-      >
-        <Icon name="close" />
-      </button>
+      <CloseButton name={t('side.remove', { log: text })} onClick={onRemove} />
       {error === undefined ? null : (
         <p class="query-error" id={id} role="status">
           {error}

@@ -6,7 +6,7 @@ import type { LogWindow } from '../model/log-window.js';
 import { useThrottled } from '../model/throttle.js';
 import { clockTime, day, fullTime, shortDay } from '../model/time.js';
 import { hrefAt } from '../model/time-range.js';
-import { Icon } from '../parts/icons.js';
+import { CloseButton } from '../parts/close-button.js';
 import { Level, Status } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
@@ -120,15 +120,7 @@ export function WholeRow({
           <a class="button" href={hrefAt('log', row.at)}>
             {t('moment.log')}
           </a>
-          <button
-            type="button"
-            class="quiet square"
-            aria-label={t('side.closeLines')}
-            title={t('side.closeLines')}
-            onClick={onClose}
-          >
-            <Icon name="close" />
-          </button>
+          <CloseButton name={t('side.closeLines')} onClick={onClose} />
         </span>
       </header>
       {row.cells.map((line, at) =>

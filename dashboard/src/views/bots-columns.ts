@@ -1,22 +1,22 @@
 // The columns of the bot table: what there is, what is shown, and how wide.
 
+import { useMemo } from 'preact/hooks';
 import type { BotSnapshot } from '../../../src/client/index.js';
 import { type BotField, botField } from '../../../src/shared/query/bot-field.js';
+import { type Column, type ColumnTable, columnsOf, gridOf } from '../columns/column.js';
+import type { OfferedColumns } from '../columns/columns-menu.js';
+import { type ChosenColumns, useColumns } from '../columns/use-columns.js';
 import { flatten } from '../data/flatten.js';
 import { pinsOf } from '../data/pins.js';
-import { MAX_COLUMNS } from '../model/columns.js';
+import { cluster } from '../model/cluster.js';
+import { bots } from '../model/live.js';
+import { useWidth } from '../model/width.js';
 import { type PlainKey, t } from '../texts/text.js';
 
-export interface Column {
-  /** `id` and others, `data.<path>` or `label.<name>`. */
-  name: string;
-  title: string;
+/** Named `id` and others, `data.<path>` or `label.<name>`. */
+export interface BotColumn extends Column {
   /** Undefined for a column that cannot be sorted. */
   field: BotField | undefined;
-  /** In px, at the usual size of text. */
-  least: number;
-  /** Share of the room that is left; 0 for a width that stays. */
-  grow: number;
 }
 
 type Own = readonly [title: PlainKey, field: string | undefined, least: number, grow: number];
@@ -33,8 +33,6 @@ const OWN: Readonly<Record<string, Own>> = {
   line: ['term.lastLine', undefined, 140, 3],
   labels: ['term.labels', undefined, 184, 2],
 };
-/** Columns with the same everywhere, in the order in which they are offered. */
-export const OWN_COLUMNS = Object.keys(OWN);
 const OF_FIELD = { least: 90, grow: 0.6 };
 /** Below this width of the window, in px, labels are left out of what is shown without a choice. */
 const LABELS_PX = 1200;
@@ -42,13 +40,19 @@ const LABELS_PX = 1200;
 const TEXT_PX = 14;
 /** The column of check boxes. */
 const CHECK_PX = 40;
+/** All that a row of two lines has room for. */
+const NARROW: readonly string[] = ['id', 'status', 'line', 'since'];
+/** Fields before the last line of such a row. */
+const MAX_IN_LINE = 3;
+/** Beside the text of a cell, in px. */
+const PAD_PX = 20;
 /** Bots whose data is looked at to offer fields, of each kind. */
 const SAMPLE = 20;
 /** Fields that are offered of one kind. */
 const MAX_OFFERED = 500;
 
 /** @returns undefined when there is no such column. */
-export function columnOf(name: string): Column | undefined {
+export function columnOf(name: string): BotColumn | undefined {
   const own = Object.hasOwn(OWN, name) ? OWN[name] : undefined;
   if (own) {
     const [title, field, least, grow] = own;
@@ -64,72 +68,71 @@ export function columnOf(name: string): Column | undefined {
   return field && { name, title: name.slice(name.indexOf('.') + 1), field, ...OF_FIELD };
 }
 
+export const BOTS_TABLE: ColumnTable<BotColumn> = {
+  name: 'bots',
+  fixed: 'id',
+  // A single service has no nodes to show.
+  columnOf: (name) => (name === 'node' && cluster.value === null ? undefined : columnOf(name)),
+};
+
 /** What is shown without a choice: with the pinned fields where all bots are of one kind. */
-export function usualColumns(
-  shown: readonly BotSnapshot[],
-  hasNodes: boolean,
-  width: number,
-): string[] {
+function usualColumns(shown: readonly BotSnapshot[], width: number): string[] {
   const [first] = shown;
   const isOneKind = first !== undefined && shown.every(({ kind }) => kind === first.kind);
   const pinned = isOneKind ? pinsOf(first.kind).map((path) => `data.${path}`) : [];
   return [
-    ...['id', 'kind', 'status', 'since', 'restarts', ...(hasNodes ? ['node'] : [])],
+    ...['id', 'kind', 'status', 'since', 'restarts', 'node'],
     ...pinned,
     'line',
     ...(width >= LABELS_PX ? ['labels'] : []),
   ];
 }
 
-/** Those that exist, each once, with the id, at most {@link MAX_COLUMNS}. */
-export function columnsOf(names: readonly string[], hasNodes: boolean): Column[] {
-  const wanted = names.includes('id') ? names : ['id', ...names];
-  return [...new Set(wanted)]
-    .filter((name) => name !== 'node' || hasNodes)
-    .flatMap((name) => columnOf(name) ?? [])
-    .slice(0, MAX_COLUMNS);
+interface BotColumns {
+  /** As the rows have them. */
+  columns: readonly BotColumn[];
+  /** As they are chosen: a narrow table does not show all of them. */
+  chosen: ChosenColumns<BotColumn>;
+  inLine: readonly BotColumn[] | undefined;
+  /** Custom properties for the table. */
+  style: Record<string, string>;
 }
 
-/** Moves a column by some places. */
-export function moved(names: readonly string[], name: string, by: number): string[] {
-  const at = names.indexOf(name);
-  const to = Math.max(0, Math.min(names.length - 1, at + by));
-  const rest = names.filter((one) => one !== name);
-  return at < 0 ? [...names] : [...rest.slice(0, to), name, ...rest.slice(to)];
-}
-
-/** @param idChars characters of the longest id: it is not cut while there is room. */
-export function gridOf(
-  columns: readonly Column[],
-  widths: Readonly<Record<string, number>>,
-  idChars: number,
-): { template: string; least: string } {
-  const tracks = columns.map(({ name, least, grow }) => {
-    const width = widths[name];
-    if (width !== undefined) return `${width}px`;
-    const own = em(least);
-    if (name === 'id') return `minmax(max(${own}, min(${idChars}ch + 20px, 32%)), ${grow}fr)`;
-    return grow === 0 ? own : `minmax(${own}, ${grow}fr)`;
+export function useBotColumns(shown: readonly BotSnapshot[], isNarrow: boolean): BotColumns {
+  const chosen = useColumns(BOTS_TABLE, usualColumns(shown, useWidth()));
+  const chars = useMemo(
+    () => shown.reduce((most, { id }) => Math.max(most, id.length), 0),
+    [shown],
+  );
+  const { tracks, least } = gridOf(chosen.columns, {
+    widths: chosen.widths,
+    chars: { id: chars },
+    // The other columns have more to show than ids.
+    mostPercent: 32,
+    padPx: PAD_PX,
+    textPx: TEXT_PX,
+    besidePx: CHECK_PX,
   });
-  const known = columns.map(({ name }) => widths[name] ?? 0);
-  const others = columns.map(({ name, least }) => (name in widths ? 0 : least));
   return {
-    template: `${CHECK_PX}px ${tracks.join(' ')}`,
-    least: `calc(${sum(known) + CHECK_PX}px + ${em(sum(others))})`,
+    columns: isNarrow ? columnsOf(BOTS_TABLE, NARROW) : chosen.columns,
+    chosen,
+    inLine: isNarrow
+      ? chosen.columns.filter(({ name }) => name.includes('.')).slice(0, MAX_IN_LINE)
+      : undefined,
+    style: { '--columns': `${CHECK_PX}px ${tracks}`, '--columns-width': least },
   };
 }
 
-/** What has this width at the usual size of text grows with the text, which is larger on a wall display. */
-function em(px: number): string {
-  return `${(px / TEXT_PX).toFixed(2)}em`;
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((all, one) => all + one, 0);
+/** All that bots have: the same of all of them, then the data fields and labels of each kind. */
+export function offeredColumns(): OfferedColumns[] {
+  return [
+    { title: t('columns.everyBot'), names: Object.keys(OWN) },
+    ...offeredFields(bots.values()),
+  ];
 }
 
 /** The data fields and labels that bots have, by kind; of each kind some bots are looked at. */
-export function offeredFields(bots: Iterable<BotSnapshot>): { kind: string; names: string[] }[] {
+function offeredFields(bots: Iterable<BotSnapshot>): OfferedColumns[] {
   const kinds = new Map<string, { seen: number; names: Set<string> }>();
   for (const { kind, data, labels } of bots) {
     const known = kinds.get(kind) ?? { seen: 0, names: new Set<string>() };
@@ -145,7 +148,7 @@ export function offeredFields(bots: Iterable<BotSnapshot>): { kind: string; name
     }
   }
   return [...kinds]
-    .map(([kind, { names }]) => ({ kind, names: [...names] }))
+    .map(([title, { names }]) => ({ title, names: [...names] }))
     .filter(({ names }) => names.length > 0)
-    .sort((one, other) => (one.kind < other.kind ? -1 : 1));
+    .sort((one, other) => (one.title < other.title ? -1 : 1));
 }

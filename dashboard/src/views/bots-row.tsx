@@ -11,16 +11,16 @@ import { LineText } from '../parts/text.js';
 import { toneOf } from '../parts/tone.js';
 import { PickButton } from '../query/pick-button.js';
 import { t } from '../texts/text.js';
-import type { Column } from './bots-columns.js';
+import type { BotColumn } from './bots-columns.js';
 
 /** Labels in a row; more would be too narrow to read. */
 const MAX_LABELS = 2;
 
 interface RowProps {
   bot: BotSnapshot;
-  columns: readonly Column[];
+  columns: readonly BotColumn[];
   /** Shown before the last line: of a row that has no room for them as columns. */
-  inLine?: readonly Column[] | undefined;
+  inLine?: readonly BotColumn[] | undefined;
   index: number;
   isSelected: boolean;
   isActive: boolean;
@@ -75,7 +75,7 @@ function Cell({
   bot,
   column: { name, field },
   inLine = [],
-}: Pick<RowProps, 'bot' | 'inLine'> & { column: Column }) {
+}: Pick<RowProps, 'bot' | 'inLine'> & { column: BotColumn }) {
   const { id, kind, status, since_ms, restarts, labels, last_error, node } = bot;
   const tone = toneOf(status);
   switch (name) {
@@ -166,7 +166,13 @@ function Cell({
   }
 }
 
-function FieldValue({ bot, column }: { bot: BotSnapshot; column: Pick<Column, 'name' | 'field'> }) {
+function FieldValue({
+  bot,
+  column,
+}: {
+  bot: BotSnapshot;
+  column: Pick<BotColumn, 'name' | 'field'>;
+}) {
   const text = valueText(column.field?.of(bot));
   return (
     <Changed text={text}>

@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { ColumnsMenu } from '../columns/columns-menu.js';
 import { rowHeightOf } from '../model/density.js';
 import { bots, botsVersion, isLoaded } from '../model/live.js';
 import { may } from '../model/own-token.js';
@@ -14,14 +15,13 @@ import { queryParameters } from '../query/address-query.js';
 import { useKeys } from '../shell/keys.js';
 import { CompareLinks } from '../side/compare-links.js';
 import { numberText, t } from '../texts/text.js';
-import { ColumnsMenu } from './bots-columns-menu.js';
+import { BOTS_TABLE, offeredColumns, useBotColumns } from './bots-columns.js';
 import { Filters } from './bots-filters.js';
 import { Head } from './bots-head.js';
 import { idsBetween, queryOf, useShown } from './bots-query.js';
 import { Row } from './bots-row.js';
 import { CreateBot } from './create-bot.js';
 import { SelectionBar } from './selection-bar.js';
-import { useColumns } from './use-columns.js';
 
 const REDRAW_MS = 300;
 /** Below this width, in px, a row has two lines. */
@@ -37,7 +37,7 @@ export function BotsView() {
   const [isCreating, setCreating] = useState(false);
   const anchor = useRef<string | undefined>(undefined);
   const shown = useShown(query, version);
-  const { columns, chosen, inLine, hasNodes, style, choose } = useColumns(shown, isNarrow);
+  const { columns, chosen, inLine, style } = useBotColumns(shown, isNarrow);
   // The filter does not change the selection: actions also apply to selected bots that are filtered out.
   const hiddenOf = (present: readonly string[]): number => {
     const ids = new Set(shown.map(({ id }) => id));
@@ -105,7 +105,7 @@ export function BotsView() {
         {may('control') ? <NewBot onClick={() => setCreating(true)} /> : null}
       </ViewHead>
       <Filters query={query}>
-        <ColumnsMenu columns={chosen} hasNodes={hasNodes} onChoose={choose} />
+        <ColumnsMenu table={BOTS_TABLE} chosen={chosen} offer={offeredColumns} isLong />
       </Filters>
       <SelectionBar hiddenOf={hiddenOf} list=".bots-list">
         {(present) => <CompareLinks ids={present} />}
@@ -136,7 +136,7 @@ export function BotsView() {
               columns={columns}
               areAll={areAll}
               onAll={toggleAll}
-              onMove={choose}
+              onMove={chosen.choose}
             />
           }
           keyOf={(index) => shown[index]?.id}

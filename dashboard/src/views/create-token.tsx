@@ -12,6 +12,7 @@ import { api } from '../model/session.js';
 import { serverNow } from '../model/time.js';
 import { copy } from '../parts/copy.js';
 import { Dialog } from '../parts/dialog.js';
+import { FormDialog } from '../parts/form-dialog.js';
 import { Icon } from '../parts/icons.js';
 import { parseLabels } from '../parts/labels.js';
 import { Until } from '../parts/token-facts.js';
@@ -93,126 +94,95 @@ function TokenForm({ title, nameHint, nameExample, noExpiry, onClose, send }: Fo
   const [limit, setLimit] = useState<'none' | 'bots' | 'labels'>('none');
   const [limits, setLimits] = useState('');
   const [expiry, setExpiry] = useState(0);
-  const [fault, setFault] = useState('');
-  const [isBusy, setBusy] = useState(false);
 
   const create = async (): Promise<void> => {
-    setBusy(true);
-    setFault('');
-    try {
-      const ms = EXPIRIES[expiry]?.ms;
-      const body: CreateTokenBody = {
-        name,
-        scopes: [...scopes],
-        ...(limit === 'bots' ? { bots: limits.split(/[\s,]+/).filter((id) => id !== '') } : {}),
-        ...(limit === 'labels' ? { labels: parseLabels(limits) } : {}),
-        ...(ms === undefined ? {} : { expires_at_ms: Math.round(serverNow() + ms) }),
-      };
-      await send(body);
-    } catch (thrown) {
-      setFault((thrown as Error).message);
-      setBusy(false);
-    }
+    const ms = EXPIRIES[expiry]?.ms;
+    await send({
+      name,
+      scopes: [...scopes],
+      ...(limit === 'bots' ? { bots: limits.split(/[\s,]+/).filter((id) => id !== '') } : {}),
+      ...(limit === 'labels' ? { labels: parseLabels(limits) } : {}),
+      ...(ms === undefined ? {} : { expires_at_ms: Math.round(serverNow() + ms) }),
+    });
   };
 
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          void create();
-        }}
-      >
-        <div class="dialog-body form">
-          <div class="field">
-            <label for="token-name">{t('term.name')}</label>
+    <FormDialog
+      title={title}
+      action={t('button.create')}
+      isReady={name !== '' && scopes.length > 0}
+      send={create}
+      onClose={onClose}
+    >
+      <div class="field">
+        <label for="token-name">{t('term.name')}</label>
+        <input
+          id="token-name"
+          autocomplete="off"
+          maxLength={64}
+          placeholder={nameExample}
+          value={name}
+          onInput={({ currentTarget }) => setName(currentTarget.value)}
+        />
+        <p class="hint">{nameHint}</p>
+      </div>
+      <fieldset>
+        <legend>{t('term.scopes')}</legend>
+        {SCOPES.map(({ name: scope, means }) => (
+          <label key={scope} class="check">
             <input
-              id="token-name"
-              autocomplete="off"
-              maxLength={64}
-              placeholder={nameExample}
-              value={name}
-              onInput={({ currentTarget }) => setName(currentTarget.value)}
+              type="checkbox"
+              checked={scopes.includes(scope)}
+              onChange={({ currentTarget }) =>
+                setScopes(
+                  currentTarget.checked
+                    ? [...scopes, scope]
+                    : scopes.filter((other) => other !== scope),
+                )
+              }
             />
-            <p class="hint">{nameHint}</p>
-          </div>
-          <fieldset>
-            <legend>{t('term.scopes')}</legend>
-            {SCOPES.map(({ name: scope, means }) => (
-              <label key={scope} class="check">
-                <input
-                  type="checkbox"
-                  checked={scopes.includes(scope)}
-                  onChange={({ currentTarget }) =>
-                    setScopes(
-                      currentTarget.checked
-                        ? [...scopes, scope]
-                        : scopes.filter((other) => other !== scope),
-                    )
-                  }
-                />
-                <span>
-                  <strong>{scope}</strong> <span class="muted">{t(means)}</span>
-                </span>
-              </label>
-            ))}
-          </fieldset>
-          <div class="field">
-            <label for="token-limit">{t('createToken.restrict')}</label>
-            <select
-              id="token-limit"
-              value={limit}
-              onChange={({ currentTarget }) => setLimit(currentTarget.value as typeof limit)}
-            >
-              <option value="none">{t('term.allBots')}</option>
-              <option value="bots">{t('createToken.byId')}</option>
-              <option value="labels">{t('createToken.byLabel')}</option>
-            </select>
-            {limit === 'none' ? null : (
-              <textarea
-                aria-label={limit === 'bots' ? t('createToken.ids') : t('term.labels')}
-                rows={3}
-                placeholder={limit === 'bots' ? t('createToken.idsHint') : t('labels.placeholder')}
-                value={limits}
-                onInput={({ currentTarget }) => setLimits(currentTarget.value)}
-              />
-            )}
-          </div>
-          <div class="field">
-            <label for="token-expiry">{t('term.expires')}</label>
-            <select
-              id="token-expiry"
-              value={String(expiry)}
-              onChange={({ currentTarget }) => setExpiry(Number(currentTarget.value))}
-            >
-              {EXPIRIES.map((one, at) => (
-                <option key={one.name} value={String(at)}>
-                  {one.name === '' ? noExpiry : t(one.name)}
-                </option>
-              ))}
-            </select>
-          </div>
-          {fault === '' ? null : (
-            <p class="fault" role="alert">
-              {fault}
-            </p>
-          )}
-        </div>
-        <footer>
-          <button type="button" onClick={onClose}>
-            {t('button.cancel')}
-          </button>
-          <button
-            type="submit"
-            class="primary"
-            disabled={isBusy || name === '' || scopes.length === 0}
-          >
-            {t('button.create')}
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+            <span>
+              <strong>{scope}</strong> <span class="muted">{t(means)}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <div class="field">
+        <label for="token-limit">{t('createToken.restrict')}</label>
+        <select
+          id="token-limit"
+          value={limit}
+          onChange={({ currentTarget }) => setLimit(currentTarget.value as typeof limit)}
+        >
+          <option value="none">{t('term.allBots')}</option>
+          <option value="bots">{t('createToken.byId')}</option>
+          <option value="labels">{t('createToken.byLabel')}</option>
+        </select>
+        {limit === 'none' ? null : (
+          <textarea
+            aria-label={limit === 'bots' ? t('createToken.ids') : t('term.labels')}
+            rows={3}
+            placeholder={limit === 'bots' ? t('createToken.idsHint') : t('labels.placeholder')}
+            value={limits}
+            onInput={({ currentTarget }) => setLimits(currentTarget.value)}
+          />
+        )}
+      </div>
+      <div class="field">
+        <label for="token-expiry">{t('term.expires')}</label>
+        <select
+          id="token-expiry"
+          value={String(expiry)}
+          onChange={({ currentTarget }) => setExpiry(Number(currentTarget.value))}
+        >
+          {EXPIRIES.map((one, at) => (
+            <option key={one.name} value={String(at)}>
+              {one.name === '' ? noExpiry : t(one.name)}
+            </option>
+          ))}
+        </select>
+      </div>
+    </FormDialog>
   );
 }
 

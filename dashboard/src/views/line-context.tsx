@@ -1,19 +1,19 @@
 // The lines of a bot around one line, without the filter of the log beside it. In the address as `around`.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Line } from '../hub/messages.js';
 import { changeQuery, hrefTo, route } from '../model/route.js';
-import { settings } from '../model/settings.js';
 import { day, serverNow } from '../model/time.js';
 import { useWidth } from '../model/width.js';
 import { useFocusFor } from '../parts/focus.js';
 import { Icon } from '../parts/icons.js';
 import { say } from '../parts/toasts.js';
-import { VirtualList } from '../parts/virtual-list.js';
 import { momentText } from '../range/range-text.js';
 import { t } from '../texts/text.js';
-import { NARROW_PX, rowHeightFor } from './log-layout.js';
-import { LogRow } from './log-row.js';
+import { useLogCells } from './log-cells.js';
+import { OF_ITS_BOT, useLogColumns } from './log-columns.js';
+import { NARROW_PX } from './log-layout.js';
+import { LogList } from './log-list.js';
 import { useLogWindow } from './use-log-window.js';
 
 /** Rows that are shown before the line. */
@@ -47,6 +47,7 @@ export function useAround(): Around | undefined {
 /** What the keys of the log do while it is shown. */
 export interface ContextKeys {
   step: (by: number) => void;
+  moveCell: (by: number) => void;
 }
 
 interface Props {
@@ -67,7 +68,7 @@ export function LineContext({ around: { bot, id }, keys }: Props) {
   });
   void shown.version.value;
   const { rows, base } = shown;
-  useEffect(() => element.current?.querySelector<HTMLElement>('.list')?.focus(), [rows.length > 0]);
+  useEffect(() => element.current?.querySelector<HTMLElement>('.list')?.focus(), []);
   const at = rows.findIndex((line) => line.id === cursor);
   const step = (by: number): void => {
     const next = rows[Math.max(0, Math.min(rows.length - 1, Math.max(at, 0) + by))];
@@ -75,9 +76,14 @@ export function LineContext({ around: { bot, id }, keys }: Props) {
     setCursor(next.id);
     setReveal({ id: next.id, before: 0 });
   };
-  keys.current = { step };
-  const { zone } = settings.value;
   const isNarrow = useWidth() < NARROW_PX;
+  const chosen = useLogColumns(isNarrow);
+  const columns = useMemo(
+    () => chosen.columns.filter((one) => bot === null || !OF_ITS_BOT.includes(one.name)),
+    [chosen.columns, bot],
+  );
+  const cells = useLogCells(columns);
+  keys.current = { step, moveCell: cells.move };
   const today = day(serverNow());
   const line = rows.find((one) => one.id === id);
   const revealAt = reveal ? rows.findIndex((one) => one.id === reveal.id) : -1;
@@ -96,46 +102,26 @@ export function LineContext({ around: { bot, id }, keys }: Props) {
           ) : null}
         </h2>
       </header>
-      {rows.length === 0 ? (
-        <p class="empty muted log-list">{t('state.loading')}</p>
-      ) : (
-        <VirtualList
-          class="log-list"
-          count={rows.length}
-          base={base}
-          rowHeight={rowHeightFor(isNarrow)}
-          onNearTop={() => void shown.older()}
-          onNearEnd={() => void shown.newer()}
-          reveal={revealAt < 0 ? undefined : Math.max(0, revealAt - (reveal?.before ?? 0))}
-          revealKey={reveal}
-          attributes={{
-            role: 'listbox',
-            'aria-label': t('log.aroundLabel', { lines: name }),
-            'aria-activedescendant': at < 0 ? undefined : `around-${cursor}`,
-            tabIndex: 0,
-            onClick: ({ target }) => {
-              const row = (target as HTMLElement).closest<HTMLElement>('[data-id]');
-              if (row?.dataset['id']) setCursor(row.dataset['id']);
-            },
-          }}
-          row={(index) => {
-            const one = rows[index];
-            if (!one) return null;
-            return (
-              <LogRow
-                line={one}
-                mark=""
-                name="around"
-                isCursor={index === at}
-                isSelected={one.id === id}
-                withBot={bot === null}
-                today={today}
-                zone={zone}
-              />
-            );
-          }}
-        />
-      )}
+      <LogList
+        label={t('log.aroundLabel', { lines: name })}
+        name="around"
+        chosen={chosen}
+        columns={columns}
+        cells={cells}
+        isNarrow={isNarrow}
+        count={rows.length}
+        base={base}
+        lineAt={(index) => rows[index]}
+        cursor={at}
+        look={(one) => ({ isSelected: one.id === id })}
+        today={today}
+        onChoose={(index) => setCursor(rows[index]?.id ?? cursor)}
+        onNearTop={() => void shown.older()}
+        onNearEnd={() => void shown.newer()}
+        reveal={revealAt < 0 ? undefined : Math.max(0, revealAt - (reveal?.before ?? 0))}
+        revealKey={reveal}
+      />
+      {rows.length === 0 ? <p class="empty muted log-nothing">{t('state.loading')}</p> : null}
     </section>
   );
 }

@@ -32,7 +32,7 @@ export function Nothing({
     : top === 'stopped'
       ? t('log.noMatchSoFar')
       : t(isRange ? 'log.noMatchInRange' : 'log.noMatch');
-  return <p class="empty muted log-list">{isSearching ? t('state.loading') : found}</p>;
+  return <p class="empty muted log-nothing">{isSearching ? t('state.loading') : found}</p>;
 }
 
 /** Offers to continue a search that stopped, or to retry a failed one. */

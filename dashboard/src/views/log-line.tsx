@@ -5,6 +5,7 @@ import type { Line } from '../hub/messages.js';
 import { eventOf } from '../model/download.js';
 import { hrefTo } from '../model/route.js';
 import { clockTime, day, fullTime } from '../model/time.js';
+import { CloseButton } from '../parts/close-button.js';
 import { copy } from '../parts/copy.js';
 import { useFocusFor } from '../parts/focus.js';
 import { Icon } from '../parts/icons.js';
@@ -81,15 +82,7 @@ export function Whole(props: WholeProps) {
             <Icon name="link" />
             {t('term.link')}
           </button>
-          <button
-            type="button"
-            class="quiet square"
-            aria-label={t('log.closeDetails')}
-            title={t('log.closeDetails')}
-            onClick={onClose}
-          >
-            <Icon name="close" />
-          </button>
+          <CloseButton name={t('log.closeDetails')} onClick={onClose} />
         </span>
       </header>
       {dir === null ? (

@@ -1,19 +1,17 @@
 // A log with its toolbar, for all bots or for one.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
-import type { FieldName } from '../../../src/shared/query/fields.js';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { AlertLink } from '../alerts/alert-link.js';
+import { ColumnsMenu } from '../columns/columns-menu.js';
 import type { Line } from '../hub/messages.js';
 import { serviceUrl } from '../hub/service-address.js';
 import { isFiltered, type LogFilter, markOf } from '../model/log-filter.js';
 import { hrefTo } from '../model/route.js';
-import { settings } from '../model/settings.js';
 import { day, serverNow } from '../model/time.js';
 import { useWidth } from '../model/width.js';
 import { copy } from '../parts/copy.js';
 import { Icon } from '../parts/icons.js';
 import { say } from '../parts/toasts.js';
-import { VirtualList } from '../parts/virtual-list.js';
 import { picked } from '../query/edit-query.js';
 import { SavedViewsMenu } from '../query/saved-views-menu.js';
 import { useKeys } from '../shell/keys.js';
@@ -27,12 +25,14 @@ import {
   showAround,
   useAround,
 } from './line-context.js';
+import { useLogCells } from './log-cells.js';
+import { LOG_TABLE, OF_ITS_BOT, offeredColumns, useLogColumns } from './log-columns.js';
 import { Foot, Head, Nothing } from './log-edges.js';
-import { NARROW_PX, rowHeightFor } from './log-layout.js';
+import { NARROW_PX } from './log-layout.js';
 import { textOf, Whole } from './log-line.js';
-import { LogRow } from './log-row.js';
+import { LogList } from './log-list.js';
 import { LogTimes } from './log-times.js';
-import { Menu, Toolbar } from './log-toolbar.js';
+import { DownloadMenu, Toolbar } from './log-toolbar.js';
 import { useLogWindow } from './use-log-window.js';
 
 interface Props {
@@ -61,6 +61,12 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
   const [isOpen, setOpen] = useState(false);
   const [reveal, setReveal] = useState<{ id: string; round: number }>();
   const isNarrow = useWidth() < NARROW_PX;
+  const chosenColumns = useLogColumns(isNarrow);
+  const columns = useMemo(
+    () => chosenColumns.columns.filter(({ name }) => !isOfOne || !OF_ITS_BOT.includes(name)),
+    [chosenColumns.columns, isOfOne],
+  );
+  const cells = useLogCells(columns, true);
 
   const { shown, load } = useLogWindow(filter, at, following, (id) => {
     if (id === undefined)
@@ -102,6 +108,18 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
     setCursor(next.id);
     bringIntoView(next.id);
   };
+  const moveCell = (by: number): void => {
+    if (around) {
+      contextKeys.current?.moveCell(by);
+      return;
+    }
+    if (chosen) {
+      // The row stays where it is while the arrows are in it.
+      setFollowing(false);
+      bringIntoView(chosen.id);
+    } else step(0);
+    cells.move(by);
+  };
   const bringIntoView = (id: string): void => setReveal({ id, round: (reveal?.round ?? 0) + 1 });
   /** Shows the line's details below the list. */
   const open = (id: string): void => {
@@ -113,6 +131,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
     setFollowing(false);
     setAnchor(isRange ? (anchor ?? cursor ?? line.id) : undefined);
     setCursor(line.id);
+    cells.leave();
   };
   const copyChosen = (): void => {
     const some = first < 0 ? [] : rows.slice(first, last + 1);
@@ -144,6 +163,8 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
     { keys: 'k', does: t('log.previous'), run: () => step(-1) },
     { keys: 'ArrowDown', does: t('log.next'), run: () => step(1) },
     { keys: 'ArrowUp', does: t('log.previous'), run: () => step(-1) },
+    { keys: 'ArrowRight', does: t('log.nextCell'), run: () => moveCell(1) },
+    { keys: 'ArrowLeft', does: t('log.previousCell'), run: () => moveCell(-1) },
     { keys: 'J', does: t('log.extendDown'), run: () => step(1, true) },
     { keys: 'K', does: t('log.extendUp'), run: () => step(-1, true) },
     {
@@ -166,6 +187,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
       run: () => {
         if (around) hideAround();
         else if (isOpen) setOpen(false);
+        else if (cells.cell !== undefined) cells.leave();
         else setCursor(undefined);
       },
     },
@@ -173,8 +195,6 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
 
   const revealAt = reveal ? rows.findIndex(({ id }) => id === reveal.id) : -1;
   const today = day(serverNow());
-  const { zone } = settings.value;
-  const rowHeight = rowHeightFor(isNarrow);
   const withBot = !isOfOne;
   const mark = markOf(filter);
   return (
@@ -196,55 +216,51 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
         ) : null}
         {withBot ? <SavedViewsMenu /> : null}
         {withBot ? <AlertLink query={filter.query} on="lines" /> : null}
-        <Menu shown={shown} filter={filter} />
+        <ColumnsMenu table={LOG_TABLE} chosen={chosenColumns} offer={offeredColumns} />
+        <DownloadMenu shown={shown} filter={filter} />
       </Toolbar>
       <LogTimes filter={filter} />
       <Head shown={shown} onMore={load} />
       <div class="log-body">
+        <LogList
+          label={t('term.lines')}
+          name="line"
+          chosen={chosenColumns}
+          columns={columns}
+          cells={cells}
+          isNarrow={isNarrow}
+          count={rows.length}
+          base={base}
+          lineAt={(index) => rows[index]}
+          cursor={cursorAt}
+          look={(line, index) => ({
+            isSelected: index >= first && index <= last && first >= 0,
+            isPair: exchange !== undefined && pairs.of(line) === exchange,
+            took: tookIn(line, pairs.of(line)),
+          })}
+          mark={mark}
+          today={today}
+          onChoose={(index, isRange) => {
+            const line = rows[index];
+            if (!line) return;
+            choose(line, isRange);
+            if (!isRange) open(line.id);
+          }}
+          onPick={(what) => setFilter(picked(filter.query, 'lines', what))}
+          onAround={openContext}
+          isFollowing={isFollowing}
+          onEnd={(isAtEnd) => {
+            if (!isAtEnd) setFollowing(false);
+            else if (shown.isJoined.peek()) follow();
+          }}
+          onNearTop={() => void shown.older()}
+          onNearEnd={() => void shown.newer()}
+          reveal={revealAt < 0 ? undefined : revealAt}
+          revealKey={reveal}
+        />
         {rows.length === 0 ? (
           <Nothing shown={shown} isFiltered={isFiltered(filter)} isRange={isRange} />
-        ) : (
-          <VirtualList
-            class="log-list"
-            count={rows.length}
-            base={base}
-            rowHeight={rowHeight}
-            isFollowing={isFollowing}
-            onEnd={(isAtEnd) => {
-              if (!isAtEnd) setFollowing(false);
-              else if (shown.isJoined.peek()) follow();
-            }}
-            onNearTop={() => void shown.older()}
-            onNearEnd={() => void shown.newer()}
-            reveal={revealAt < 0 ? undefined : revealAt}
-            revealKey={reveal}
-            attributes={{
-              role: 'listbox',
-              'aria-label': t('term.lines'),
-              'aria-multiselectable': true,
-              'aria-activedescendant': cursorAt < 0 ? undefined : `line-${cursor}`,
-              tabIndex: 0,
-              onClick: pick,
-            }}
-            row={(index) => {
-              const line = rows[index];
-              if (!line) return null;
-              return (
-                <LogRow
-                  line={line}
-                  mark={mark}
-                  isCursor={index === cursorAt}
-                  isSelected={index >= first && index <= last && first >= 0}
-                  isPair={exchange !== undefined && pairs.of(line) === exchange}
-                  took={tookIn(line, pairs.of(line))}
-                  withBot={withBot}
-                  today={today}
-                  zone={zone}
-                />
-              );
-            }}
-          />
-        )}
+        ) : null}
         {around ? (
           <LineContext key={`${around.bot}:${around.id}`} around={around} keys={contextKeys} />
         ) : null}
@@ -268,21 +284,4 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
       ) : null}
     </div>
   );
-
-  function pick(event: MouseEvent): void {
-    const value = (event.target as HTMLElement).closest<HTMLElement>('[data-field]');
-    if (value && !event.shiftKey && String(getSelection()) === '') {
-      const field = value.dataset['field'] as FieldName;
-      const what = { field, value: value.dataset['value'] ?? '', isNot: event.altKey };
-      setFilter(picked(filter.query, 'lines', what));
-      return;
-    }
-    const element = (event.target as HTMLElement).closest<HTMLElement>('[data-id]');
-    const line = rows.find(({ id }) => id === element?.dataset['id']);
-    if (!line) return;
-    // Keep a text selection made with the mouse.
-    if (String(getSelection()) !== '') return;
-    choose(line, event.shiftKey);
-    if (!event.shiftKey) open(line.id);
-  }
 }

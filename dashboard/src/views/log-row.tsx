@@ -1,27 +1,36 @@
-import { Component } from 'preact';
+import { Component, type ComponentChildren } from 'preact';
 import { visible } from '../../../src/shared/contract/escapes.js';
+import type { FieldName } from '../../../src/shared/query/fields.js';
+import type { Column } from '../columns/column.js';
 import type { Line } from '../hub/messages.js';
+import { bots } from '../model/live.js';
 import { clockTime, day, fullTime, shortDay } from '../model/time.js';
+import { Icon } from '../parts/icons.js';
 import { Level } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { t } from '../texts/text.js';
+import { AROUND, rowId } from './log-cells.js';
 
 interface Props {
   line: Line;
+  columns: readonly Column[];
   mark: string;
   isCursor: boolean;
+  /** Where the arrows are in the row at the cursor. */
+  cell?: string | undefined;
   isSelected: boolean;
   /** It belongs to the wire message at the cursor. */
   isPair?: boolean;
   /** Of a wire message: how long its reply took, or that there is none. */
   took?: string;
-  withBot: boolean;
+  /** The row at the cursor leads to the lines around it. */
+  hasAround?: boolean;
   /** `YYYY-MM-DD`; lines of other days show their date. */
   today: string;
   /** Shown in place of the time of day. */
-  clock?: string;
+  clock?: string | undefined;
   /** Begins the ids of the rows, which are there once in a page. */
-  name?: string;
+  name: string;
   /** Time zone of the settings; a change redraws the row. */
   zone: string;
 }
@@ -32,100 +41,132 @@ export class LogRow extends Component<Props> {
     const now = this.props;
     return (
       next.line !== now.line ||
+      next.columns !== now.columns ||
       next.mark !== now.mark ||
       next.isCursor !== now.isCursor ||
+      next.cell !== now.cell ||
       next.isSelected !== now.isSelected ||
       next.isPair !== now.isPair ||
       next.took !== now.took ||
-      next.withBot !== now.withBot ||
       next.today !== now.today ||
       next.zone !== now.zone
     );
   }
 
   override render(props: Props) {
-    const {
-      line,
-      mark,
-      isCursor,
-      isSelected,
-      isPair = false,
-      took = '',
-      withBot,
-      today,
-      name = 'line',
-      clock,
-    } = props;
-    const { level, at, scope, bot, dir, transport, text, id } = line;
+    const { line, columns, isCursor, cell, isSelected, isPair, hasAround, name } = props;
+    const { level, id } = line;
     const look = `log-row row-${level}${isCursor ? ' is-active' : ''}${isSelected ? ' is-selected' : ''}${isPair ? ' is-pair' : ''}`;
-    if (level === 'gap') {
-      return (
-        <div
-          class={look}
-          id={`${name}-${id}`}
-          data-id={id}
-          role="option"
-          aria-selected={isSelected}
-        >
-          <span class="gap-mark">
-            <Level level="gap" /> {text}
-          </span>
-        </div>
-      );
-    }
-    const on = day(at);
     return (
-      <div class={look} id={`${name}-${id}`} data-id={id} role="option" aria-selected={isSelected}>
-        <time class="cell-time" title={fullTime(at)}>
-          {on === today || clock !== undefined ? null : (
+      <div class={look} id={rowId(name, id)} data-id={id} role="row" aria-selected={isSelected}>
+        {level === 'gap' ? (
+          <span class="gap-mark" role="gridcell">
+            <Level level="gap" /> {line.text}
+          </span>
+        ) : (
+          columns.map(({ name: column }) => (
+            <span
+              key={column}
+              // Only one cell is referred to.
+              id={column === cell ? rowId(name, id, column) : undefined}
+              class={`${classOf(column, props)}${column === cell ? ' is-cell' : ''}`}
+              role="gridcell"
+              title={titleOf(column, line)}
+            >
+              {contentOf(column, props)}
+            </span>
+          ))
+        )}
+        {isCursor && hasAround && level !== 'gap' ? (
+          <span
+            id={rowId(name, id, AROUND)}
+            class={`cell-around${cell === AROUND ? ' is-cell' : ''}`}
+            role="gridcell"
+            data-around
+            title={t('log.aroundHint')}
+          >
+            <Icon name="log" />
+            <span class="unseen">{t('log.around')}</span>
+          </span>
+        ) : null}
+      </div>
+    );
+  }
+}
+
+function classOf(column: string, { line: { dir }, took = '' }: Props): string {
+  if (column === 'dir' && dir !== null) return `cell-dir dir-${dir}`;
+  if (column === 'message' && took !== '') return 'cell-message has-took';
+  return `cell-${column}`;
+}
+
+function titleOf(column: string, { at, dir, transport }: Line): string | undefined {
+  if (column === 'time') return fullTime(at);
+  if (column !== 'dir' || dir === null) return undefined;
+  return `${dir === 'in' ? t('wire.incoming') : t('wire.outgoing')}, ${transport}`;
+}
+
+function contentOf(
+  column: string,
+  { line, mark, took = '', today, clock }: Props,
+): ComponentChildren {
+  const { at, level, scope, bot, dir, text, id } = line;
+  switch (column) {
+    case 'time':
+      return (
+        <time>
+          {clock !== undefined || day(at) === today ? null : (
             <span class="cell-day">{shortDay(at)} </span>
           )}
           {clock ?? clockTime(at)}
         </time>
-        {/* The list takes clicks on these: an option has no buttons inside. */}
-        <span class="pick" data-field="level" data-value={level} title={t('query.pickHint')}>
-          <Level level={level} />
-        </span>
-        <span class="cell-scope">
-          <span class="pick" data-field="scope" data-value={scope} title={t('query.pickHint')}>
-            {visible(scope)}
-          </span>
-        </span>
-        {withBot ? (
-          <span class="cell-bot">
-            {bot === null ? null : (
-              <span class="pick" data-field="bot" data-value={bot} title={t('query.pickHint')}>
-                {bot}
-              </span>
-            )}
-          </span>
-        ) : null}
-        <span
-          class={dir === null ? 'cell-dir' : `cell-dir dir-${dir}`}
-          title={
-            dir === null
-              ? undefined
-              : `${dir === 'in' ? t('wire.incoming') : t('wire.outgoing')}, ${transport}`
-          }
-        >
-          {dir === null ? '' : dir === 'in' ? '←' : '→'}
-          {dir === null ? null : (
-            <span class="unseen">{t(dir === 'in' ? 'wire.incoming' : 'wire.outgoing')}</span>
-          )}
-        </span>
-        {took === '' ? (
-          <span class="cell-message">
+      );
+    case 'level':
+      return <Pick field="level" value={level} shown={<Level level={level} />} />;
+    case 'scope':
+      return <Pick field="scope" value={scope} shown={visible(scope)} />;
+    case 'bot':
+      return bot === null ? null : <Pick field="bot" value={bot} shown={bot} />;
+    case 'kind':
+    case 'node': {
+      // A line names neither: they are those of its bot.
+      const value = bot === null ? undefined : bots.get(bot)?.[column];
+      return value === undefined ? null : <Pick field={column} value={value} shown={value} />;
+    }
+    case 'dir':
+      return dir === null ? null : (
+        <>
+          {dir === 'in' ? '←' : '→'}
+          <span class="unseen">{t(dir === 'in' ? 'wire.incoming' : 'wire.outgoing')}</span>
+        </>
+      );
+    case 'event':
+      return id;
+    default:
+      return took === '' ? (
+        <LineText text={text} mark={mark} />
+      ) : (
+        <>
+          <span class="cell-text">
             <LineText text={text} mark={mark} />
           </span>
-        ) : (
-          <span class="cell-message has-took">
-            <span class="cell-text">
-              <LineText text={text} mark={mark} />
-            </span>
-            <span class="cell-took">{took}</span>
-          </span>
-        )}
-      </div>
-    );
+          <span class="cell-took">{took}</span>
+        </>
+      );
   }
+}
+
+interface PickProps {
+  field: FieldName;
+  value: string;
+  shown: ComponentChildren;
+}
+
+/** The list takes clicks and the Enter key on it: buttons would be a thousand new elements a second. */
+function Pick({ field, value, shown }: PickProps) {
+  return (
+    <span class="pick" data-field={field} data-value={value} title={t('query.pickHint')}>
+      {shown}
+    </span>
+  );
 }

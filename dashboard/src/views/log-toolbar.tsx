@@ -1,8 +1,7 @@
-import { useRef } from 'preact/hooks';
 import { downloadJournal, downloadRows } from '../model/download.js';
 import { LEVEL_NAMES, type LogFilter } from '../model/log-filter.js';
 import type { LogWindow } from '../model/log-window.js';
-import { Icon } from '../parts/icons.js';
+import { Menu } from '../parts/menu.js';
 import { say, sayError } from '../parts/toasts.js';
 import { hasValue, picked } from '../query/edit-query.js';
 import { QueryBox } from '../query/query-box.js';
@@ -41,41 +40,34 @@ export function Toolbar({ filter: { query }, onFilter, children }: ToolbarProps)
   );
 }
 
-export function Menu({ shown, filter }: { shown: LogWindow; filter: LogFilter }) {
-  const menu = useRef<HTMLDetailsElement>(null);
-  const close = (): void => menu.current?.removeAttribute('open');
+export function DownloadMenu({ shown, filter }: { shown: LogWindow; filter: LogFilter }) {
   return (
-    <details
-      class="menu"
-      ref={menu}
-      onFocusOut={(event) => menu.current?.contains(event.relatedTarget as Node) || close()}
-    >
-      <summary aria-label={t('log.download')} title={t('log.download')}>
-        <Icon name="download" />
-      </summary>
-      <div class="menu-items">
-        <button
-          type="button"
-          onClick={() => {
-            close();
-            downloadRows(shown.rows);
-          }}
-        >
-          {t('log.loadedLines', { n: shown.rows.length })}
-        </button>
-        <button
-          type="button"
-          onClick={() => {
-            close();
-            say(t('log.preparing'));
-            downloadJournal(filter).catch((thrown: unknown) =>
-              sayError(thrown, t('log.downloadFailed')),
-            );
-          }}
-        >
-          {t('log.allMatching')}
-        </button>
-      </div>
-    </details>
+    <Menu name={t('log.download')} icon="download">
+      {(close) => (
+        <>
+          <button
+            type="button"
+            onClick={() => {
+              close();
+              downloadRows(shown.rows);
+            }}
+          >
+            {t('log.loadedLines', { n: shown.rows.length })}
+          </button>
+          <button
+            type="button"
+            onClick={() => {
+              close();
+              say(t('log.preparing'));
+              downloadJournal(filter).catch((thrown: unknown) =>
+                sayError(thrown, t('log.downloadFailed')),
+              );
+            }}
+          >
+            {t('log.allMatching')}
+          </button>
+        </>
+      )}
+    </Menu>
   );
 }

@@ -1,5 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { ClusterNode, NodeAction, NodeList } from '../../../src/client/index.js';
+import type { ColumnTable } from '../columns/column.js';
+import { ColumnsMenu } from '../columns/columns-menu.js';
+import { DataTable } from '../columns/data-table.js';
+import { type ChosenColumns, useColumns } from '../columns/use-columns.js';
 import { cluster, loadCluster } from '../model/cluster.js';
 import { may } from '../model/own-token.js';
 import { hrefTo } from '../model/route.js';
@@ -8,10 +12,10 @@ import { age, fullTime, second } from '../model/time.js';
 import { Icon } from '../parts/icons.js';
 import { Labels } from '../parts/labels.js';
 import { NeedsScope } from '../parts/needs-scope.js';
-import { useOneStop } from '../parts/one-stop.js';
 import { megabytesText } from '../parts/size.js';
 import { Status } from '../parts/status.js';
 import { say, sayError } from '../parts/toasts.js';
+import { Ago } from '../parts/token-facts.js';
 import { ViewHead } from '../parts/view-head.js';
 import { numberText, type PlainKey, t } from '../texts/text.js';
 import { ConfirmNode, type NodeQuestion } from './nodes-confirm.js';
@@ -29,7 +33,28 @@ const ACTIONS: Readonly<Record<ClusterNode['state'], readonly NodeAction[]>> = {
   lost: [],
 };
 
+const COLUMNS: Readonly<Record<string, PlainKey>> = {
+  node: 'term.node',
+  state: 'term.state',
+  bots: 'term.bots',
+  cpu: 'term.cpu',
+  memory: 'term.memory',
+  streams: 'nodes.streams',
+  version: 'nodes.version',
+  renewed: 'nodes.lastRenewed',
+};
+const USUAL = Object.keys(COLUMNS).filter((name) => name !== 'renewed');
+const NODES_TABLE: ColumnTable = {
+  name: 'nodes',
+  fixed: 'node',
+  columnOf: (name) => {
+    const title = Object.hasOwn(COLUMNS, name) ? COLUMNS[name] : undefined;
+    return title && { name, title: t(title), least: 0, grow: name === 'node' ? 1 : 0 };
+  },
+};
+
 export function NodesView() {
+  const columns = useColumns(NODES_TABLE, USUAL);
   const { value: list } = cluster;
   const [asking, setAsking] = useState<NodeQuestion>();
   if (list === null) {
@@ -61,6 +86,11 @@ export function NodesView() {
         title={t('page.nodes')}
         note={t('nodes.inCluster', { n: list.nodes.length, cluster: list.cluster ?? '' })}
       >
+        <ColumnsMenu
+          table={NODES_TABLE}
+          chosen={columns}
+          offer={() => [{ title: t('page.nodes'), names: Object.keys(COLUMNS) }]}
+        />
         {may('admin') ? (
           <button
             type="button"
@@ -75,7 +105,11 @@ export function NodesView() {
         )}
       </ViewHead>
       <div class="page">
-        <NodeTable list={list} onAction={(node, action) => setAsking({ node, action })} />
+        <NodeTable
+          list={list}
+          columns={columns}
+          onAction={(node, action) => setAsking({ node, action })}
+        />
       </div>
       {asking ? (
         <ConfirmNode
@@ -91,77 +125,76 @@ export function NodesView() {
 
 interface TableProps {
   list: NodeList;
+  columns: ChosenColumns;
   onAction: (node: string, action: NodeAction) => void;
 }
 
-function NodeTable({ list, onAction }: TableProps) {
+function NodeTable({ list, columns, onAction }: TableProps) {
+  // Ages.
+  void second.value;
   return (
-    <div class="table-box">
-      <table
-        class="tokens nodes"
-        aria-label={t('page.nodes')}
-        {...useOneStop<HTMLTableElement>('grid')}
-      >
-        <thead>
-          <tr>
-            <th>{t('term.node')}</th>
-            <th>{t('term.state')}</th>
-            <th>{t('term.bots')}</th>
-            <th>{t('term.cpu')}</th>
-            <th>{t('term.memory')}</th>
-            <th>{t('nodes.streams')}</th>
-            <th>{t('nodes.version')}</th>
-            <th>
-              <span class="unseen">{t('nodes.actions')}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {list.nodes.map((node) => (
-            <NodeRow
-              key={node.node}
-              node={node}
-              isOn={list.state === 'on'}
-              onAction={(action) => onAction(node.node, action)}
-            />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      label={t('page.nodes')}
+      table={NODES_TABLE}
+      chosen={columns}
+      rows={list.nodes}
+      keyOf={({ node }) => node}
+      attributesOf={({ node }) => ({ 'data-node': node })}
+      cell={(name, node) => <NodeCell name={name} node={node} />}
+      end={{
+        title: t('nodes.actions'),
+        of: ({ node, state }) =>
+          may('admin')
+            ? ACTIONS[state].map((action) => (
+                <button
+                  key={action}
+                  type="button"
+                  class="quiet"
+                  // Actions need the cluster.
+                  disabled={list.state !== 'on'}
+                  aria-label={t('action.on', { action: t(ACTION_TITLES[action]), target: node })}
+                  onClick={() => onAction(node, action)}
+                >
+                  {t(ACTION_TITLES[action])}
+                </button>
+              ))
+            : null,
+      }}
+    />
   );
 }
 
-interface RowProps {
-  node: ClusterNode;
-  /** Actions need the cluster. */
-  isOn: boolean;
-  onAction: (action: NodeAction) => void;
+function renewedText({ renewed_at_ms: at }: ClusterNode): string {
+  return t('nodes.renewed', { age: age(at), time: fullTime(at) });
 }
 
-function NodeRow({ node, isOn, onAction }: RowProps) {
-  void second.value;
-  const { node: name, figures, capacity, state, renewed_at_ms: renewed } = node;
-  return (
-    <tr data-node={name}>
-      <td class="token-name">
-        <a href={hrefTo('bots', '', { node: name })}>{name}</a>
-        {node.is_leader ? <span class="tag">{t('nodes.leader')}</span> : null}
-        {node.is_self ? <span class="tag">{t('nodes.answersHere')}</span> : null}
-        <Labels labels={node.labels} />
-      </td>
-      <td
-        data-title={t('nodes.titleState')}
-        title={t('nodes.renewed', { age: age(renewed), time: fullTime(renewed) })}
-      >
-        <Status status={state} />
-      </td>
-      <td data-title={t('nodes.titleBots')}>
+function NodeCell({ name, node }: { name: string; node: ClusterNode }) {
+  const { figures, capacity } = node;
+  switch (name) {
+    case 'node':
+      return (
+        <>
+          <a href={hrefTo('bots', '', { node: node.node })}>{node.node}</a>
+          {node.is_leader ? <span class="tag">{t('nodes.leader')}</span> : null}
+          {node.is_self ? <span class="tag">{t('nodes.answersHere')}</span> : null}
+          <Labels labels={node.labels} />
+        </>
+      );
+    case 'state':
+      return (
+        <span title={renewedText(node)}>
+          <Status status={node.state} />
+        </span>
+      );
+    case 'bots':
+      return (
         <span>
           {numberText(figures.bots)}
           <span class="muted">{t('nodes.running', { n: figures.running })}</span>
         </span>
-      </td>
-      <td data-title={t('term.cpu')}>
+      );
+    case 'cpu':
+      return (
         <span>
           {Math.round(figures.cpu * 100)} %
           <span class="muted">
@@ -169,8 +202,9 @@ function NodeRow({ node, isOn, onAction }: RowProps) {
             {t('nodes.ofCores', { cores: t('nodes.cores', { n: capacity.cores }) })}
           </span>
         </span>
-      </td>
-      <td data-title={t('nodes.titleMemory')}>
+      );
+    case 'memory':
+      return (
         <span>
           {megabytesText(figures.memory_mb)}
           <span class="muted">
@@ -178,25 +212,12 @@ function NodeRow({ node, isOn, onAction }: RowProps) {
             {t('nodes.ofMemory', { memory: megabytesText(capacity.memory_mb) })}
           </span>
         </span>
-      </td>
-      <td data-title={t('nodes.titleStreams')}>{numberText(figures.streams)}</td>
-      <td data-title={t('nodes.titleVersion')}>{node.version}</td>
-      <td class="node-end">
-        {may('admin')
-          ? ACTIONS[state].map((action) => (
-              <button
-                key={action}
-                type="button"
-                class="quiet"
-                disabled={!isOn}
-                aria-label={t('action.on', { action: t(ACTION_TITLES[action]), target: name })}
-                onClick={() => onAction(action)}
-              >
-                {t(ACTION_TITLES[action])}
-              </button>
-            ))
-          : null}
-      </td>
-    </tr>
-  );
+      );
+    case 'streams':
+      return <>{numberText(figures.streams)}</>;
+    case 'version':
+      return <>{node.version}</>;
+    default:
+      return <Ago at={node.renewed_at_ms} />;
+  }
 }

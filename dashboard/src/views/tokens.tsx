@@ -1,17 +1,20 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { ApiError, type NewToken, type TokenInfo } from '../../../src/client/index.js';
+import type { ColumnTable } from '../columns/column.js';
+import { ColumnsMenu } from '../columns/columns-menu.js';
+import { DataTable } from '../columns/data-table.js';
+import { type ChosenColumns, useColumns } from '../columns/use-columns.js';
 import { useResource } from '../model/resource.js';
 import { api, signOut } from '../model/session.js';
 import { creatorText, placeText } from '../model/token-text.js';
 import { Confirm } from '../parts/dialog.js';
 import { focusContent } from '../parts/focus.js';
 import { Icon } from '../parts/icons.js';
-import { useOneStop } from '../parts/one-stop.js';
 import { say, sayError } from '../parts/toasts.js';
 import { Ago, Expiry, Limits, Scopes } from '../parts/token-facts.js';
 import { ViewHead } from '../parts/view-head.js';
 import { useKeys } from '../shell/keys.js';
-import { numberText, t } from '../texts/text.js';
+import { numberText, type PlainKey, t } from '../texts/text.js';
 import {
   CreatedLink,
   CreatedToken,
@@ -21,6 +24,25 @@ import {
 } from './create-token.js';
 
 const RELOAD_MS = 15_000;
+const COLUMNS: Readonly<Record<string, PlainKey>> = {
+  name: 'term.name',
+  scopes: 'term.scopes',
+  restricted: 'tokens.restricted',
+  created: 'term.created',
+  used: 'tokens.lastUsed',
+  expires: 'term.expires',
+  id: 'tokens.id',
+};
+const USUAL = ['name', 'scopes', 'restricted', 'created', 'used', 'expires'];
+const TOKENS_TABLE: ColumnTable = {
+  name: 'tokens',
+  fixed: 'name',
+  columnOf: (name) => {
+    const title = Object.hasOwn(COLUMNS, name) ? COLUMNS[name] : undefined;
+    const grow = name === 'name' || name === 'restricted' ? 1 : 0;
+    return title && { name, title: t(title), least: 0, grow };
+  },
+};
 
 export function TokensView() {
   const { value, error, reload } = useResource(
@@ -28,6 +50,7 @@ export function TokensView() {
     [],
     RELOAD_MS,
   );
+  const columns = useColumns(TOKENS_TABLE, USUAL);
   const [creating, setCreating] = useState<'token' | 'link'>();
   const [created, setCreated] = useState<NewToken>();
   const [link, setLink] = useState<NamedLink>();
@@ -57,6 +80,11 @@ export function TokensView() {
   return (
     <>
       <ViewHead title={t('page.tokens')} note={value ? numberText(value.length) : undefined}>
+        <ColumnsMenu
+          table={TOKENS_TABLE}
+          chosen={columns}
+          offer={() => [{ title: t('page.tokens'), names: Object.keys(COLUMNS) }]}
+        />
         <button type="button" disabled={isForbidden} onClick={() => setCreating('link')}>
           <Icon name="link" />
           {t('tokens.link')}
@@ -73,7 +101,7 @@ export function TokensView() {
       </ViewHead>
       <div class="page">
         {value ? (
-          <TokenTable tokens={value} onRevoke={setRevoking} />
+          <TokenTable tokens={value} columns={columns} onRevoke={setRevoking} />
         ) : isForbidden ? (
           <p class="empty muted">{t('tokens.needsAdmin')}</p>
         ) : (
@@ -121,71 +149,66 @@ export function TokensView() {
   );
 }
 
-function TokenTable({
-  tokens,
-  onRevoke,
-}: {
+interface TableProps {
   tokens: readonly TokenInfo[];
+  columns: ChosenColumns;
   onRevoke: (token: TokenInfo) => void;
-}) {
+}
+
+function TokenTable({ tokens, columns, onRevoke }: TableProps) {
   return (
-    <div class="table-box">
-      <table class="tokens" aria-label={t('page.tokens')} {...useOneStop<HTMLTableElement>('grid')}>
-        <thead>
-          <tr>
-            <th>{t('term.name')}</th>
-            <th>{t('term.scopes')}</th>
-            <th>{t('tokens.restricted')}</th>
-            <th>{t('term.created')}</th>
-            <th>{t('tokens.lastUsed')}</th>
-            <th>{t('term.expires')}</th>
-            <th>
-              <span class="unseen">{t('tokens.revoke')}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {tokens.map((token) => (
-            <tr key={token.id} data-token={token.name}>
-              <td class="token-name">
-                {token.name}{' '}
-                {token.current ? <span class="tag">{t('tokens.thisBrowser')}</span> : null}
-              </td>
-              <td>
-                <Scopes scopes={token.scopes} />
-              </td>
-              <td class="token-limits" data-title={t('tokens.titleRestricted')}>
-                <Limits of={token} />
-              </td>
-              <td data-title={t('tokens.titleCreated')}>
-                <span class="two-lines">
-                  <Ago at={token.created_at_ms} />
-                  <small class="muted">{creatorText(token)}</small>
-                </span>
-              </td>
-              <td data-title={t('tokens.titleLastUsed')}>
-                <LastUse token={token} />
-              </td>
-              <td data-title={t('tokens.titleExpires')}>
-                <Expiry of={token} />
-              </td>
-              <td class="token-end">
-                <button
-                  type="button"
-                  class="danger quiet"
-                  aria-label={t('tokens.revokeOf', { name: token.name })}
-                  onClick={() => onRevoke(token)}
-                >
-                  <Icon name="delete" />
-                  {t('tokens.revoke')}
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      label={t('page.tokens')}
+      table={TOKENS_TABLE}
+      chosen={columns}
+      rows={tokens}
+      keyOf={({ id }) => id}
+      attributesOf={({ name }) => ({ 'data-token': name })}
+      cell={(name, token) => <TokenCell name={name} token={token} />}
+      end={{
+        title: t('tokens.revoke'),
+        of: (token) => (
+          <button
+            type="button"
+            class="danger quiet"
+            aria-label={t('tokens.revokeOf', { name: token.name })}
+            onClick={() => onRevoke(token)}
+          >
+            <Icon name="delete" />
+            {t('tokens.revoke')}
+          </button>
+        ),
+      }}
+    />
   );
+}
+
+function TokenCell({ name, token }: { name: string; token: TokenInfo }) {
+  switch (name) {
+    case 'name':
+      return (
+        <>
+          {token.name} {token.current ? <span class="tag">{t('tokens.thisBrowser')}</span> : null}
+        </>
+      );
+    case 'scopes':
+      return <Scopes scopes={token.scopes} />;
+    case 'restricted':
+      return <Limits of={token} />;
+    case 'created':
+      return (
+        <span class="two-lines">
+          <Ago at={token.created_at_ms} />
+          <small class="muted">{creatorText(token)}</small>
+        </span>
+      );
+    case 'used':
+      return <LastUse token={token} />;
+    case 'expires':
+      return <Expiry of={token} />;
+    default:
+      return <code>{token.id}</code>;
+  }
 }
 
 function LastUse({ token: { last_used_at_ms: at, last_used_from: from } }: { token: TokenInfo }) {

@@ -1,40 +1,52 @@
 import { useMemo, useState } from 'preact/hooks';
-import { chooseColumns, MAX_COLUMNS } from '../model/columns.js';
-import { bots } from '../model/live.js';
 import { Icon } from '../parts/icons.js';
 import { Menu } from '../parts/menu.js';
 import { useRefocus } from '../parts/refocus.js';
 import { say } from '../parts/toasts.js';
 import { t } from '../texts/text.js';
-import { type Column, columnOf, moved, OWN_COLUMNS, offeredFields } from './bots-columns.js';
+import { chooseColumns, MAX_COLUMNS } from './choice.js';
+import { type Column, type ColumnTable, moved } from './column.js';
+import type { ChosenColumns } from './use-columns.js';
 
-interface Props {
-  columns: readonly Column[];
-  hasNodes: boolean;
-  /** Null for what the table shows by itself. */
-  onChoose: (names: readonly string[] | null) => void;
+/** Columns that can be added, under a title. */
+export interface OfferedColumns {
+  title: string;
+  names: readonly string[];
+}
+
+interface Props<C extends Column> {
+  table: ColumnTable<C>;
+  chosen: ChosenColumns<C>;
+  /** Asked when the menu opens. */
+  offer: () => readonly OfferedColumns[];
+  /** There are so many that they are searched. */
+  isLong?: boolean;
 }
 
 /** Which columns there are, and in which order. */
-export function ColumnsMenu({ columns, hasNodes, onChoose }: Props) {
+export function ColumnsMenu<C extends Column>({
+  table,
+  chosen: { columns, choose },
+  offer,
+  isLong = false,
+}: Props<C>) {
   const [text, setText] = useState('');
   const [isOpen, setOpen] = useState(false);
-  // Looked at when the menu opens: the data of all bots changes all the time.
-  const offered = useMemo(() => (isOpen ? offeredFields(bots.values()) : []), [isOpen]);
+  const offered = useMemo(() => (isOpen ? offer() : []), [isOpen]);
   const names = columns.map(({ name }) => name);
   const wanted = text.trim().toLowerCase();
-  const isOffered = (name: string): boolean =>
-    !names.includes(name) &&
-    (name !== 'node' || hasNodes) &&
-    `${name} ${columnOf(name)?.title}`.toLowerCase().includes(wanted);
+  const isOffered = (name: string): boolean => {
+    const column = names.includes(name) ? undefined : table.columnOf(name);
+    return column !== undefined && `${name} ${column.title}`.toLowerCase().includes(wanted);
+  };
   const refocus = useRefocus();
   const refocusOn = (name: string, control: string): void =>
     refocus(`.columns-menu [data-column="${CSS.escape(name)}"] ${control}`);
   const toggle = (name: string): void => {
     refocusOn(name, 'input');
-    if (names.includes(name)) onChoose(names.filter((one) => one !== name));
+    if (names.includes(name)) choose(names.filter((one) => one !== name));
     else if (names.length >= MAX_COLUMNS) say(t('columns.tooMany', { n: MAX_COLUMNS }));
-    else onChoose([...names, name]);
+    else choose([...names, name]);
   };
   return (
     <Menu name={t('columns.title')} icon="columns" class="columns-menu" onOpen={setOpen}>
@@ -43,7 +55,13 @@ export function ColumnsMenu({ columns, hasNodes, onChoose }: Props) {
           <ul aria-label={t('columns.shown')}>
             {columns.map(({ name, title }, at) => (
               <li key={name} data-column={name}>
-                <Check name={name} title={title} isOn isFixed={name === 'id'} onToggle={toggle} />
+                <Check
+                  name={name}
+                  title={title}
+                  isOn
+                  isFixed={name === table.fixed}
+                  onToggle={toggle}
+                />
                 {([-1, 1] as const).map((by) => (
                   <button
                     key={by}
@@ -54,7 +72,7 @@ export function ColumnsMenu({ columns, hasNodes, onChoose }: Props) {
                     aria-disabled={at + by < 0 || at + by >= columns.length}
                     onClick={() => {
                       refocusOn(name, `button[data-by="${by}"]`);
-                      onChoose(moved(names, name, by));
+                      choose(moved(names, name, by));
                     }}
                     data-by={by}
                   >
@@ -64,31 +82,28 @@ export function ColumnsMenu({ columns, hasNodes, onChoose }: Props) {
               </li>
             ))}
           </ul>
-          <input
-            type="search"
-            aria-label={t('columns.search')}
-            placeholder={t('columns.searchHint')}
-            value={text}
-            onInput={({ currentTarget }) => setText(currentTarget.value)}
-          />
-          <Offered
-            names={OWN_COLUMNS.filter(isOffered)}
-            title={t('columns.everyBot')}
-            onToggle={toggle}
-          />
-          {offered.map((kind) => (
+          {isLong ? (
+            <input
+              type="search"
+              aria-label={t('columns.search')}
+              placeholder={t('columns.searchHint')}
+              value={text}
+              onInput={({ currentTarget }) => setText(currentTarget.value)}
+            />
+          ) : null}
+          {offered.map(({ title, names: some }) => (
             <Offered
-              key={kind.kind}
-              names={kind.names.filter(isOffered)}
-              title={kind.kind}
+              key={title}
+              columns={some.filter(isOffered).flatMap((name) => table.columnOf(name) ?? [])}
+              title={title}
               onToggle={toggle}
             />
           ))}
           <button
             type="button"
             onClick={() => {
-              chooseColumns({ names: null, widths: {} });
-              onChoose(null);
+              chooseColumns(table.name, { names: null, widths: {} });
+              choose(null);
             }}
           >
             {t('columns.reset')}
@@ -100,28 +115,23 @@ export function ColumnsMenu({ columns, hasNodes, onChoose }: Props) {
 }
 
 function Offered({
-  names,
+  columns,
   title,
   onToggle,
 }: {
-  names: readonly string[];
+  columns: readonly Column[];
   title: string;
   onToggle: (name: string) => void;
 }) {
-  if (names.length === 0) return null;
+  if (columns.length === 0) return null;
   return (
     <ul aria-label={t('columns.further', { of: title })}>
       <li class="muted" aria-hidden="true">
         {title}
       </li>
-      {names.map((name) => (
+      {columns.map(({ name, title }) => (
         <li key={name} data-column={name}>
-          <Check
-            name={name}
-            title={columnOf(name)?.title ?? name}
-            isOn={false}
-            onToggle={onToggle}
-          />
+          <Check name={name} title={title} isOn={false} onToggle={onToggle} />
         </li>
       ))}
     </ul>
@@ -142,7 +152,7 @@ function Check({
   onToggle: (name: string) => void;
 }) {
   return (
-    <label title={name}>
+    <label title={name.includes('.') ? name : title}>
       <input type="checkbox" checked={isOn} disabled={isFixed} onChange={() => onToggle(name)} />
       <span>{title}</span>
     </label>
