@@ -51,7 +51,7 @@ interface GridOptions {
   besidePx: number;
 }
 
-/** Tracks for rows that are grids of their own: none knows how wide the text of another is. */
+/** Tracks for rows of which each is a separate grid: none knows how wide the text of another is. */
 export function gridOf(
   columns: readonly Column[],
   { widths, chars, padPx, mostPercent, textPx, besidePx }: GridOptions,

@@ -15,7 +15,7 @@ export function rowOf(element: Element | null): Element | null {
   return element?.closest(ROWS) ?? null;
 }
 
-/** The rows of a grid or a list that have something to focus. The titles of columns are a stop of their own. */
+/** The rows of a grid or a list that have something to focus. The titles of columns are a separate stop. */
 export function rowsOf(list: Element): Element[] {
   return [...list.querySelectorAll(ROWS)].filter(
     (row) => row.closest('thead') === null && controlsOf(row).length > 0,
