@@ -197,8 +197,8 @@ export abstract class Found<W extends Wanted = Wanted> {
 
   mayHaveText(block: Block): boolean {
     const { needle, needles } = this.search;
-    // A gap passes every filter, but no text.
-    if (!needle && block.kinds & (1 << KIND_CODE.gap)) return true;
+    // A gap passes every filter; the text of `q` it must have.
+    if (block.kinds & (1 << KIND_CODE.gap)) return needle?.mayBeIn(block) ?? true;
     return needles.every((one) => one.mayBeIn(block));
   }
 

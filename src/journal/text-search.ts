@@ -11,8 +11,8 @@ export class Needle {
   readonly #inAscii: RegExp;
 
   constructor(text: string) {
-    this.#plain = text.toLowerCase();
-    this.#json = JSON.stringify(text).slice(1, -1).toLowerCase();
+    this.#plain = lowerCase(text);
+    this.#json = lowerCase(JSON.stringify(text).slice(1, -1));
     this.#inAscii = new RegExp(this.#json.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'i');
   }
 
@@ -21,20 +21,25 @@ export class Needle {
     const { ascii } = block;
     if (ascii !== null) return this.#inAscii.test(ascii) || hasEscapes(ascii);
     const text = block.data.toString();
-    return text.toLowerCase().includes(this.#json) || hasEscapes(text);
+    return lowerCase(text).includes(this.#json) || hasEscapes(text);
   }
 
   /** In the message of a line, without its colour codes; anywhere in the data of another event. */
   isIn(text: string, kind: number): boolean {
-    if (kind !== KIND_CODE.log) return frameData(text).toLowerCase().includes(this.#json);
+    if (kind !== KIND_CODE.log) return lowerCase(frameData(text)).includes(this.#json);
     const message = frameMessage(text);
     const isColored = hasEscapes(message);
-    if (!isColored && !message.toLowerCase().includes(this.#json)) return false;
+    if (!isColored && !lowerCase(message).includes(this.#json)) return false;
     // A match may be a part of an escape, as the n of a line break is.
     if (!isColored && !message.includes('\\')) return true;
     const said = withoutEscapes(JSON.parse(`"${message}"`) as string);
-    return said.toLowerCase().includes(this.#plain);
+    return lowerCase(said).includes(this.#plain);
   }
+}
+
+/** A capital sigma has two lower cases, by what is beside it, which in JSON may be the letter of an escape. */
+function lowerCase(text: string): string {
+  return text.toLowerCase().replaceAll('ς', 'σ');
 }
 
 /** Whether JSON may contain terminal escapes. */

@@ -111,6 +111,31 @@ it('the columns of the log are chosen, kept, in the address, and reset', async (
   await expect.poll(titles).toEqual(usual);
 });
 
+it('the columns of the log are chosen with the space key, which does not pause it', async () => {
+  await print('still followed');
+  await show(page, '#/log');
+  await line('still followed').first().waitFor();
+  await openMenu();
+  await check('Kind').focus();
+  await page.keyboard.press('Space');
+  await expect.poll(() => check('Kind').isChecked()).toBe(true);
+  expect(await page.getByRole('button', { name: 'Pause' }).count()).toBe(1);
+  await page.keyboard.press('Space');
+  await expect.poll(() => check('Kind').isChecked()).toBe(false);
+});
+
+it('long names leave the message its room where there is little', async () => {
+  await page.setViewportSize({ width: 740, height: 700 });
+  await print('what it says', LONG);
+  await show(page, '#/log?columns=time,level,scope,bot,event,message');
+  const message = line('what it says').first().locator('.cell-message');
+  await message.waitFor();
+  const row = (await line('what it says').first().boundingBox()) ?? { x: 0, width: 0 };
+  const { x, width: wide } = (await message.boundingBox()) ?? { x: 0, width: 0 };
+  expect(wide).toBeGreaterThanOrEqual(190);
+  expect(x + wide).toBeLessThanOrEqual(row.x + row.width);
+});
+
 it('the columns of the log are moved and resized with the mouse and the keyboard', async () => {
   await print('wide or narrow');
   await show(page, '#/log');

@@ -2,8 +2,7 @@
 // name others.
 
 import { type Signal, signal } from '@preact/signals';
-
-export type TableName = 'bots' | 'log' | 'tokens' | 'nodes';
+import { MAX_COLUMNS, type TableName } from './column.js';
 
 export interface ColumnChoice {
   /** Null: those that the table has by itself. */
@@ -18,7 +17,6 @@ const KEYS: Readonly<Record<TableName, string>> = {
   tokens: 'drover.columns.tokens',
   nodes: 'drover.columns.nodes',
 };
-export const MAX_COLUMNS = 20;
 /** In px. */
 const WIDTHS = { least: 40, most: 1200 } as const;
 const NOTHING: ColumnChoice = { names: null, widths: {} };
@@ -44,8 +42,13 @@ export function chooseColumns(table: TableName, change: Partial<ColumnChoice>): 
 /** @param width in px; undefined for the width that the column has by itself. */
 export function setWidth(table: TableName, name: string, width: number | undefined): void {
   const { [name]: _, ...widths } = columnChoice(table).peek().widths;
-  const bounded = width && Math.round(Math.min(WIDTHS.most, Math.max(WIDTHS.least, width)));
-  chooseColumns(table, { widths: bounded === undefined ? widths : { ...widths, [name]: bounded } });
+  chooseColumns(table, {
+    widths: width === undefined ? widths : { ...widths, [name]: bounded(width) },
+  });
+}
+
+function bounded(width: number): number {
+  return Math.round(Math.min(WIDTHS.most, Math.max(WIDTHS.least, width)));
 }
 
 function read(table: TableName): ColumnChoice {
@@ -53,7 +56,9 @@ function read(table: TableName): ColumnChoice {
     const { names, widths } = JSON.parse(
       localStorage.getItem(KEYS[table]) ?? '{}',
     ) as Partial<ColumnChoice>;
-    const known = Object.entries(widths ?? {}).filter(([, width]) => Number.isFinite(width));
+    const known = Object.entries(widths ?? {})
+      .filter(([, width]) => Number.isFinite(width))
+      .map(([name, width]) => [name, bounded(width)] as const);
     return {
       names: Array.isArray(names)
         ? names.filter((name) => typeof name === 'string').slice(0, MAX_COLUMNS)

@@ -2,8 +2,8 @@ import { useRef } from 'preact/hooks';
 import { Icon } from '../parts/icons.js';
 import { useRefocus } from '../parts/refocus.js';
 import { t } from '../texts/text.js';
-import { setWidth, type TableName } from './choice.js';
-import { type Column, type ColumnTable, moved } from './column.js';
+import { setWidth } from './choice.js';
+import { type Column, type ColumnTable, moved, type TableName } from './column.js';
 
 /** By one press of a key, in px. */
 const STEP_PX = 16;
@@ -41,6 +41,8 @@ export function ColumnTitles({ table, columns, as: Cell = 'span', ...props }: Pr
     event.preventDefault();
     event.stopPropagation();
     if (event.ctrlKey || event.metaKey) {
+      // At the end nothing is drawn again, and the wish for the focus would wait.
+      if (names[names.indexOf(name) + by] === undefined) return;
       refocus(`[data-titles=${table.name}][data-column="${CSS.escape(name)}"] .sort`);
       onMove(moved(names, name, by));
     } else setWidth(table.name, name, widthOf(event.currentTarget as HTMLElement) + by * STEP_PX);

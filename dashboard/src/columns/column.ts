@@ -1,6 +1,8 @@
 // What a column of a table is, and how the columns of a table share its room. Pure.
 
-import { MAX_COLUMNS, type TableName } from './choice.js';
+export type TableName = 'bots' | 'log' | 'tokens' | 'nodes';
+
+export const MAX_COLUMNS = 20;
 
 export interface Column {
   name: string;
@@ -56,14 +58,19 @@ export function gridOf(
   columns: readonly Column[],
   { widths, chars, padPx, mostPercent, textPx, besidePx }: GridOptions,
 ): { tracks: string; least: string } {
+  const takesRest = columns.some(
+    ({ name, grow }) => grow > 0 && !(name in chars) && !(name in widths),
+  );
   const tracks = columns.map(({ name, least, grow }) => {
     const width = widths[name];
     if (width !== undefined) return `${width}px`;
     const own = em(least);
     const whole = chars[name];
-    const min =
-      whole === undefined ? own : `max(${own}, min(${whole}ch + ${padPx}px, ${mostPercent}%))`;
-    return grow === 0 ? min : `minmax(${min}, ${grow}fr)`;
+    // It grows up to its longest value before others share the rest, and gives way where there is no room.
+    if (whole !== undefined && (takesRest || grow === 0)) {
+      return `minmax(${own}, max(${own}, min(${whole}ch + ${padPx}px, ${mostPercent}%)))`;
+    }
+    return grow === 0 ? own : `minmax(${own}, ${grow}fr)`;
   });
   const known = columns.map(({ name }) => widths[name] ?? 0);
   const others = columns.map(({ name, least }) => (name in widths ? 0 : least));

@@ -4,8 +4,8 @@ import { Menu } from '../parts/menu.js';
 import { useRefocus } from '../parts/refocus.js';
 import { say } from '../parts/toasts.js';
 import { t } from '../texts/text.js';
-import { chooseColumns, MAX_COLUMNS } from './choice.js';
-import { type Column, type ColumnTable, moved } from './column.js';
+import { chooseColumns } from './choice.js';
+import { type Column, type ColumnTable, MAX_COLUMNS, moved } from './column.js';
 import type { ChosenColumns } from './use-columns.js';
 
 /** Columns that can be added, under a title. */

@@ -84,9 +84,11 @@ function Form({ ids, onStart, onClose }: Props & { onStart: (run: BulkRun) => vo
     const run = new BulkRun(
       targets.map(({ id }) => id),
       async ([id = ''], signal) => {
+        // Somebody may have started or stopped it meanwhile.
+        const isFailed = starts.has(id) && bots.get(id)?.status === 'failed';
         const answer = await changeOne(id, change, signal);
-        // A change alone leaves them failed.
-        if (starts.has(id) && 'result' in answer) await api().bots.restart(id, { signal });
+        // A change alone leaves it failed.
+        if (isFailed && 'result' in answer) await api().bots.restart(id, { signal });
         return { [id]: answer };
       },
       BATCH,

@@ -7,9 +7,9 @@ import type {
 } from '../../../src/client/index.js';
 import { type BotParts, CHANGE_SCOPE } from '../../../src/shared/contract/config-changes.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
+import { readEvents } from '../model/events.js';
 import { may } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
-import { api } from '../model/session.js';
 import { fullTime } from '../model/time.js';
 import { t } from '../texts/text.js';
 import { ChangesList } from './changes-list.js';
@@ -28,7 +28,7 @@ interface Props {
 export function ConfigHistory({ bot, saved, onRestore }: Props) {
   const { value, error } = useResource(
     async (signal) => {
-      const { events } = await api().events({
+      const { events } = await readEvents({
         kind: ['log'],
         session: [bot.id],
         scope: [CHANGE_SCOPE],

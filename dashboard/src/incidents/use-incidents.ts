@@ -1,6 +1,7 @@
 // Runs in tabs. Loads groups of incidents, and what happened beside them.
 
 import type { IncidentGroups } from '../../../src/client/index.js';
+import { readEvents } from '../model/events.js';
 import { serviceErrors } from '../model/live.js';
 import { type Resource, useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
@@ -54,9 +55,9 @@ export function useHappenings(loaded: LoadedGroups | undefined): Resource<Beside
       const query = { ...range, query: HAPPENINGS_QUERY, limit: MAX_LINES, signal };
       // Without a journal there are no lines; the losses of hosts are there all the same.
       const [page, reports] = await Promise.all([
-        api()
-          .events(query)
-          .catch((thrown: unknown) => (signal.aborted ? Promise.reject(thrown) : null)),
+        readEvents(query).catch((thrown: unknown) =>
+          signal.aborted ? Promise.reject(thrown) : null,
+        ),
         api().incidents({ limit: MAX_REPORTS, signal }),
       ]);
       const losses = reports.filter(({ at_ms }) => at_ms >= after && at_ms < before);
@@ -69,11 +70,15 @@ export function useHappenings(loaded: LoadedGroups | undefined): Resource<Beside
 }
 
 function gapOf(
-  page: { cursor: string | null; missing?: readonly { node: string }[] } | null,
+  page: {
+    cursor: string | null;
+    events: readonly unknown[];
+    missing?: readonly { node: string }[];
+  } | null,
 ): string | null {
   if (!page) return t('timeline.noJournal');
   const nodes = page.missing?.map(({ node }) => node) ?? [];
   if (nodes.length > 0) return t('timeline.noAnswer', { nodes: nodes.join(', ') });
   if (page.cursor === null) return null;
-  return t('timeline.onlyLast', { n: MAX_LINES });
+  return t('timeline.onlyLast', { n: page.events.length });
 }

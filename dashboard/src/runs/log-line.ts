@@ -6,7 +6,7 @@ import type { Level, LogEvent } from '../../../src/client/index.js';
 export interface RecordedLine {
   event: 'log';
   at_ms: number;
-  data: Omit<LogEvent, 'correlation_id'>;
+  data: LogEvent;
 }
 
 /** A string of JSON without escapes, and one with them; both without quotes. */
@@ -18,14 +18,15 @@ const LINE = new RegExp(
   `^\\{"at_ms":${TIME},"id":"${PLAIN}","event":"log","data":\\{"timestamp_ms":${TIME},` +
     `"level":"(info|warn|error|state)","scope":"(${PLAIN})","session_id":(?:null|"(${PLAIN})"),` +
     `"transport":(?:null|"(tcp|http)"),"direction":(?:null|"(incoming|outgoing)"),` +
-    `(?:"correlation_id":"${PLAIN}",)?"message":"(${ANY})"\\}\\}$`,
+    `(?:"correlation_id":"(${PLAIN})",)?"message":"(${ANY})"\\}\\}$`,
 );
 
 /** @returns undefined for anything else, also for the same in another form: then it is to be parsed. */
 export function recordedLine(text: string): RecordedLine | undefined {
   const found = LINE.exec(text);
   if (!found) return undefined;
-  const [, at, time, level, scope = '', session, transport, direction, message = ''] = found;
+  const [, at, time, level, scope = '', session, transport, direction, correlation, message = ''] =
+    found;
   return {
     event: 'log',
     at_ms: Number(at),
@@ -36,6 +37,7 @@ export function recordedLine(text: string): RecordedLine | undefined {
       session_id: session ?? null,
       transport: (transport ?? null) as LogEvent['transport'],
       direction: (direction ?? null) as LogEvent['direction'],
+      ...(correlation !== undefined && { correlation_id: correlation }),
       message: message.includes('\\') ? (JSON.parse(`"${message}"`) as string) : message,
     },
   };

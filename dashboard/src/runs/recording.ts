@@ -207,7 +207,9 @@ export class Recording {
     }
     let level = GAP;
     if (event.event === 'log') {
-      const { session_id, message } = event.data;
+      // What is kept is a copy: a text of this line may hold the whole part of the file that it was cut from.
+      const { session_id, message } =
+        event.data.level === 'error' ? structuredClone(event.data) : event.data;
       level = LEVELS.indexOf(event.data.level);
       const isError = event.data.level === 'error';
       this.#levels[event.data.level] += 1;

@@ -127,6 +127,7 @@ window.addEventListener('keydown', (event) => {
   if (event.key.length === 1 && !settings.peek().keys) return;
   // The focused control handles these itself.
   if ((event.key === 'Enter' || event.key === ' ') && target.closest('button, a, summary')) return;
+  if (event.key === ' ' && target.matches('input')) return;
   const pair = event.timeStamp - firstAt < SECOND_KEY_MS ? `${first} ${event.key}` : '';
   const found = find(pair) ?? find(event.key);
   first = event.key;

@@ -93,5 +93,6 @@ function narrowTracks(names: readonly string[]): string {
           ? 'auto'
           : 'minmax(0, auto)',
   );
-  return tracks.join(' ') || 'minmax(0, 1fr)';
+  // The message spans all of them.
+  return (last === undefined ? [...tracks, 'minmax(0, 1fr)'] : tracks).join(' ');
 }

@@ -1,12 +1,15 @@
 // The rows of a log with the titles of its columns. It is one stop of the Tab key: the list has the focus, and says which row and which
 // cell of it the arrows have reached. So a row that goes, or that is drawn again, takes no focus with it.
 
+import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ColumnTitles } from '../columns/column-titles.js';
 import type { ChosenColumns } from '../columns/use-columns.js';
 import type { Line } from '../hub/messages.js';
+import { bots, botsVersion } from '../model/live.js';
 import { settings } from '../model/settings.js';
+import { useThrottled } from '../model/throttle.js';
 import { day } from '../model/time.js';
 import { moveInRow } from '../parts/row-keys.js';
 import { VirtualList } from '../parts/virtual-list.js';
@@ -16,6 +19,10 @@ import { AROUND, type LogCells, rowId, valueIn } from './log-cells.js';
 import { LOG_TABLE, logStyle } from './log-columns.js';
 import { rowHeightFor } from './log-layout.js';
 import { LogRow } from './log-row.js';
+
+/** A line names neither kind nor node: they are those of its bot, which may change, or be known later. */
+const BOTS_REDRAW_MS = 1000;
+const NO_BOTS = signal(0);
 
 interface Props {
   label: string;
@@ -86,6 +93,8 @@ export function LogList(props: Props) {
     [columns, chosen.columns, isNarrow, language()],
   );
   const { zone } = settings.value;
+  const isOfBots = columns.some(({ name: column }) => column === 'kind' || column === 'node');
+  useThrottled(isOfBots ? botsVersion : NO_BOTS, BOTS_REDRAW_MS);
   const measure = ({ bot, scope, id }: Line): void => {
     const { current } = longest;
     const { bot: ofBot = 0, scope: ofScope = 0, event = 0 } = current;
@@ -143,12 +152,13 @@ export function LogList(props: Props) {
           if (event.defaultPrevented || event.target !== event.currentTarget) return;
           if (event.key === 'Enter' && cell !== undefined && active && !event.ctrlKey) {
             const part = document.getElementById(active);
-            const isDone =
-              cell === AROUND ? true : take(part?.querySelector('[data-field]'), event.altKey);
-            if (!isDone) return;
             if (cell === AROUND) onAround?.();
-            event.preventDefault();
-            return;
+            const isDone =
+              cell === AROUND || take(part?.querySelector('[data-field]'), event.altKey);
+            if (isDone) {
+              event.preventDefault();
+              return;
+            }
           }
           props.onKeyDown?.(event);
         },
@@ -158,6 +168,7 @@ export function LogList(props: Props) {
         if (!line) return props.missing;
         drawn.current.set(line.id, index);
         measure(line);
+        const bot = line.bot === null ? undefined : bots.get(line.bot);
         return (
           <LogRow
             line={line}
@@ -169,6 +180,8 @@ export function LogList(props: Props) {
             today={today}
             zone={zone}
             name={name}
+            kind={bot?.kind}
+            node={bot?.node}
             clock={clockOf?.(line)}
             {...look(line, index)}
           />

@@ -3,7 +3,6 @@ import { visible } from '../../../src/shared/contract/escapes.js';
 import type { FieldName } from '../../../src/shared/query/fields.js';
 import type { Column } from '../columns/column.js';
 import type { Line } from '../hub/messages.js';
-import { bots } from '../model/live.js';
 import { clockTime, day, fullTime, shortDay } from '../model/time.js';
 import { Icon } from '../parts/icons.js';
 import { Level } from '../parts/status.js';
@@ -33,6 +32,9 @@ interface Props {
   name: string;
   /** Time zone of the settings; a change redraws the row. */
   zone: string;
+  /** Of its bot. */
+  kind: string | undefined;
+  node: string | undefined;
 }
 
 /** Rows are drawn by the hundred per second, so an unchanged row is not rendered again. */
@@ -49,7 +51,9 @@ export class LogRow extends Component<Props> {
       next.isPair !== now.isPair ||
       next.took !== now.took ||
       next.today !== now.today ||
-      next.zone !== now.zone
+      next.zone !== now.zone ||
+      next.kind !== now.kind ||
+      next.node !== now.node
     );
   }
 
@@ -108,7 +112,7 @@ function titleOf(column: string, { at, dir, transport }: Line): string | undefin
 
 function contentOf(
   column: string,
-  { line, mark, took = '', today, clock }: Props,
+  { line, mark, took = '', today, clock, kind, node }: Props,
 ): ComponentChildren {
   const { at, level, scope, bot, dir, text, id } = line;
   switch (column) {
@@ -129,8 +133,7 @@ function contentOf(
       return bot === null ? null : <Pick field="bot" value={bot} shown={bot} />;
     case 'kind':
     case 'node': {
-      // A line names neither: they are those of its bot.
-      const value = bot === null ? undefined : bots.get(bot)?.[column];
+      const value = column === 'kind' ? kind : node;
       return value === undefined ? null : <Pick field={column} value={value} shown={value} />;
     }
     case 'dir':

@@ -3,9 +3,9 @@
 import { parseRegex, type Tree } from './regex-tree.js';
 import type { Query, Term } from './term.js';
 
-/** What JSON writes in another way; a text is looked for in lines that are JSON. */
+/** What JSON writes in another way, as a text is looked for in lines that are JSON, and the letter whose lower case depends on its place. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it matches
-const ESCAPED = /["\\\u0000-\u001f\u2028\u2029\ud800-\udfff]/;
+const ESCAPED = /[Σσς"\\\u0000-\u001f\u2028\u2029\ud800-\udfff]/;
 
 /** Texts that each line has that matches the query, in upper or lower case, as they are in its JSON. */
 export function requiredTexts(query: Query): string[] {

@@ -1,10 +1,10 @@
 import { withoutEscapes } from '../contract/escapes.js';
 import { KINDS, LEVELS } from '../contract/event-kinds.js';
-import type { BotSnapshot, LogEvent } from '../contract/events.js';
+import type { BotSnapshot } from '../contract/events.js';
 import type { NodeNaming } from '../memory/node-names.js';
 import type { RingReader } from '../memory/ring-reader.js';
 import type { QueriedLine } from '../query/line-query.js';
-import { frameData, frameMessage, frameWord, KIND_CODE, sessionJson } from './frame.js';
+import { frameData, frameField, frameMessage, KIND_CODE, sessionJson } from './frame.js';
 import type { KnownNames } from './known-names.js';
 
 /** The index fields of frames. */
@@ -49,7 +49,7 @@ export class FrameLine implements QueriedLine {
     if (!this.#isLine) return null;
     const low = this.#frames.scopeLow(this.#seq);
     const high = this.#frames.scopeHigh(this.#seq);
-    return this.#names.of(low, high, () => this.#readLine().scope);
+    return this.#names.of(low, high, () => frameField(this.#text, 'scope'));
   }
 
   get bot(): string | null {
@@ -60,11 +60,11 @@ export class FrameLine implements QueriedLine {
   }
 
   get transport(): string | null {
-    return this.#isLine ? frameWord(this.#text, 'transport') : null;
+    return this.#isLine ? frameField(this.#text, 'transport') : null;
   }
 
   get direction(): string | null {
-    return this.#isLine ? frameWord(this.#text, 'direction') : null;
+    return this.#isLine ? frameField(this.#text, 'direction') : null;
   }
 
   get text(): string {
@@ -84,12 +84,8 @@ export class FrameLine implements QueriedLine {
   }
 
   #readBot(): string | null {
-    if (this.#isLine) return this.#readLine().session_id;
+    if (this.#isLine) return frameField(this.#text, 'session_id');
     return (JSON.parse(frameData(this.#text)) as { snapshot: BotSnapshot }).snapshot.id;
-  }
-
-  #readLine(): LogEvent {
-    return JSON.parse(frameData(this.#text)) as LogEvent;
   }
 }
 

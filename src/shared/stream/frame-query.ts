@@ -13,6 +13,9 @@ import { FrameLine, type IndexedFrames, snapshotLine } from './frame-line.js';
 import type { HashSet } from './hash-set.js';
 import { KnownNames } from './known-names.js';
 
+/** Of all queries of this thread: as many would take half a megabyte each. Hashes of 64 bits differ, also of other streams. */
+const NAMES = new KnownNames();
+
 /** Which bots match now: those that are named, or all others and events without a bot. */
 export interface BotsNow {
   areOthers: boolean;
@@ -43,7 +46,6 @@ export class FrameQuery {
   readonly judge: BotJudge | undefined;
   /** Of the terms that need no bot. */
   readonly #line: Query;
-  readonly #names = new KnownNames();
   readonly #test: ReturnType<typeof lineTest> | undefined;
   readonly #nodeNames: NodeNaming | undefined;
   readonly #except: HashSet | undefined;
@@ -88,7 +90,7 @@ export class FrameQuery {
     if (this.judge && !this.judge.had(low, high, seq)) return false;
     if (!this.#test) return true;
     try {
-      return this.#test(new FrameLine(frames, seq, this.#nodeNames, this.#names));
+      return this.#test(new FrameLine(frames, seq, this.#nodeNames, NAMES));
     } catch (thrown) {
       // Journals of earlier builds have lines that are no JSON (src/journal/block.ts).
       if (thrown instanceof SyntaxError) return false;

@@ -90,14 +90,33 @@ export function frameMessage(frame: string): string {
   return frame.slice(from, -(MESSAGE_END.length + FRAME_END.length));
 }
 
-/** The word that a field of a whole `log` frame has before its message; null for `null`. */
-export function frameWord(frame: string, field: 'transport' | 'direction'): string | null {
+/**
+ * What a field of a whole `log` frame is; null for `null`. Not by JSON.parse of the frame: that takes longer, and in journals of earlier
+ * builds there are lines that are no JSON.
+ */
+export function frameField(
+  frame: string,
+  field: 'scope' | 'session_id' | 'transport' | 'direction',
+): string | null {
   // As with the message, the first match is the field: no text before it can have a quote that is not escaped.
   const start = `,"${field}":"`;
   const at = frame.indexOf(start);
   if (at < 0) return null;
   const from = at + start.length;
-  return frame.slice(from, frame.indexOf('"', from));
+  const to = endOfString(frame, from);
+  const json = frame.slice(from, to);
+  return json.includes('\\') ? (JSON.parse(`"${json}"`) as string) : json;
+}
+
+/** Where a string of JSON ends, of which `from` is within. */
+function endOfString(json: string, from: number): number {
+  let to = json.indexOf('"', from);
+  for (; to >= 0; to = json.indexOf('"', to + 1)) {
+    let escapes = 0;
+    while (json[to - 1 - escapes] === '\\') escapes += 1;
+    if (escapes % 2 === 0) return to;
+  }
+  return json.length;
 }
 
 /** Bytes before the digits of `timestamp_ms` in a `log` frame of this numbering, without the digits of the sequence number. */
