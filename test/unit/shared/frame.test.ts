@@ -13,6 +13,7 @@ import { MAX_FRAME_BYTES } from '../../../src/shared/memory/layout.js';
 import {
   eventId,
   frameData,
+  frameField,
   frameId,
   frameMessage,
   KIND_CODE,
@@ -249,3 +250,23 @@ it.each([Number.NaN, Number.POSITIVE_INFINITY, 1.5])(
     expect(() => logJson(item, '"bot"', 'null')).toThrow('its timestamp is no integer');
   },
 );
+
+it('a field of a line is what JSON.parse would give, also beside texts that look like it', () => {
+  const any = fc.record({
+    scope: anyText,
+    session_id: fc.option(fc.oneof(anyText, fc.constant('","session_id":"x'))),
+    transport: fc.constantFrom('tcp' as const, 'http' as const, null),
+    direction: fc.constantFrom('incoming' as const, 'outgoing' as const, null),
+    message: fc.oneof(anyText, fc.constant(',"transport":"tcp","session_id":"y\\\\"')),
+  });
+  fc.assert(
+    fc.property(any, ({ message, ...fields }) => {
+      const item = { ...logLine({ message }), ...fields };
+      const json = logJson(item, JSON.stringify(item.scope), JSON.stringify(item.session_id));
+      const frame = sseFrame('e-1', 'log', json);
+      for (const field of ['scope', 'session_id', 'transport', 'direction'] as const) {
+        expect(frameField(frame, field)).toBe(fields[field]);
+      }
+    }),
+  );
+});
