@@ -1,34 +1,72 @@
+// Where texts are in the blocks of the journal, and in their frames.
+
+import { isAscii } from 'node:buffer';
 import { withoutEscapes } from '../shared/contract/escapes.js';
 import { frameData, frameMessage, KIND_CODE } from '../shared/stream/frame.js';
 import type { Block } from './block.js';
 
+/** Characters of the syntax of RegExp. */
+const SYNTAX = /[\\^$.*+?()[\]{}|/]/g;
+/** The beginnings of terminal escapes in JSON, and the same in bytes. */
+const ESCAPES = ['\\u001b', '\u009b'];
+const ESCAPE_BYTES = ['\\u001b', '\u00c2\u009b'];
+const ESCAPE = /\\u001b|\u00c2\u009b/g;
+/** The letters beyond ASCII whose lower case has one of ASCII, in bytes: the sign of Kelvin, and the I with a dot. */
+const ODD_LETTERS = ['\u00e2\u0084\u00aa', '\u00c4\u00b0'];
+
+/** Something that frames have. */
+export interface Required {
+  /** The frames of the block that can have it, ascending; null for all of them. */
+  framesIn(block: Block): readonly number[] | null;
+  /** Whether some can. One search is several times as fast as one for each frame. */
+  mayBeIn(block: Block): boolean;
+}
+
 /** A text to search for. */
-export class Needle {
+export class Needle implements Required {
   readonly #plain: string;
   /** As JSON, whose escapes are always written the same way. */
   readonly #json: string;
-  /** Finds it in ASCII, where no other character is a letter of it: faster than a copy in lower case. */
-  readonly #inAscii: RegExp;
+  /** Finds it in bytes of which no character has a letter of it as its lower case: faster than a copy in lower case. */
+  readonly #inBytes: RegExp;
+  readonly #isAscii: boolean;
 
   constructor(text: string) {
     this.#plain = lowerCase(text);
     this.#json = lowerCase(JSON.stringify(text).slice(1, -1));
-    this.#inAscii = new RegExp(this.#json.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'i');
+    this.#inBytes = new RegExp(this.#json.replace(SYNTAX, '\\$&'), 'gi');
+    this.#isAscii = isAscii(Buffer.from(this.#json));
   }
 
-  /** Whether some frame of the block can have it. One search is several times as fast as one for each frame. */
+  get length(): number {
+    return this.#json.length;
+  }
+
+  framesIn(block: Block): readonly number[] | null {
+    if (!this.#isSeenIn(block)) return this.mayBeIn(block) ? null : [];
+    const frames = framesWith(this.#inBytes, block);
+    if (!hasOne(block.latin1, ESCAPE_BYTES)) return frames;
+    const all = new Set([...frames, ...framesWith(ESCAPE, block)]);
+    return [...all].sort((one, other) => one - other);
+  }
+
   mayBeIn(block: Block): boolean {
-    const { ascii } = block;
-    if (ascii !== null) return this.#inAscii.test(ascii) || hasEscapes(ascii);
-    const text = block.data.toString();
-    return lowerCase(text).includes(this.#json) || hasEscapes(text);
+    if (hasOne(block.latin1, ESCAPE_BYTES)) return true;
+    if (!this.#isSeenIn(block)) return lowerCase(block.data.toString()).includes(this.#json);
+    this.#inBytes.lastIndex = 0;
+    return this.#inBytes.test(block.latin1);
+  }
+
+  /** Whether it is found by its bytes. */
+  #isSeenIn(block: Block): boolean {
+    return block.isAscii || (this.#isAscii && !hasOne(block.latin1, ODD_LETTERS));
   }
 
   /** In the message of a line, without its colour codes; anywhere in the data of another event. */
   isIn(text: string, kind: number): boolean {
     if (kind !== KIND_CODE.log) return lowerCase(frameData(text)).includes(this.#json);
     const message = frameMessage(text);
-    const isColored = hasEscapes(message);
+    const isColored = hasOne(message, ESCAPES);
     if (!isColored && !lowerCase(message).includes(this.#json)) return false;
     // A match may be a part of an escape, as the n of a line break is.
     if (!isColored && !message.includes('\\')) return true;
@@ -42,7 +80,38 @@ function lowerCase(text: string): string {
   return text.toLowerCase().replaceAll('ς', 'σ');
 }
 
-/** Whether JSON may contain terminal escapes. */
-function hasEscapes(json: string): boolean {
-  return json.includes('\\u001b') || json.includes('\u009b');
+/** A piece of JSON that lines have as it is. */
+export class Piece implements Required {
+  readonly #inBytes: RegExp;
+
+  /** @param json ASCII. */
+  constructor(json: string) {
+    this.#inBytes = new RegExp(json.replace(SYNTAX, '\\$&'), 'g');
+  }
+
+  framesIn(block: Block): readonly number[] {
+    return framesWith(this.#inBytes, block);
+  }
+
+  mayBeIn(block: Block): boolean {
+    this.#inBytes.lastIndex = 0;
+    return this.#inBytes.test(block.latin1);
+  }
+}
+
+/** The frames in whose bytes it is. @param global a global regular expression that matches no empty text. */
+function framesWith(global: RegExp, block: Block): number[] {
+  const { latin1 } = block;
+  const frames: number[] = [];
+  global.lastIndex = 0;
+  while (global.test(latin1)) {
+    const seq = block.frameAt(global.lastIndex - 1);
+    frames.push(seq);
+    global.lastIndex = block.end(seq);
+  }
+  return frames;
+}
+
+function hasOne(text: string, parts: readonly string[]): boolean {
+  return parts.some((part) => text.includes(part));
 }

@@ -31,8 +31,10 @@ export function lineQuery(query: Query): LineQuery {
   return { line: query.filter((term) => !isAboutBot(term)), bot: query.filter(isAboutBot) };
 }
 
+export type LineTest = (line: QueriedLine) => boolean;
+
 /** Whether an event has all terms, none of which is about its bot. */
-export function lineTest(line: Query): (line: QueriedLine) => boolean {
+export function lineTest(line: Query): LineTest {
   // Cheap ones first: the text is read only of what has the rest.
   const tests = [...line].sort((a, b) => costOf(a) - costOf(b)).map(testOf);
   return (line) => tests.every((test) => test(line));

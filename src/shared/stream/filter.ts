@@ -7,7 +7,7 @@ import { DroverError } from '../errors.js';
 import type { NodeNaming } from '../memory/node-names.js';
 import { readQuery } from '../query/read-query.js';
 import { KIND_CODE, LEVEL_CODE } from './frame.js';
-import type { IndexedFrames } from './frame-line.js';
+import type { IndexedFrames, SampledFrames } from './frame-line.js';
 import { FrameQuery, type MakeJudge, splitQuery } from './frame-query.js';
 import { HashSet } from './hash-set.js';
 import type { BotLabels, LabelHistory } from './label-history.js';
@@ -122,6 +122,11 @@ export class Filter {
     return this.#query?.texts ?? [];
   }
 
+  /** Pieces of JSON that everything has that matches its query, gaps excepted. */
+  get pieces(): readonly string[] {
+    return this.#query?.pieces ?? [];
+  }
+
   /** To be called before its first frame, and after its last: judging bots needs memory. */
   begin(): void {
     this.#query?.judge?.begin();
@@ -206,6 +211,19 @@ export class Filter {
     const some = (wanted: ReadonlySet<number> | undefined, there: number): boolean =>
       wanted === undefined || [...wanted].some((code) => there & (1 << code));
     return some(this.#kinds, kinds) && some(this.#levels, levels);
+  }
+
+  /** Whether some frame can pass that is no gap, by the names that there are. */
+  mayHaveNames(frames: SampledFrames): boolean {
+    const sessions = this.#sessions;
+    const scopes = this.#scopes;
+    const isWanted = (seq: number): boolean =>
+      sessions?.has(frames.sessionLow(seq), frames.sessionHigh(seq)) ?? true;
+    const isInScope = (seq: number): boolean =>
+      scopes?.has(frames.scopeLow(seq), frames.scopeHigh(seq)) ?? true;
+    if (scopes && !frames.scopeFrames.some(isInScope)) return false;
+    if (sessions && !frames.sessionFrames.some(isWanted)) return false;
+    return this.#query?.mayHaveNames(frames) ?? true;
   }
 
   matches(frames: IndexedFrames, seq: number): boolean {

@@ -13,6 +13,12 @@ export type IndexedFrames = Pick<
   'kind' | 'level' | 'sessionLow' | 'sessionHigh' | 'scopeLow' | 'scopeHigh' | 'node' | 'text'
 >;
 
+/** Frames with some that stand for all: for each name, and for none, one of each kind of event that has it. */
+export interface SampledFrames extends IndexedFrames {
+  readonly scopeFrames: readonly number[];
+  readonly sessionFrames: readonly number[];
+}
+
 /** A frame as queries see it. Reads no more of it than they ask for. */
 export class FrameLine implements QueriedLine {
   readonly #frames: IndexedFrames;

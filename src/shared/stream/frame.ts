@@ -90,16 +90,21 @@ export function frameMessage(frame: string): string {
   return frame.slice(from, -(MESSAGE_END.length + FRAME_END.length));
 }
 
+/** Fields of a `log` event that are a text, or null. */
+type TextField = 'scope' | 'session_id' | 'transport' | 'direction';
+
+/** What the JSON of a `log` event has when this field is a text, up to that text. */
+export function fieldStart(field: TextField): string {
+  return `,"${field}":"`;
+}
+
 /**
  * What a field of a whole `log` frame is; null for `null`. Not by JSON.parse of the frame: that takes longer, and in journals of earlier
  * builds there are lines that are no JSON.
  */
-export function frameField(
-  frame: string,
-  field: 'scope' | 'session_id' | 'transport' | 'direction',
-): string | null {
+export function frameField(frame: string, field: TextField): string | null {
   // As with the message, the first match is the field: no text before it can have a quote that is not escaped.
-  const start = `,"${field}":"`;
+  const start = fieldStart(field);
   const at = frame.indexOf(start);
   if (at < 0) return null;
   const from = at + start.length;
