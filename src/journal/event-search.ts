@@ -9,7 +9,7 @@ import { isPosted, NOBODY, placesIn } from './posting-iterator.js';
 import type { Recorder } from './recorder.js';
 import type { Readable } from './slices.js';
 import { type NameKey, SEGMENT, type Tables } from './tables.js';
-import { Needle, Piece, type Required } from './text-search.js';
+import { Needle, Piece, type Required, Texts } from './text-search.js';
 
 /** Postings that are read between two checks of the time. */
 const YIELD_EVERY = 256;
@@ -66,7 +66,7 @@ export function limits<W extends Wanted>(
     if (last?.isTimely && newest?.isTimely) end = Math.min(end, last.next);
   }
   const needle = text === null ? undefined : new Needle(text);
-  const texts = (filter?.texts ?? []).map((one) => new Needle(one));
+  const texts = (filter?.texts ?? []).map((one) => new Texts(one));
   const pieces = (filter?.pieces ?? []).map((one) => new Piece(one));
   const needles = (needle ? [needle, ...texts] : texts).sort((a, b) => b.length - a.length);
   return { request, filter, first, end, needle, required: [...needles, ...pieces] };
@@ -199,7 +199,9 @@ export abstract class Found<W extends Wanted = Wanted> {
     const to = Math.min(end, block.next);
     const frames = this.#candidates(block);
     if (frames) return frames.filter((seq) => seq >= from && seq < to);
-    return Array.from({ length: Math.max(to - from, 0) }, (_, at) => from + at);
+    const all: number[] = [];
+    for (let seq = from; seq < to; seq++) all.push(seq);
+    return all;
   }
 
   /** Null for all of the block. */

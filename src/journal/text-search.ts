@@ -2,6 +2,7 @@
 
 import { isAscii } from 'node:buffer';
 import { withoutEscapes } from '../shared/contract/escapes.js';
+import { shortest } from '../shared/query/required-texts.js';
 import { frameData, frameMessage, KIND_CODE } from '../shared/stream/frame.js';
 import type { Block } from './block.js';
 
@@ -22,24 +23,23 @@ export interface Required {
   mayBeIn(block: Block): boolean;
 }
 
-/** A text to search for. */
-export class Needle implements Required {
-  readonly #plain: string;
+/** Texts of which one is required. */
+export class Texts implements Required {
   /** As JSON, whose escapes are always written the same way. */
-  readonly #json: string;
-  /** Finds it in bytes of which no character has a letter of it as its lower case: faster than a copy in lower case. */
+  readonly #json: readonly string[];
+  /** Finds them in bytes of which no character has a letter of them as its lower case: faster than a copy in lower case. */
   readonly #inBytes: RegExp;
   readonly #isAscii: boolean;
 
-  constructor(text: string) {
-    this.#plain = lowerCase(text);
-    this.#json = lowerCase(JSON.stringify(text).slice(1, -1));
-    this.#inBytes = new RegExp(this.#json.replace(SYNTAX, '\\$&'), 'gi');
-    this.#isAscii = isAscii(Buffer.from(this.#json));
+  constructor(texts: readonly string[]) {
+    this.#json = texts.map(lowerCaseJson);
+    this.#inBytes = new RegExp(this.#json.map(literally).join('|'), 'gi');
+    this.#isAscii = this.#json.every((json) => isAscii(Buffer.from(json)));
   }
 
+  /** The fewest frames have the longest texts. */
   get length(): number {
-    return this.#json.length;
+    return shortest(this.#json);
   }
 
   framesIn(block: Block): readonly number[] | null {
@@ -52,14 +52,26 @@ export class Needle implements Required {
 
   mayBeIn(block: Block): boolean {
     if (hasOne(block.latin1, ESCAPE_BYTES)) return true;
-    if (!this.#isSeenIn(block)) return lowerCase(block.data.toString()).includes(this.#json);
+    if (!this.#isSeenIn(block)) return hasOne(lowerCase(block.data.toString()), this.#json);
     this.#inBytes.lastIndex = 0;
     return this.#inBytes.test(block.latin1);
   }
 
-  /** Whether it is found by its bytes. */
+  /** Whether they are found by their bytes. */
   #isSeenIn(block: Block): boolean {
     return block.isAscii || (this.#isAscii && !hasOne(block.latin1, ODD_LETTERS));
+  }
+}
+
+/** A text to search for. */
+export class Needle extends Texts {
+  readonly #plain: string;
+  readonly #json: string;
+
+  constructor(text: string) {
+    super([text]);
+    this.#plain = lowerCase(text);
+    this.#json = lowerCaseJson(text);
   }
 
   /** In the message of a line, without its colour codes; anywhere in the data of another event. */
@@ -75,6 +87,16 @@ export class Needle implements Required {
   }
 }
 
+/** A text as it is in JSON, without quotes. */
+function lowerCaseJson(text: string): string {
+  return lowerCase(JSON.stringify(text).slice(1, -1));
+}
+
+/** The source of a regular expression that matches this. */
+function literally(text: string): string {
+  return text.replace(SYNTAX, '\\$&');
+}
+
 /** A capital sigma has two lower cases, by what is beside it, which in JSON may be the letter of an escape. */
 function lowerCase(text: string): string {
   return text.toLowerCase().replaceAll('ς', 'σ');
@@ -86,7 +108,7 @@ export class Piece implements Required {
 
   /** @param json ASCII. */
   constructor(json: string) {
-    this.#inBytes = new RegExp(json.replace(SYNTAX, '\\$&'), 'g');
+    this.#inBytes = new RegExp(literally(json), 'g');
   }
 
   framesIn(block: Block): readonly number[] {

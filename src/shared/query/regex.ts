@@ -39,11 +39,11 @@ export class Regex {
   readonly #matching: readonly Positions[];
   readonly #width: number;
   readonly #maxStates: number;
-  /** By state: where its text can continue. */
+  /** By the number of a state: where its text can continue. */
   #following: Positions[] = [];
   #states = new Map<string, number>();
-  /** By state and class. */
-  #successors: Int32Array;
+  /** By state and class. A state is the place of its first successor here: each character waits for the one before it. */
+  readonly #successors: Int32Array;
 
   /** @throws QueryError */
   constructor(source: string, ignoreCase: boolean) {
@@ -77,11 +77,13 @@ export class Regex {
   test(text: string): boolean {
     if (this.#program.whole.isEmpty) return true;
     const width = this.#width;
+    const classes = this.#asciiClass;
+    const successors = this.#successors;
     let state = this.#next(0, width - 2);
     for (let at = 0; at < text.length && state !== FOUND; at++) {
       let code = text.charCodeAt(at);
       let kind: number;
-      if (code < ASCII) kind = this.#asciiClass[code] as number;
+      if (code < ASCII) kind = classes[code] as number;
       else {
         if (code >= 0xd800 && code <= 0xdbff) {
           code = text.codePointAt(at) as number;
@@ -89,7 +91,7 @@ export class Regex {
         }
         kind = this.#search(code);
       }
-      const known = this.#successors[state * width + kind] as number;
+      const known = successors[state + kind] as number;
       state = known === UNKNOWN ? this.#next(state, kind) : known;
     }
     return state === FOUND || this.#next(state, width - 1) === FOUND;
@@ -109,12 +111,12 @@ export class Regex {
   }
 
   #next(state: number, kind: number): number {
-    const place = state * this.#width + kind;
+    const place = state + kind;
     const known = this.#successors[place] as number;
     if (known !== UNKNOWN) return known;
     const { words, last } = this.#program;
     const matching = this.#matching[kind] as Positions;
-    const following = this.#following[state] as Positions;
+    const following = this.#following[state / this.#width] as Positions;
     const at = new Int32Array(words);
     let isFound = false;
     for (let word = 0; word < words; word++) {
@@ -142,7 +144,7 @@ export class Regex {
   }
 
   #add(key: string, at: Positions): number {
-    const state = this.#following.length;
+    const state = this.#following.length * this.#width;
     this.#states.set(key, state);
     this.#following.push(this.#program.after(at));
     return state;

@@ -6,6 +6,7 @@ import type { STREAM_QUERY } from '../contract/queries.js';
 import { DroverError } from '../errors.js';
 import type { NodeNaming } from '../memory/node-names.js';
 import { readQuery } from '../query/read-query.js';
+import type { Alternatives } from '../query/required-texts.js';
 import { KIND_CODE, LEVEL_CODE } from './frame.js';
 import type { IndexedFrames, SampledFrames } from './frame-line.js';
 import { FrameQuery, type MakeJudge, splitQuery } from './frame-query.js';
@@ -117,8 +118,8 @@ export class Filter {
     return this.#query !== undefined;
   }
 
-  /** Texts that everything has that matches its query, gaps excepted. */
-  get texts(): readonly string[] {
+  /** Texts of which everything that matches its query has one each, gaps excepted. */
+  get texts(): readonly Alternatives[] {
     return this.#query?.texts ?? [];
   }
 

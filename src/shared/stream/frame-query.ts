@@ -12,7 +12,7 @@ import {
 } from '../query/line-query.js';
 import { parseQuery } from '../query/parse-query.js';
 import { printQuery, printTerm } from '../query/print-query.js';
-import { requiredTexts } from '../query/required-texts.js';
+import { type Alternatives, requiredTexts } from '../query/required-texts.js';
 import type { FieldTerm, Query, Term } from '../query/term.js';
 import { literal } from '../query/values.js';
 import { fieldStart } from './frame.js';
@@ -89,8 +89,8 @@ export class FrameQuery {
     return new FrameQuery(parseQuery(key, 'lines'), undefined, nodeNames, except);
   }
 
-  /** Texts that are in everything that matches: required-texts.ts. */
-  get texts(): string[] {
+  /** Texts of which one each is in everything that matches: required-texts.ts. */
+  get texts(): Alternatives[] {
     return requiredTexts(this.#line);
   }
 
