@@ -9,7 +9,7 @@ import { isPosted, NOBODY, placesIn } from './posting-iterator.js';
 import type { Recorder } from './recorder.js';
 import type { Readable } from './slices.js';
 import { type NameKey, SEGMENT, type Tables } from './tables.js';
-import { Needle, Piece, type Required, Texts } from './text-search.js';
+import { Expression, Needle, Piece, type Required, Texts } from './text-search.js';
 
 /** Postings that are read between two checks of the time. */
 const YIELD_EVERY = 256;
@@ -69,7 +69,10 @@ export function limits<W extends Wanted>(
   const texts = (filter?.texts ?? []).map((one) => new Texts(one));
   const pieces = (filter?.pieces ?? []).map((one) => new Piece(one));
   const needles = (needle ? [needle, ...texts] : texts).sort((a, b) => b.length - a.length);
-  return { request, filter, first, end, needle, required: [...needles, ...pieces] };
+  const found = [...needles, ...pieces];
+  const expressions = (filter?.regexes ?? []).map((one) => new Expression(one));
+  const required = found.length > 0 ? found : expressions;
+  return { request, filter, first, end, needle, required };
 }
 
 /** Scans everything that may match, in the requested order, and yields its position from time to time. */

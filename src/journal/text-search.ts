@@ -2,8 +2,9 @@
 
 import { isAscii } from 'node:buffer';
 import { withoutEscapes } from '../shared/contract/escapes.js';
+import type { Regex } from '../shared/query/regex.js';
 import { shortest } from '../shared/query/required-texts.js';
-import { frameData, frameMessage, KIND_CODE } from '../shared/stream/frame.js';
+import { frameData, frameMessage, KIND_CODE, messagePlace } from '../shared/stream/frame.js';
 import type { Block } from './block.js';
 
 /** Characters of the syntax of RegExp. */
@@ -118,6 +119,33 @@ export class Piece implements Required {
   mayBeIn(block: Block): boolean {
     this.#inBytes.lastIndex = 0;
     return this.#inBytes.test(block.latin1);
+  }
+}
+
+/** A regular expression that the text of a frame matches. To be asked only where nothing else is required: it reads all messages. */
+export class Expression implements Required {
+  readonly #regex: Regex;
+
+  constructor(regex: Regex) {
+    this.#regex = regex;
+  }
+
+  framesIn(block: Block): readonly number[] {
+    const frames: number[] = [];
+    for (let seq = block.first; seq < block.next; seq++) {
+      if (this.#mayMatch(block, seq)) frames.push(seq);
+    }
+    return frames;
+  }
+
+  mayBeIn(): boolean {
+    return true;
+  }
+
+  #mayMatch(block: Block, seq: number): boolean {
+    if (block.kind(seq) !== KIND_CODE.log) return true;
+    const { from, to } = messagePlace(block.latin1, block.start(seq), block.end(seq));
+    return this.#regex.mayMatch(block.data, from, to);
   }
 }
 

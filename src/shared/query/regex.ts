@@ -16,6 +16,7 @@ export const MAX_POSITIONS = 128;
 const MAX_STATES = 512;
 const MAX_SUCCESSORS = 65_536;
 const ASCII = 128;
+const BACKSLASH = 0x5c;
 const UNKNOWN = -1;
 const FOUND = -2;
 
@@ -91,6 +92,26 @@ export class Regex {
         }
         kind = this.#search(code);
       }
+      const known = successors[state + kind] as number;
+      state = known === UNKNOWN ? this.#next(state, kind) : known;
+    }
+    return state === FOUND || this.#next(state, width - 1) === FOUND;
+  }
+
+  /**
+   * Whether it may match in the JSON of a text, without its quotes: false only when it does not. What is not ASCII, or is an escape, is not
+   * read.
+   */
+  mayMatch(json: Uint8Array, from: number, to: number): boolean {
+    if (this.#program.whole.isEmpty) return true;
+    const width = this.#width;
+    const classes = this.#asciiClass;
+    const successors = this.#successors;
+    let state = this.#next(0, width - 2);
+    for (let at = from; at < to && state !== FOUND; at++) {
+      const code = json[at] as number;
+      if (code >= ASCII || code === BACKSLASH) return true;
+      const kind = classes[code] as number;
       const known = successors[state + kind] as number;
       state = known === UNKNOWN ? this.#next(state, kind) : known;
     }

@@ -6,6 +6,7 @@ import type { STREAM_QUERY } from '../contract/queries.js';
 import { DroverError } from '../errors.js';
 import type { NodeNaming } from '../memory/node-names.js';
 import { readQuery } from '../query/read-query.js';
+import type { Regex } from '../query/regex.js';
 import type { Alternatives } from '../query/required-texts.js';
 import { KIND_CODE, LEVEL_CODE } from './frame.js';
 import type { IndexedFrames, SampledFrames } from './frame-line.js';
@@ -126,6 +127,11 @@ export class Filter {
   /** Pieces of JSON that everything has that matches its query, gaps excepted. */
   get pieces(): readonly string[] {
     return this.#query?.pieces ?? [];
+  }
+
+  /** Regular expressions that the text of everything matches that matches its query, gaps excepted. */
+  get regexes(): readonly Regex[] {
+    return this.#query?.regexes ?? [];
   }
 
   /** To be called before its first frame, and after its last: judging bots needs memory. */

@@ -12,6 +12,7 @@ import {
 } from '../query/line-query.js';
 import { parseQuery } from '../query/parse-query.js';
 import { printQuery, printTerm } from '../query/print-query.js';
+import { Regex } from '../query/regex.js';
 import { type Alternatives, requiredTexts } from '../query/required-texts.js';
 import type { FieldTerm, Query, Term } from '../query/term.js';
 import { literal } from '../query/values.js';
@@ -92,6 +93,13 @@ export class FrameQuery {
   /** Texts of which one each is in everything that matches: required-texts.ts. */
   get texts(): Alternatives[] {
     return requiredTexts(this.#line);
+  }
+
+  /** Regular expressions that everything matches that does. */
+  get regexes(): Regex[] {
+    return this.#line.flatMap((term) =>
+      term.type === 'regex' && !term.isNot ? [new Regex(term.source, term.ignoreCase)] : [],
+    );
   }
 
   /** Pieces of JSON that are in everything that matches. */

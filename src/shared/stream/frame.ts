@@ -85,9 +85,19 @@ export function frameData(frame: string): string {
 
 /** The message of a whole `log` frame as JSON without its quotes. */
 export function frameMessage(frame: string): string {
+  const { from, to } = messagePlace(frame, 0, frame.length);
+  return frame.slice(from, to);
+}
+
+/** Where the message is of the `log` frame that is from `start` to before `end`. */
+export function messagePlace(
+  frames: string,
+  start: number,
+  end: number,
+): { from: number; to: number } {
   // A quote inside a JSON string is escaped, so the first match is the field; it is the last of the event.
-  const from = frame.indexOf(MESSAGE_START) + MESSAGE_START.length;
-  return frame.slice(from, -(MESSAGE_END.length + FRAME_END.length));
+  const from = frames.indexOf(MESSAGE_START, start) + MESSAGE_START.length;
+  return { from, to: end - MESSAGE_END.length - FRAME_END.length };
 }
 
 /** Fields of a `log` event that are a text, or null. */
