@@ -3,12 +3,10 @@
 import { isAscii } from 'node:buffer';
 import { withoutEscapes } from '../shared/contract/escapes.js';
 import type { Regex } from '../shared/query/regex.js';
-import { shortest } from '../shared/query/required-texts.js';
+import { finderOf, shortest } from '../shared/query/required-texts.js';
 import { frameData, frameMessage, KIND_CODE, messagePlace } from '../shared/stream/frame.js';
 import type { Block } from './block.js';
 
-/** Characters of the syntax of RegExp. */
-const SYNTAX = /[\\^$.*+?()[\]{}|/]/g;
 /** The beginnings of terminal escapes in JSON, and the same in bytes. */
 const ESCAPES = ['\\u001b', '\u009b'];
 const ESCAPE_BYTES = ['\\u001b', '\u00c2\u009b'];
@@ -34,7 +32,7 @@ export class Texts implements Required {
 
   constructor(texts: readonly string[]) {
     this.#json = texts.map(lowerCaseJson);
-    this.#inBytes = new RegExp(this.#json.map(literally).join('|'), 'gi');
+    this.#inBytes = finderOf(this.#json, 'gi');
     this.#isAscii = this.#json.every((json) => isAscii(Buffer.from(json)));
   }
 
@@ -93,11 +91,6 @@ function lowerCaseJson(text: string): string {
   return lowerCase(JSON.stringify(text).slice(1, -1));
 }
 
-/** The source of a regular expression that matches this. */
-function literally(text: string): string {
-  return text.replace(SYNTAX, '\\$&');
-}
-
 /** A capital sigma has two lower cases, by what is beside it, which in JSON may be the letter of an escape. */
 function lowerCase(text: string): string {
   return text.toLowerCase().replaceAll('ς', 'σ');
@@ -109,7 +102,7 @@ export class Piece implements Required {
 
   /** @param json ASCII. */
   constructor(json: string) {
-    this.#inBytes = new RegExp(literally(json), 'g');
+    this.#inBytes = finderOf([json], 'g');
   }
 
   framesIn(block: Block): readonly number[] {

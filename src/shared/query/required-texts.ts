@@ -7,6 +7,8 @@ import type { Query, Term } from './term.js';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it matches
 const ESCAPED = /[Σσς"\\\u0000-\u001f\u2028\u2029\ud800-\udfff]/;
 
+/** Characters of the syntax of RegExp. */
+const SYNTAX = /[\\^$.*+?()[\]{}|/]/g;
 /** Most texts of which one is required. */
 const MAX_ALTERNATIVES = 16;
 
@@ -24,6 +26,11 @@ export function requiredTexts(query: Query): Alternatives[] {
 /** The length of the shortest one: the longer it is, the fewer lines have one. */
 export function shortest(alternatives: Alternatives): number {
   return Math.min(...alternatives.map(({ length }) => length));
+}
+
+/** Finds one of these texts. */
+export function finderOf(texts: Alternatives, flags: string): RegExp {
+  return new RegExp(texts.map((text) => text.replace(SYNTAX, '\\$&')).join('|'), flags);
 }
 
 function textsOf(term: Term): Alternatives[] {

@@ -4,10 +4,9 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Journal } from '../../../src/journal/journal.js';
 import { withoutEscapes } from '../../../src/shared/contract/escapes.js';
-import type { PageRequest } from '../../../src/shared/contract/journal-messages.js';
 import { lineTest } from '../../../src/shared/query/line-query.js';
 import { parseQuery } from '../../../src/shared/query/parse-query.js';
-import { keyOfQuery, Life, logItem, PAGE } from '../../harness/journal.js';
+import { keyOfQuery, Life, logItem, messagesOf } from '../../harness/journal.js';
 import { makeDir, removeDir } from '../../harness/service.js';
 
 const BLOCKS = 8;
@@ -89,28 +88,6 @@ afterAll(async () => {
   removeDir(dir);
 });
 
-/** Of all pages: on a busy machine a search ends before it has found everything. */
-async function found(
-  request: Pick<PageRequest, 'filter' | 'order' | 'text'>,
-  cursor: number | null = null,
-): Promise<string[]> {
-  const page = await life.journal.answers.page({
-    ...PAGE,
-    ...request,
-    ...(request.order === 'newest' ? { beforeSeq: cursor } : { afterSeq: cursor }),
-    limit: LINES.length,
-    maxBytes: 2 ** 26,
-  });
-  const messages = Buffer.from(page.body)
-    .toString()
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as { event: string; data: { message: string } })
-    .filter(({ event }) => event === 'log')
-    .map(({ data }) => data.message);
-  return page.cursor === null ? messages : [...messages, ...(await found(request, page.cursor))];
-}
-
 it('finds what matches, in both orders', async () => {
   await fc.assert(
     fc.asyncProperty(query, fc.constantFrom('newest', 'oldest'), async (asked, order) => {
@@ -125,7 +102,7 @@ it('finds what matches, in both orders', async () => {
           text: withoutEscapes(message),
         }),
       ).map(({ message }) => message);
-      const events = await found({ filter: keyOfQuery(asked), order, text: null });
+      const events = await messagesOf(life, { filter: keyOfQuery(asked), order });
       expect(order === 'newest' ? events.reverse() : events).toEqual(wanted);
     }),
     { numRuns: 100 },
@@ -137,7 +114,7 @@ it('finds a text without a query', async () => {
     const wanted = LINES.map(({ message }) => message).filter((message) =>
       lowerCase(withoutEscapes(message)).includes(lowerCase(text)),
     );
-    expect(await found({ filter: null, order: 'oldest', text })).toEqual(wanted);
+    expect(await messagesOf(life, { order: 'oldest', text })).toEqual(wanted);
   }
 }, 60_000);
 
