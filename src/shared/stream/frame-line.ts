@@ -26,6 +26,8 @@ export class FrameLine implements QueriedLine {
   readonly #nodeNames: NodeNaming | undefined;
   readonly #names: KnownNames;
   #frame: string | undefined;
+  #said: string | undefined;
+  #lower: string | undefined;
 
   constructor(
     frames: IndexedFrames,
@@ -74,6 +76,21 @@ export class FrameLine implements QueriedLine {
   }
 
   get text(): string {
+    this.#said ??= this.#read();
+    return this.#said;
+  }
+
+  get lowerText(): string {
+    this.#lower ??= this.text.toLowerCase();
+    return this.#lower;
+  }
+
+  /** Whether it is this frame. */
+  is(frames: IndexedFrames, seq: number, nodeNames: NodeNaming | undefined): boolean {
+    return this.#frames === frames && this.#seq === seq && this.#nodeNames === nodeNames;
+  }
+
+  #read(): string {
     if (!this.#isLine) return frameData(this.#text);
     const message = frameMessage(this.#text);
     if (!message.includes('\\') && !message.includes('\u009b')) return message;

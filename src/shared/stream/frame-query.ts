@@ -24,6 +24,16 @@ import { KnownNames } from './known-names.js';
 /** Of all queries of this thread: as many would take half a megabyte each. Hashes of 64 bits differ, also of other streams. */
 const NAMES = new KnownNames();
 
+/** The frame that was read last in this thread: rules read the same one, one after the other. */
+let lastLine: FrameLine | undefined;
+
+function lineOf(frames: IndexedFrames, seq: number, nodeNames: NodeNaming | undefined): FrameLine {
+  if (!lastLine?.is(frames, seq, nodeNames)) {
+    lastLine = new FrameLine(frames, seq, nodeNames, NAMES);
+  }
+  return lastLine;
+}
+
 /** Which bots match now: those that are named, or all others and events without a bot. */
 export interface BotsNow {
   areOthers: boolean;
@@ -129,7 +139,7 @@ export class FrameQuery {
   /** @param ifBroken the answer for a line that is no JSON: journals of earlier builds have some (src/journal/block.ts). */
   #passes(test: LineTest, frames: IndexedFrames, seq: number, ifBroken: boolean): boolean {
     try {
-      return test(new FrameLine(frames, seq, this.#nodeNames, NAMES));
+      return test(lineOf(frames, seq, this.#nodeNames));
     } catch (thrown) {
       if (thrown instanceof SyntaxError) return ifBroken;
       throw thrown;
