@@ -55,7 +55,7 @@ export async function fieldHistory(
   ).reverse()) {
     if (segment >= at) continue;
     const frames = [...places()].map((place) => segment + place).sort((one, other) => other - one);
-    // Read together with its head, and kept: while others have their turn, the newest block is written again.
+    // Read together with its head, and kept: the newest block may be written again whenever this search yields.
     let block: Block | undefined;
     for (const seq of frames) {
       if (seq >= at) continue;

@@ -173,7 +173,7 @@ it('reads on while the newest block is written again', async () => {
   const golds = Array.from({ length: 500 }, (_, n) => n);
   life.broadcaster.publish(golds.map((gold) => sessionItem('a', { data: { gold } })));
   const request = { filter: KEY, fields: ['data.gold'], afterMs: from, beforeMs: from + 60_000 };
-  // Others have their turn after each frame.
+  // It yields after each frame.
   vi.spyOn(Slices.prototype, 'isOver', 'get').mockReturnValue(true);
   onTestFinished(() => void vi.restoreAllMocks());
   let isRead = false;
