@@ -41,6 +41,8 @@ export interface Search<W extends Wanted = Wanted> {
   needle: Needle | undefined;
   /** What a frame must have, unless it is a gap: the longest texts first, which are in the fewest. */
   required: readonly Required[];
+  /** What its text must match, if it is a line. */
+  expressions: readonly Expression[];
 }
 
 /** Whether an index answers the request, or every frame matches; otherwise everything may have to be read. */
@@ -69,10 +71,9 @@ export function limits<W extends Wanted>(
   const texts = (filter?.texts ?? []).map((one) => new Texts(one));
   const pieces = (filter?.pieces ?? []).map((one) => new Piece(one));
   const needles = (needle ? [needle, ...texts] : texts).sort((a, b) => b.length - a.length);
-  const found = [...needles, ...pieces];
+  const required = [...needles, ...pieces];
   const expressions = (filter?.regexes ?? []).map((one) => new Expression(one));
-  const required = found.length > 0 ? found : expressions;
-  return { request, filter, first, end, needle, required };
+  return { request, filter, first, end, needle, required, expressions };
 }
 
 /** Scans everything that may match, in the requested order, and yields its position from time to time. */
@@ -201,10 +202,16 @@ export abstract class Found<W extends Wanted = Wanted> {
     const from = Math.max(first, block.first);
     const to = Math.min(end, block.next);
     const frames = this.#candidates(block);
-    if (frames) return frames.filter((seq) => seq >= from && seq < to);
-    const all: number[] = [];
-    for (let seq = from; seq < to; seq++) all.push(seq);
-    return all;
+    const { expressions } = this.search;
+    const found: number[] = [];
+    // A loop: it runs for every line of the journal when nothing is required.
+    const count = frames?.length ?? to - from;
+    for (let at = 0; at < count; at++) {
+      const seq = frames ? (frames[at] as number) : from + at;
+      if (seq < from || seq >= to) continue;
+      if (expressions.every((expression) => expression.mayMatch(block, seq))) found.push(seq);
+    }
+    return found;
   }
 
   /** Null for all of the block. */

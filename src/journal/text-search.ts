@@ -115,27 +115,16 @@ export class Piece implements Required {
   }
 }
 
-/** A regular expression that the text of a frame matches. To be asked only where nothing else is required: it reads all messages. */
-export class Expression implements Required {
+/** A regular expression that the text of a frame matches. */
+export class Expression {
   readonly #regex: Regex;
 
   constructor(regex: Regex) {
     this.#regex = regex;
   }
 
-  framesIn(block: Block): readonly number[] {
-    const frames: number[] = [];
-    for (let seq = block.first; seq < block.next; seq++) {
-      if (this.#mayMatch(block, seq)) frames.push(seq);
-    }
-    return frames;
-  }
-
-  mayBeIn(): boolean {
-    return true;
-  }
-
-  #mayMatch(block: Block, seq: number): boolean {
+  /** Whether it may match. To make a string of each message takes longer than to match it. */
+  mayMatch(block: Block, seq: number): boolean {
     if (block.kind(seq) !== KIND_CODE.log) return true;
     const { from, to } = messagePlace(block.latin1, block.start(seq), block.end(seq));
     return this.#regex.mayMatch(block.data, from, to);
