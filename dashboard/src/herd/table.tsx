@@ -70,7 +70,7 @@ export function HerdTable() {
                     onClick={() => toggle(id)}
                   />
                 </td>
-                <th scope="row">
+                <th scope="row" title={id}>
                   <a href={hrefTo('bots', id)}>{id}</a>
                 </th>
                 <td>

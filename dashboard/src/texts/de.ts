@@ -388,7 +388,7 @@ export const de: Texts = {
   'deletion.undo':
     'Das lässt sich {time} lang rückgängig machen; Daten und Vorfallsberichte kommen nicht zurück.',
   'deletion.undoSome':
-    'Das lässt sich für {n} von {all} Bots {time} lang rückgängig machen. Die anderen sind nicht wiederherzustellen{why}.',
+    'Das lässt sich für {n} von {all} Bots {time} lang rückgängig machen. Der Rest ist nicht wiederherzustellen{why}.',
   'deletion.one': 'Der Bot wird angehalten und mit seiner Konfiguration gelöscht.',
   'deletion.many': 'Die Bots werden angehalten und mit ihrer Konfiguration gelöscht.',
   'deletion.looking': 'Es wird geprüft, ob das rückgängig zu machen ist …',

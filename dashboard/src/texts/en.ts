@@ -378,7 +378,7 @@ export const en = {
   // deletion
   'deletion.undo': 'You can undo this within {time}; data and incident reports do not come back.',
   'deletion.undoSome':
-    'You can undo this for {n} of {all} bots within {time}. The others cannot be brought back{why}.',
+    'You can undo this for {n} of {all} bots within {time}. The rest cannot be brought back{why}.',
   'deletion.one': 'The bot is stopped and deleted together with its configuration.',
   'deletion.many': 'The bots are stopped and deleted together with their configuration.',
   'deletion.looking': 'Looking whether this can be undone…',

@@ -34,8 +34,10 @@ const OWN: Readonly<Record<string, Own>> = {
   labels: ['term.labels', undefined, 184, 2],
 };
 const OF_FIELD = { least: 90, grow: 0.6 };
-/** Below this width of the window, in px, labels are left out of what is shown without a choice. */
-const LABELS_PX = 1200;
+/** Left out of what is shown without a choice where there is no room for all, in this order. */
+const LEFT_OUT: readonly string[] = ['labels', 'restarts', 'kind', 'node'];
+/** The navigation beside the table, in px: its widths, and up to which width of the window it has only icons: style/frame.css. */
+const NAVIGATION = { whole: 200, icons: 56, iconsUpTo: 1000 } as const;
 /** The usual size of text, in px. */
 const TEXT_PX = 14;
 /** The column of check boxes. */
@@ -80,12 +82,21 @@ function usualColumns(shown: readonly BotSnapshot[], width: number): string[] {
   const [first] = shown;
   const isOneKind = first !== undefined && shown.every(({ kind }) => kind === first.kind);
   const pinned = isOneKind ? pinsOf(first.kind).map((path) => `data.${path}`) : [];
-  return [
-    ...['id', 'kind', 'status', 'since', 'restarts', 'node'],
-    ...pinned,
-    'line',
-    ...(width >= LABELS_PX ? ['labels'] : []),
-  ];
+  const all = ['id', 'kind', 'status', 'since', 'restarts', 'node', ...pinned, 'line', 'labels'];
+  return whatFits(all, width);
+}
+
+/** @param width of the window, in px. */
+function whatFits(names: readonly string[], width: number): string[] {
+  const { whole, icons, iconsUpTo } = NAVIGATION;
+  const room = width - (width > iconsUpTo ? whole : icons);
+  let fitting = [...names];
+  for (const name of LEFT_OUT) {
+    const needed = columnsOf(BOTS_TABLE, fitting).reduce((sum, { least }) => sum + least, CHECK_PX);
+    if (needed <= room) break;
+    fitting = fitting.filter((one) => one !== name);
+  }
+  return fitting;
 }
 
 interface BotColumns {
