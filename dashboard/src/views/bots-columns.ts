@@ -10,6 +10,7 @@ import { flatten } from '../data/flatten.js';
 import { pinsOf } from '../data/pins.js';
 import { cluster } from '../model/cluster.js';
 import { bots } from '../model/live.js';
+import { silenceMs } from '../model/silence.js';
 import { useWidth } from '../model/width.js';
 import { type PlainKey, t } from '../texts/text.js';
 
@@ -19,7 +20,14 @@ export interface BotColumn extends Column {
   field: BotField | undefined;
 }
 
-type Own = readonly [title: PlainKey, field: string | undefined, least: number, grow: number];
+type Own = readonly [
+  title: PlainKey,
+  field: string | BotField | undefined,
+  least: number,
+  grow: number,
+];
+/** How long a bot has said nothing: the page knows it, not the snapshot. */
+const SILENT: BotField = { name: 'silent', of: (bot) => silenceMs(bot) };
 const OWN: Readonly<Record<string, Own>> = {
   id: ['term.bot', 'bot', 120, 1.2],
   kind: ['term.kind', 'kind', 84, 0.6],
@@ -30,6 +38,7 @@ const OWN: Readonly<Record<string, Own>> = {
   host: ['term.host', 'host', 72, 0],
   desired: ['bots.desired', 'desired', 92, 0],
   last_error: ['term.lastError', 'last_error', 140, 2],
+  silent: ['bots.silent', SILENT, 92, 0],
   line: ['term.lastLine', undefined, 140, 3],
   labels: ['term.labels', undefined, 184, 2],
 };
@@ -61,7 +70,7 @@ export function columnOf(name: string): BotColumn | undefined {
     return {
       name,
       title: t(title),
-      field: field === undefined ? undefined : botField(field),
+      field: typeof field === 'string' ? botField(field) : field,
       least,
       grow,
     };
@@ -82,7 +91,8 @@ function usualColumns(shown: readonly BotSnapshot[], width: number): string[] {
   const [first] = shown;
   const isOneKind = first !== undefined && shown.every(({ kind }) => kind === first.kind);
   const pinned = isOneKind ? pinsOf(first.kind).map((path) => `data.${path}`) : [];
-  const all = ['id', 'kind', 'status', 'since', 'restarts', 'node', ...pinned, 'line', 'labels'];
+  const own = ['id', 'kind', 'status', 'since', 'restarts', 'node'];
+  const all = [...own, ...pinned, 'silent', 'line', 'labels'];
   return whatFits(all, width);
 }
 
