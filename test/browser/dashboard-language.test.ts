@@ -71,11 +71,11 @@ async function openInGerman(options: Parameters<typeof openPage>[1] = {}): Promi
 }
 
 /** Chooses a language in another tab: this one stays where it is. */
-async function speak(page: Page, language: string): Promise<void> {
+async function speak(page: Page, language: 'English' | 'Deutsch'): Promise<void> {
   const other = await page.context().newPage();
   await other.goto(`${service.url}/#/settings`);
-  await other.locator(`input[name=language][value=${language}]`).check();
-  await page.locator(`html[lang=${language}]`).waitFor();
+  await other.getByRole('radio', { name: language }).check();
+  await page.locator(`html[lang=${language === 'English' ? 'en' : 'de'}]`).waitFor();
   await other.close();
 }
 
@@ -103,7 +103,7 @@ it('changes what is wrong, too, while it is shown', async () => {
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: de['button.create'], exact: true }).click();
   await dialog.getByText(de['fault.required'], { exact: true }).first().waitFor();
-  await speak(page, 'en');
+  await speak(page, 'English');
   await dialog.getByText(en['fault.required'], { exact: true }).first().waitFor();
   expect(await dialog.getByText(de['fault.required'], { exact: true }).count()).toBe(0);
   await page.keyboard.press('Escape');
@@ -114,7 +114,7 @@ it('changes what is wrong, too, while it is shown', async () => {
   await line.press('Enter');
   await page.locator('.prompt-error', { hasText: 'nonsense' }).waitFor();
   const before = await page.locator('.prompt-error').innerText();
-  await speak(page, 'de');
+  await speak(page, 'Deutsch');
   await expect.poll(() => page.locator('.prompt-error').innerText()).not.toBe(before);
   await page.locator('.prompt-error', { hasText: 'nonsense' }).waitFor();
 });

@@ -109,8 +109,7 @@ export function faultsOf(schema: Schema, value: JsonObject, path: string): Map<s
     const given = value[name];
     const { minimum, maximum } = field;
     if (given === undefined || given === '') {
-      if (schema.required?.includes(name) && field.default === undefined)
-        faults.set(at, REQUIRED);
+      if (schema.required?.includes(name) && field.default === undefined) faults.set(at, REQUIRED);
     } else if (given instanceof NotJson) {
       faults.set(at, NOT_JSON);
     } else if (fieldFor(field).type === 'group' && isObject(given)) {

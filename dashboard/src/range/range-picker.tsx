@@ -114,8 +114,7 @@ export function RangePicker() {
 function Typed({ onPick }: { onPick: (range: TimeRange) => void }) {
   const [text, setText] = useState('');
   const [isRefused, setRefused] = useState(false);
-  const read = (): Parsed =>
-    parseRange(text, { nowMs: serverNow(), zone: settings.value.zone });
+  const read = (): Parsed => parseRange(text, { nowMs: serverNow(), zone: settings.value.zone });
   const submit = (event: Event): void => {
     event.preventDefault();
     const parsed = read();

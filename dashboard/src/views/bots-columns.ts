@@ -38,7 +38,7 @@ const OWN: Readonly<Record<string, Own>> = {
   host: ['term.host', 'host', 72, 0],
   desired: ['bots.desired', 'desired', 92, 0],
   last_error: ['term.lastError', 'last_error', 140, 2],
-  silent: ['bots.silent', SILENT, 92, 0],
+  silent: ['bots.silent', SILENT, 102, 0],
   line: ['term.lastLine', undefined, 140, 3],
   labels: ['term.labels', undefined, 184, 2],
 };

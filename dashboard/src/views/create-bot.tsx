@@ -7,7 +7,14 @@ import { api } from '../model/session.js';
 import { Dialog } from '../parts/dialog.js';
 import { useFirstFault } from '../parts/first-fault.js';
 import { parseLabels } from '../parts/labels.js';
-import { type Faults, faultsOf, filled, initialOf, REQUIRED, type Schema } from '../parts/schema.js';
+import {
+  type Faults,
+  faultsOf,
+  filled,
+  initialOf,
+  REQUIRED,
+  type Schema,
+} from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
 import { say } from '../parts/toasts.js';
 import { t } from '../texts/text.js';

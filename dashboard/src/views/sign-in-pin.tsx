@@ -42,7 +42,9 @@ export function PinForm() {
         const { message } = thrown as Error;
         const isElsewhere = thrown instanceof ApiError && thrown.status === 403;
         // The message says what to configure.
-        setFault({ text: () => (isElsewhere ? t('signIn.notHere', { reason: message }) : message) });
+        setFault({
+          text: () => (isElsewhere ? t('signIn.notHere', { reason: message }) : message),
+        });
       }
       boxes.current[0]?.focus();
     } finally {
