@@ -1026,6 +1026,10 @@ export const de: Texts = {
     'Ein Bericht hat nur Erwartungen. Auch die Aufzeichnung des Laufs öffnen, für Log, Herde und Vorfälle.',
   'runs.reportMissing': 'fehlt',
   'runs.searching': 'Suche läuft …',
+  'runs.searchingShare': 'Suche läuft, {n} %',
+  'runs.cancelSearch': 'Suche abbrechen',
+  'runs.searchCancelled': 'Nach {n} % der Zeilen abgebrochen. Die weiteren sind nicht durchsucht.',
+  'runs.searchAgain': 'Erneut suchen',
   'runs.select': '{name} auswählen',
   'runs.selectTwo':
     'Zwei auswählen, um sie zu vergleichen. Höchstens {n} sind geöffnet, bis die Seite neu geladen wird.',
