@@ -12,8 +12,7 @@ import { type RecordedLine, recordedLine } from './log-line.js';
 import { type Note, NoteError, note } from './note.js';
 import { type HerdBot, RunBots } from './run-bots.js';
 import { RunCauses } from './run-causes.js';
-import type { LineCounts, RecordingFacts } from './run-facts.js';
-import type { Part } from './run-messages.js';
+import type { LineCounts, Part, RecordingFacts } from './run-facts.js';
 import { type EventTest, runTest } from './run-query.js';
 
 /** Rows of the log that are kept, 100 MB of index. What follows in the file is not read. */

@@ -3,8 +3,7 @@
 import { NoteError, note } from './note.js';
 import { Recording } from './recording.js';
 import { MAX_REPORT, readReport } from './report.js';
-import type { RunFacts } from './run-facts.js';
-import type { Part } from './run-messages.js';
+import type { Part, RunFacts } from './run-facts.js';
 
 /** Bytes of a file that say what it is. */
 const SNIFFED = 4096;

@@ -2,7 +2,8 @@
 
 import { scriptUrl } from '../hub/script-url.js';
 import { NoteError, note } from './note.js';
-import type { FromRun, Part, RunCall, RunCalls, ToRun } from './run-messages.js';
+import type { Part } from './run-facts.js';
+import type { FromRun, RunCall, RunCalls, ToRun } from './run-messages.js';
 import workerUrl from './run-worker.ts?worker&url';
 
 interface Waiting {

@@ -3,15 +3,7 @@
 import type { Said } from './note.js';
 import type { RunLine } from './recording.js';
 import type { HerdBot } from './run-bots.js';
-import type { RunFacts } from './run-facts.js';
-
-/** How far an `open` or a `select` is. */
-export interface Part {
-  /** Bytes that were read, or rows that were found. */
-  n: number;
-  /** Of all that there is to look at, from 0 to 1. */
-  share: number;
-}
+import type { Part, RunFacts } from './run-facts.js';
 
 /** What the page asks, and what it gets. One question may be asked while another is answered. */
 export interface RunCalls {

@@ -2,8 +2,9 @@
 
 import { NoteError, note, saidBy } from './note.js';
 import type { Recording } from './recording.js';
+import type { Part } from './run-facts.js';
 import { openFile } from './run-file.js';
-import type { FromRun, Part, RunCalls, ToRun } from './run-messages.js';
+import type { FromRun, RunCalls, ToRun } from './run-messages.js';
 
 /** TypeScript's DOM library has no types for the worker's global scope. */
 declare const self: {
