@@ -1,4 +1,4 @@
-// Runs in tabs. Owns how long bots have said nothing: since their last line, or, where the page does not know it, since when they have
+// Runs in tabs. Owns what is known of the silence of bots: since their last line, or, where the page does not know it, since when they have
 // had none.
 
 import type { BotSnapshot } from '../../../src/client/index.js';
