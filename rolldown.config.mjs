@@ -1,7 +1,7 @@
 // Runs after tsc. Each module costs a start about a millisecond, so what a thread loads at its start is bundled.
 
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { defineConfig } from 'rolldown';
 
 const typebox = 'dist/src/shared/contract/typebox.js';
@@ -42,6 +42,17 @@ function licence(name) {
   return `/*\n${name.replace(/.*node_modules\//, '')} ${version}, ${license}${text}\n*/`;
 }
 
+function inThePlaceOf(...modules) {
+  return Object.fromEntries(modules.map((name) => [name, `dist/${name}.js`]));
+}
+
+/** In a separate folder: the package leaves out the folders of modules that are in bundles. */
+function programs(...modules) {
+  return Object.fromEntries(
+    modules.map((name) => [`src/programs/${basename(name)}`, `dist/${name}.js`]),
+  );
+}
+
 export default defineConfig([
   // TypeBox as one file instead of 300. Kinds import it from here too.
   inPlace(typebox, {}, 'typebox'),
@@ -70,11 +81,12 @@ export default defineConfig([
     'ordered-binary',
     'weak-lru-cache',
   ),
-  // Main and the other threads, in place of their entries, and their shared code in dist/src/chunks. Not the bot hosts: they
+  // Main and the other threads, in place of their entries, programs that run as processes, and their shared code in
+  // dist/src/chunks. Not the bot hosts: they
   // share modules with the kinds, which are not part of the bundle.
   {
-    input: Object.fromEntries(
-      [
+    input: {
+      ...inThePlaceOf(
         'src/cli/main',
         'workers/broadcaster',
         'workers/cluster-bus',
@@ -82,8 +94,15 @@ export default defineConfig([
         'workers/host-relay',
         'workers/journal',
         'workers/rules',
-      ].map((name) => [name, `dist/${name}.js`]),
-    ),
+      ),
+      ...programs(
+        'src/cli/cluster/nats-keeper',
+        'src/cli/cluster/try-node',
+        'src/cli/commands/bench-service',
+        'src/journal/verify-journal',
+        'src/main/store/verify-store',
+      ),
+    },
     platform: 'node',
     logLevel: 'warn',
     // Packages are not bundled.

@@ -14,7 +14,7 @@ import type { BotField, FieldValue } from '../shared/query/bot-field.js';
 import { readBotField } from '../shared/query/read-bot-field.js';
 import type { Filter } from '../shared/stream/filter.js';
 import { frameData, KIND_CODE } from '../shared/stream/frame.js';
-import type { Head } from './block.js';
+import type { Block, Head } from './block.js';
 import { limits, type QueryParts, segmentsOf, type Wanted } from './event-search.js';
 import type { JournalReader } from './journal-reader.js';
 import { Slices } from './slices.js';
@@ -55,11 +55,12 @@ export async function fieldHistory(
   ).reverse()) {
     if (segment >= at) continue;
     const frames = [...places()].map((place) => segment + place).sort((one, other) => other - one);
-    let head: Head | undefined;
+    // Read together with its head, and kept: the newest block may be written again whenever this search yields.
+    let block: Block | undefined;
     for (const seq of frames) {
       if (seq >= at) continue;
-      if (!head?.has(seq)) {
-        head = reader.headUpTo(seq);
+      if (!block?.has(seq)) {
+        const head = reader.headUpTo(seq);
         // One that was removed meanwhile, or has nothing for the filter.
         if (!head?.has(seq)) continue;
         if (!filter.mayMatch(head.kinds, head.levels)) {
@@ -72,8 +73,8 @@ export async function fieldHistory(
           at = next;
           continue;
         }
+        block = reader.block(head);
       }
-      const block = reader.block(head);
       if (block && block.kind(seq) === KIND_CODE.session && filter.matches(block, seq)) {
         const { snapshot } = JSON.parse(frameData(block.text(seq))) as { snapshot: BotSnapshot };
         const time = block.time(seq);

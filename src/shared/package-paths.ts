@@ -23,13 +23,13 @@ export const WORKERS = {
   processWatch: at('../../workers/process-watch.js'),
 };
 
-/** Programs that run as separate processes. */
+/** Programs that run as separate processes. The build puts them there. */
 export const PROGRAMS = {
-  benchService: fileURLToPath(at('../cli/commands/bench-service.js')),
-  natsKeeper: fileURLToPath(at('../cli/cluster/nats-keeper.js')),
-  tryNode: fileURLToPath(at('../cli/cluster/try-node.js')),
-  verifyJournal: fileURLToPath(at('../journal/verify-journal.js')),
-  verifyStore: fileURLToPath(at('../main/store/verify-store.js')),
+  benchService: fileURLToPath(at('../programs/bench-service.js')),
+  natsKeeper: fileURLToPath(at('../programs/nats-keeper.js')),
+  tryNode: fileURLToPath(at('../programs/try-node.js')),
+  verifyJournal: fileURLToPath(at('../programs/verify-journal.js')),
+  verifyStore: fileURLToPath(at('../programs/verify-store.js')),
 };
 
 /** The code of Drover, without the entries of its threads and the kinds that ship. */

@@ -73,7 +73,7 @@ const { $schema: _, ...DEFAULTS } = JSON.parse(
 const SYNTHETIC = new URL('../../workers/kinds/synthetic.ts', import.meta.url).href;
 // An existing store is checked by a separate program, which exists only in the build.
 PROGRAMS.verifyStore = fileURLToPath(
-  new URL('../../dist/src/main/store/verify-store.js', import.meta.url),
+  new URL('../../dist/src/programs/verify-store.js', import.meta.url),
 );
 const PIN = '123456';
 const PORT = 8090;

@@ -2,10 +2,12 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { EXIT } from '../../src/cli/exit-codes.js';
 import { docBlock, NPM, Reader, ROOT } from '../harness/docs.js';
 import { walkThroughPackage } from '../harness/first-bot.js';
 import { freePort } from '../harness/ports.js';
@@ -94,6 +96,43 @@ it('contains everything that it needs to run, and nothing else', () => {
   expect(packed.files.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(7e6);
 });
 
+it('has every module that its modules and types import, and every file that they start', async () => {
+  const home = path.join(dir, 'node_modules/drover');
+  const isIn = new Set(packed.files.map((file) => path.join(home, file.path)));
+  const missing: string[] = [];
+  let imports = 0;
+  for (const file of isIn) {
+    if (!/[/]dist[/].*[.](js|d[.]ts)$/.test(file)) continue;
+    const text = readFileSync(file, 'utf8');
+    for (const [, to = ''] of text.matchAll(
+      /(?:\bfrom|\bimport\(?)\s*["']([.]{1,2}[/][^"']+)["']/g,
+    )) {
+      imports += 1;
+      const target = path.resolve(path.dirname(file), to);
+      const wanted = file.endsWith('.d.ts') ? target.replace(/[.]js$/, '.d.ts') : target;
+      if (!isIn.has(wanted)) missing.push(`${path.relative(home, file)} imports ${to}`);
+    }
+  }
+  expect(missing).toEqual([]);
+  expect(imports).toBeGreaterThan(500);
+  // Bundles have one copy of it, the bot hosts the other.
+  const started = ['chunks', 'shared'].map((folder) => `dist/src/${folder}/package-paths.js`);
+  for (const module of started) {
+    const paths = Object.values(await import(path.join(home, module))).flatMap(pathsIn);
+    expect(paths.length).toBeGreaterThan(10);
+    expect(paths.filter((file) => !existsSync(file))).toEqual([]);
+  }
+});
+
+/** Files and folders among what src/shared/package-paths.ts exports. */
+function pathsIn(value: unknown): string[] {
+  if (value instanceof URL) return [fileURLToPath(value)];
+  if (typeof value === 'string') return [value];
+  // The places where package.json may be.
+  if (Array.isArray(value)) return value.flatMap(pathsIn).filter((file) => existsSync(file));
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(pathsIn) : [];
+}
+
 it('has every file that its README links to', () => {
   const links = readFileSync(path.join(ROOT, 'README.md'), 'utf8').matchAll(
     /\]\((?!https?:)([^)#]+)/g,
@@ -179,6 +218,53 @@ export default defineBot({
   } finally {
     child.kill('SIGKILL');
   }
+});
+
+it('starts again after kill -9: its store and its journal are checked by programs of the package', async () => {
+  const flags = ['--port', '0', '--host', '127.0.0.1', '--data-dir', path.join(dir, 'killed')];
+  const cli = path.join(dir, 'node_modules/drover/dist/src/cli/main.js');
+  const said: string[] = [];
+  for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+    const child = spawn(process.execPath, [cli, 'start', ...flags], { cwd: dir, env });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const output = collect(child);
+    const closed = once(child, 'close');
+    await expect.poll(output.stdout).toMatch(/^listening on /m);
+    const [, pin = ''] = /^PIN=(\d{6}) /.exec(output.stdout()) ?? [];
+    const [, url = ''] = /^listening on (\S+)$/m.exec(output.stdout()) ?? [];
+    const headers = { authorization: `Bearer ${await exchange(url, pin)}` };
+    await expect
+      .poll(async () => (await fetch(`${url}/api/pressure`, { headers })).json())
+      .toMatchObject({ journal: { state: 'on' } });
+    child.kill(signal);
+    await closed;
+    said.push(...output.stderr().split('\n').slice(0, -1));
+  }
+  expect(said).toEqual([
+    expect.stringMatching(
+      /^drover: warning: the last run of the service, since .* did not end cleanly/,
+    ),
+  ]);
+});
+
+it('drover cluster try starts a cluster, and drover bench a service to measure, from the package', async () => {
+  const cli = path.join(dir, 'node_modules/.bin/drover');
+  const args = ['cluster', 'try', '--nodes', '2', '--port', '0'];
+  const child = spawn(cli, args, { cwd: dir, env });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const output = collect(child);
+  const closed = once(child, 'close');
+  await expect
+    .poll(() => `${output.stdout()}${output.stderr()}`)
+    .toMatch(/Ctrl-C removes everything.*demo-1 is in_world/s);
+  child.kill('SIGINT');
+  await closed;
+  expect(child.exitCode).toBe(EXIT.interrupted);
+  // Of a machine that allows few open files.
+  expect(output.stderr().replace(/^drover: h\d: warning: .*\n/gm, '')).toBe('');
+  const flags = ['bench', '--for', '1s', '--streams', '10', '--json'];
+  const measured = JSON.parse((await run(cli, flags, { cwd: dir, env })).stdout) as object;
+  expect(measured).toMatchObject({ streams: 10 });
 });
 
 it('exports its SDK and its client', async () => {

@@ -102,7 +102,7 @@ describe.each(WAYS)('%s', (_, prevent) => {
 it('too little memory to verify a file does not count as a broken file', async () => {
   await stopClean(await withBot());
   const verifier = fileURLToPath(
-    new URL('../../dist/src/main/store/verify-store.js', import.meta.url),
+    new URL('../../dist/src/programs/verify-store.js', import.meta.url),
   );
   const file = path.join(dataDir, 'store.mdb');
   expect(await faultOf(file, verifier)).toBeUndefined();

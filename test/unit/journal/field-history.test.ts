@@ -9,6 +9,7 @@ import { HEADER_BYTES } from '../../../src/journal/block-layout.js';
 import { fieldHistory, MAX_BLOCKS } from '../../../src/journal/field-history.js';
 import { Journal } from '../../../src/journal/journal.js';
 import { JournalReader } from '../../../src/journal/journal-reader.js';
+import { Slices } from '../../../src/journal/slices.js';
 import { openTables, type Tables } from '../../../src/journal/tables.js';
 import type { JsonObject } from '../../../src/shared/contract/json.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
@@ -162,4 +163,30 @@ it('the journal answers with what is on the ring now, and refuses when the clien
   expect(answer.points).toMatchObject([{ count: 3, values: gold(3, 1, 5) }]);
   const left = life.journal.answers.fieldHistory(asked, AbortSignal.abort());
   await expect(left).rejects.toMatchObject({ code: 'no_answer' });
+});
+
+it('reads on while the newest block is written again', async () => {
+  const life = await Life.begin(journalDir(), { Journal });
+  onTestFinished(() => life.end());
+  await life.on();
+  const from = Date.now() - 1000;
+  const golds = Array.from({ length: 500 }, (_, n) => n);
+  life.broadcaster.publish(golds.map((gold) => sessionItem('a', { data: { gold } })));
+  const request = { filter: KEY, fields: ['data.gold'], afterMs: from, beforeMs: from + 60_000 };
+  // It yields after each frame.
+  vi.spyOn(Slices.prototype, 'isOver', 'get').mockReturnValue(true);
+  onTestFinished(() => void vi.restoreAllMocks());
+  let isRead = false;
+  const reading = life.journal.answers
+    .fieldHistory({ ...request, points: 1, token: 't' })
+    .finally(() => (isRead = true));
+  let writes = 0;
+  for (; !isRead; writes++) {
+    life.say('more');
+    // Writes what there is.
+    await Promise.race([life.past({ limit: 1, order: 'newest' }), reading]);
+  }
+  const { points } = JSON.parse(Buffer.from((await reading).body).toString());
+  expect(points).toMatchObject([{ count: 500, values: gold(499, 0, 499) }]);
+  expect(writes).toBeGreaterThan(1);
 });

@@ -13,7 +13,7 @@ import { PATIENCE_MS } from '../../harness/patience.js';
 
 // The check of an existing store is a separate program, which exists only in the build.
 PROGRAMS.verifyStore = fileURLToPath(
-  new URL('../../../dist/src/main/store/verify-store.js', import.meta.url),
+  new URL('../../../dist/src/programs/verify-store.js', import.meta.url),
 );
 
 let dir: string;
