@@ -111,6 +111,19 @@ it('the columns of the log are chosen, kept, in the address, and reset', async (
   await expect.poll(titles).toEqual(usual);
 });
 
+it('the kind beside a line is that of its bot now, also when a bot of another kind has its name', async () => {
+  const make = (kind: string, config: object) =>
+    call(service, 'POST', '/api/bots', { body: { id: 'same-name', kind, config } });
+  expect((await make('painter', { greeting: 'hello' })).status).toBe(201);
+  await print('from the painter', 'same-name');
+  await show(page, '#/log?columns=time,kind,message');
+  const kind = line('from the painter').first().locator('.cell-kind');
+  await expect.poll(() => kind.innerText()).toBe('painter');
+  expect((await call(service, 'DELETE', '/api/bots/same-name')).status).toBe(204);
+  expect((await make('synthetic', {})).status).toBe(201);
+  await expect.poll(() => kind.innerText()).toBe('synthetic');
+});
+
 it('the columns of the log are chosen with the space key, which does not pause it', async () => {
   await print('still followed');
   await show(page, '#/log');

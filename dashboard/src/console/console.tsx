@@ -5,7 +5,7 @@ import type { BotSnapshot } from '../../../src/client/index.js';
 import { may } from '../model/own-token.js';
 import { Icon } from '../parts/icons.js';
 import { NeedsScope } from '../parts/needs-scope.js';
-import { Offers, offerId } from '../parts/offers.js';
+import { Offers, offerId, putText } from '../parts/offers.js';
 import { useKeys } from '../shell/keys.js';
 import { t } from '../texts/text.js';
 import { CallEntry } from './call-entry.js';
@@ -107,12 +107,8 @@ function Prompt({ bot, commands }: { bot: string; commands: Commands }) {
     const before = line.slice(0, offered.from) + insert;
     const next = before + line.slice(offered.to).trimStart();
     type(next);
-    input.current?.focus();
-    // After the value is drawn.
-    requestAnimationFrame(() => {
-      input.current?.setSelectionRange(before.length, before.length);
-      offer(next, before.length);
-    });
+    putText(input.current, next, before.length);
+    offer(next, before.length);
   };
   const recall = (by: number): void => {
     const lines = typedLines();

@@ -162,13 +162,16 @@ const CLICK_PX = 4;
 function takePicks(chart: uPlot, pick: (from: number, to: number) => void): void {
   const { over } = chart;
   let begun: number | undefined;
-  over.addEventListener('pointerdown', ({ button, offsetX }) => {
+  over.addEventListener('pointerdown', ({ button, offsetX, pointerId }) => {
     begun = button === 0 ? offsetX : undefined;
+    // A drag may end outside, also because the page moves the chart.
+    over.setPointerCapture(pointerId);
   });
   over.addEventListener('pointerup', ({ offsetX }) => {
     if (begun === undefined) return;
     const isClick = Math.abs(offsetX - begun) < CLICK_PX;
-    const [one, other] = [chart.posToVal(begun, 'x'), chart.posToVal(offsetX, 'x')];
+    const end = Math.min(over.clientWidth, Math.max(0, offsetX));
+    const [one, other] = [chart.posToVal(begun, 'x'), chart.posToVal(end, 'x')];
     begun = undefined;
     chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     pick(isClick ? other : Math.min(one, other), isClick ? other : Math.max(one, other));

@@ -34,23 +34,29 @@ beforeEach(async () => {
 afterEach(() => life.end());
 
 async function found(query: string): Promise<string[]> {
-  const { body } = await life.journal.answers.page({
-    token: 'a',
-    filter: keyOfQuery(query),
-    order: 'oldest',
-    afterSeq: null,
-    beforeSeq: null,
-    afterMs: null,
-    beforeMs: null,
-    text: null,
-    limit: 10_000,
-    maxBytes: 2 ** 24,
-    lines: false,
-  });
-  const { events } = JSON.parse(Buffer.from(body).toString()) as {
-    events: { event: string; data: { message: string } }[];
-  };
-  return events.filter(({ event }) => event === 'log').map(({ data }) => data.message);
+  const messages: string[] = [];
+  // A page ends after a while, on a busy machine before it has everything.
+  for (let afterSeq: number | null = null; ; ) {
+    const { body, cursor } = await life.journal.answers.page({
+      token: 'a',
+      filter: keyOfQuery(query),
+      order: 'oldest',
+      afterSeq,
+      beforeSeq: null,
+      afterMs: null,
+      beforeMs: null,
+      text: null,
+      limit: 10_000,
+      maxBytes: 2 ** 24,
+      lines: false,
+    });
+    const { events } = JSON.parse(Buffer.from(body).toString()) as {
+      events: { event: string; data: { message: string } }[];
+    };
+    for (const { event, data } of events) if (event === 'log') messages.push(data.message);
+    if (cursor === null) return messages;
+    afterSeq = cursor;
+  }
 }
 
 it.each([
