@@ -1,5 +1,5 @@
-// Runs in tabs. Owns what is known of the silence of bots: since their last line, or, where the page does not know it, since when they have
-// had none.
+// Runs in tabs. Owns what is known of the silence of bots: since their last line, or, where the page does not know it, from when on
+// they have had none.
 
 import type { BotSnapshot } from '../../../src/client/index.js';
 import { bots, countedSince, lastLines } from './live.js';
