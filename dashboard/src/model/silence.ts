@@ -1,4 +1,4 @@
-// Runs in tabs. Owns what is known of the silence of bots: since their last line, or, where the page does not know it, from when on
+// Runs in tabs. Owns the silence of bots: since their last line, or, where the page does not know it, from when on
 // they have had none.
 
 import type { BotSnapshot } from '../../../src/client/index.js';
