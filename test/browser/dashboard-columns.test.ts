@@ -149,6 +149,33 @@ it('long names leave the message its room where there is little', async () => {
   expect(x + wide).toBeLessThanOrEqual(row.x + row.width);
 });
 
+const isWider = (list: string): Promise<boolean> => isCut(page.locator(list));
+
+it('the columns of bots that nobody has chosen fit, also in a cluster; the herd as a table fits with a long id', async () => {
+  await page.setViewportSize({ width: 768, height: 800 });
+  await show(page, '#/bots');
+  await page.locator(`[data-bot=${LONG}]`).waitFor();
+  expect(await titles()).toContain('Last line');
+  expect(await isWider('.bots-list')).toBe(false);
+  await page.setViewportSize({ width: 1440, height: 800 });
+  await expect.poll(titles).toContain('Labels');
+  expect(await isWider('.bots-list')).toBe(false);
+
+  await mockCluster(page, threeNodes());
+  await page.reload();
+  await header('Node').waitFor();
+  for (const wide of [768, 1001, 1200]) {
+    await page.setViewportSize({ width: wide, height: 800 });
+    await expect.poll(() => isWider('.bots-list'), { message: `at ${wide}` }).toBe(false);
+    expect(await titles()).toContain('Last line');
+  }
+
+  await page.setViewportSize({ width: 768, height: 800 });
+  await show(page, '#/overview?as=table');
+  await page.locator('.herd-table').getByRole('link', { name: LONG }).waitFor();
+  expect(await isWider('.table-box')).toBe(false);
+});
+
 it('the columns of the log are moved and resized with the mouse and the keyboard', async () => {
   await print('wide or narrow');
   await show(page, '#/log');
