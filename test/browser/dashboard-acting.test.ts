@@ -64,6 +64,13 @@ async function copied(press: () => Promise<void>): Promise<string> {
   return page.evaluate<string>('globalThis.copiedText');
 }
 
+/** A frame is drawn only after some keys, as on a busy machine. */
+async function slowFrames(): Promise<void> {
+  await page.evaluate(
+    'window.requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 300)',
+  );
+}
+
 async function violations(): Promise<string[]> {
   await page.evaluate(AxeBuilder.source);
   const found = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
@@ -99,6 +106,34 @@ describe('the command line of a bot', () => {
     expect(await prompt().inputValue()).toBe('print text="fresh paint" level=warn');
     await page.keyboard.press('ArrowDown');
     expect(await prompt().inputValue()).toBe('show');
+  });
+
+  it('completes what is typed faster than the page draws', async () => {
+    await show(page, '#/bots/painter-1');
+    await prompt().waitFor();
+    await slowFrames();
+    await page.keyboard.press(':');
+    await page.keyboard.type('pr');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('te');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('"fresh paint" le');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('w');
+    await page.keyboard.press('Tab');
+    expect(await prompt().inputValue()).toBe('print text="fresh paint" level=warn ');
+    // The same in the query of a view.
+    await show(page, '#/log');
+    const search = page.getByLabel('Search lines');
+    await search.click();
+    await page.keyboard.type('lev');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('warn sco');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('tcp');
+    expect(await search.inputValue()).toBe('level:warn scope:tcp');
   });
 
   it('says in place what is wrong with a line, and what a bot answers that fails', async () => {

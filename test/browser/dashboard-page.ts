@@ -88,7 +88,15 @@ export async function openWithToken(page: Page, service: Service, token: string)
   await page.locator('[data-connection=open]').waitFor();
 }
 
-/** Opens a view of a signed-in page. */
+/** Opens a view of a signed-in page. It is drawn when this resolves: keys that follow are for it. */
 export async function show(page: Page, href: string): Promise<void> {
-  await page.evaluate(`location.hash = ${JSON.stringify(href)}`);
+  await page.evaluate(`new Promise((done) => {
+    const before = location.href;
+    location.hash = ${JSON.stringify(href)};
+    // The listener of the page comes first; what it changes is drawn when it returns.
+    if (location.href === before) done();
+    else addEventListener('hashchange', () => setTimeout(done), { once: true });
+  })`);
+  // A view that is loaded first is drawn later.
+  await page.locator('#main h1').waitFor({ state: 'attached' });
 }

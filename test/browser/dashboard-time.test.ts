@@ -94,6 +94,11 @@ const range = (): Locator => page.locator('[data-range]');
 const row = (text: string): Locator => page.locator('.log-row', { hasText: text });
 const histogram = (): Locator => page.getByRole('slider', { name: 'Lines over time' });
 const count = (status: string): Locator => page.locator(`[data-count="${status}"]`);
+async function sizeOf(element: Locator): Promise<{ width: number; height: number }> {
+  const box = await element.boundingBox();
+  if (!box) throw new Error('it is not drawn');
+  return box;
+}
 const parameter = (name: string): string | null =>
   new URLSearchParams(page.url().split('?')[1] ?? '').get(name);
 
@@ -246,25 +251,23 @@ it('what the journal does not know of a moment is said', async () => {
 
 it('a click on the chart is a moment, a drag a range', async () => {
   await show(page, '#/overview?from=-15m');
-  const over = page.locator('.flow .u-over');
-  await over.scrollIntoViewIfNeeded();
-  const boxNow = async () => {
-    const found = await over.boundingBox();
-    if (!found) throw new Error('there is no chart');
-    return found;
-  };
-  let box = await boxNow();
-  await page.mouse.click(box.x + box.width * 0.5, box.y + 40);
+  const chart = (label: RegExp): Locator =>
+    page.getByRole('img', { name: label }).locator('.u-over');
+  const live = chart(/last 15 min/);
+  const { width } = await sizeOf(live);
+  await live.click({ position: { x: width / 2, y: 40 } });
   await expect.poll(() => parameter('t')).not.toBeNull();
   const [from, to, t] = ['from', 'to', 't'].map((name) => Date.parse(parameter(name) ?? ''));
   // In the middle, give or take what is left of a second and of a pixel.
   expect(Math.abs((t ?? 0) - ((from ?? 0) + (to ?? 0)) / 2)).toBeLessThan(5000);
   await page.locator(`[data-moment="${t}"]`).waitFor();
-  box = await boxNow();
-  await page.mouse.move(box.x + box.width * 0.25, box.y + 40);
-  await page.mouse.down();
-  await page.mouse.move(box.x + box.width * 0.75, box.y + 40, { steps: 5 });
-  await page.mouse.up();
+  // That of the range is read, and takes the place of the live one.
+  const fixed = chart(/\d – \d/);
+  const { width: now } = await sizeOf(fixed);
+  await fixed.dragTo(fixed, {
+    sourcePosition: { x: now * 0.25, y: 40 },
+    targetPosition: { x: now * 0.75, y: 40 },
+  });
   await expect.poll(() => parameter('t')).toBeNull();
   const length = Date.parse(parameter('to') ?? '') - Date.parse(parameter('from') ?? '');
   expect(Math.abs(length - 450_000)).toBeLessThan(15_000);

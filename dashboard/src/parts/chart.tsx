@@ -2,8 +2,9 @@ import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { settings, theme } from '../model/settings.js';
+import { language } from '../texts/text.js';
 import { short } from './short.js';
-import { TIME_LABELS } from './time-axis.js';
+import { timeLabels } from './time-axis.js';
 
 /** Enough for every step of an axis: 1, 2, 2.5 or 5 times a power of ten. */
 const AXIS_DECIMALS = 3;
@@ -42,6 +43,7 @@ export function StackedChart({ times, series, height, label, onPoint, onPick, ma
   marked.current = mark;
   const { zone } = settings.value;
   const look = theme.value;
+  const named = language();
   const names = series.map(({ name }) => name).join();
 
   useEffect(() => {
@@ -66,7 +68,7 @@ export function StackedChart({ times, series, height, label, onPoint, onPick, ma
       chart.current?.destroy();
       chart.current = undefined;
     };
-  }, [look, zone, names, height]);
+  }, [look, zone, named, names, height]);
 
   useEffect(() => {
     chart.current?.setData(stacked(times, series));
@@ -127,7 +129,7 @@ function optionsFor(
         grid: { show: false },
         size: em * 1.7,
         space: em * 5,
-        values: TIME_LABELS,
+        values: timeLabels(),
       },
       {
         ...axis,
@@ -160,13 +162,16 @@ const CLICK_PX = 4;
 function takePicks(chart: uPlot, pick: (from: number, to: number) => void): void {
   const { over } = chart;
   let begun: number | undefined;
-  over.addEventListener('pointerdown', ({ button, offsetX }) => {
+  over.addEventListener('pointerdown', ({ button, offsetX, pointerId }) => {
     begun = button === 0 ? offsetX : undefined;
+    // A drag may end outside, also because the page moves the chart.
+    over.setPointerCapture(pointerId);
   });
   over.addEventListener('pointerup', ({ offsetX }) => {
     if (begun === undefined) return;
     const isClick = Math.abs(offsetX - begun) < CLICK_PX;
-    const [one, other] = [chart.posToVal(begun, 'x'), chart.posToVal(offsetX, 'x')];
+    const end = Math.min(over.clientWidth, Math.max(0, offsetX));
+    const [one, other] = [chart.posToVal(begun, 'x'), chart.posToVal(end, 'x')];
     begun = undefined;
     chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     pick(isClick ? other : Math.min(one, other), isClick ? other : Math.max(one, other));

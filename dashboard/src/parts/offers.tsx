@@ -46,6 +46,14 @@ export function Offers<T extends Offer>({ id, items, active, onTake }: OffersPro
   );
 }
 
+/** Puts a text and the cursor into a field, at once: the next key may come before the page is drawn. */
+export function putText(field: HTMLInputElement | null, text: string, cursor: number): void {
+  if (!field) return;
+  field.value = text;
+  field.focus();
+  field.setSelectionRange(cursor, cursor);
+}
+
 export function offerId(list: string, at: number): string {
   return `${list}-${at}`;
 }

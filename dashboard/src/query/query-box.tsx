@@ -5,7 +5,7 @@ import type { QueryUse } from '../../../src/shared/query/fields.js';
 import { printTerm } from '../../../src/shared/query/print-query.js';
 import { CloseButton } from '../parts/close-button.js';
 import { Icon } from '../parts/icons.js';
-import { Offers, offerId } from '../parts/offers.js';
+import { Offers, offerId, putText } from '../parts/offers.js';
 import { t } from '../texts/text.js';
 import { checkedQuery } from './checked-query.js';
 import { type Completion, type Completions, complete } from './complete-query.js';
@@ -71,13 +71,9 @@ export function QueryBox({ use, value, onChange, waitMs }: Props) {
     const before = text.slice(0, offered.from) + insert + space;
     const next = before + behind;
     setText(next);
-    input.current?.focus();
-    // After the value is drawn.
-    requestAnimationFrame(() => {
-      input.current?.setSelectionRange(before.length, before.length);
-      if (isField) offer(next);
-      else close();
-    });
+    putText(input.current, next, before.length);
+    if (isField) offer(next);
+    else close();
   };
   const press = (event: KeyboardEvent): void => {
     const { items } = offered;

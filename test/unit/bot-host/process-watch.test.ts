@@ -9,6 +9,7 @@ import { createQuota, Quota } from '../../../src/shared/memory/quota.js';
 import { FrameReader } from '../../../src/shared/pipe/frame-reader.js';
 import { header, LINK, packMessage, unpackMessage } from '../../../src/shared/pipe/frames.js';
 import type { FromWatch, ToWatch } from '../../../src/shared/pipe/messages.js';
+import { PATIENCE_MS } from '../../harness/patience.js';
 
 let sent: FromWatch[];
 let cells: ConstructorParameters<typeof ProcessWatch>[0];
@@ -85,8 +86,9 @@ it('knows whether a stream is open', () => {
 
 it('answers where the main thread is', async () => {
   hear({ type: 'capture', id: 3, withinMs: 10 });
-  await vi.waitFor(() =>
-    expect(sent.at(-1)).toEqual({ type: 'captured', id: 3, frames: [], bot: 'a' }),
+  await vi.waitFor(
+    () => expect(sent.at(-1)).toEqual({ type: 'captured', id: 3, frames: [], bot: 'a' }),
+    PATIENCE_MS,
   );
 });
 

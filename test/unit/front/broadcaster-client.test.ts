@@ -7,6 +7,7 @@ import type {
   FrontBellMethods,
 } from '../../../src/shared/contract/threads.js';
 import { Deferred } from '../../../src/shared/deferred.js';
+import { PATIENCE_MS } from '../../harness/patience.js';
 
 /** The other end of the channel: a broadcaster whose snapshots stand before frame `next`. */
 function broadcaster(next: number, ready: Promise<void> = Promise.resolve()) {
@@ -46,7 +47,7 @@ it('takes a baseline from each broadcaster, and hears its doorbell', async () =>
   await client.attach(third.port);
   wake.mockClear();
   third.rpc.tell('wake', null);
-  await vi.waitFor(() => expect(wake).toHaveBeenCalledOnce());
+  await vi.waitFor(() => expect(wake).toHaveBeenCalledOnce(), PATIENCE_MS);
 });
 
 it('asks once for callers at the same time', async () => {

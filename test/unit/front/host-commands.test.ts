@@ -15,6 +15,7 @@ import {
   TAKEN,
 } from '../../../src/shared/contract/command-messages.js';
 import { DroverError } from '../../../src/shared/errors.js';
+import { PATIENCE_MS } from '../../harness/patience.js';
 
 const MAX_WAITING = 3;
 const TIMEOUT_MS = 1000;
@@ -199,7 +200,7 @@ it('main hears of a command that nobody ran after its client had hung up', async
   client.leave();
   await expect(answer).rejects.toThrow('the client has gone');
   host.answer([host.asked[0]?.id as number, null]);
-  await vi.waitFor(() => expect(failed).toHaveBeenCalledTimes(2));
+  await vi.waitFor(() => expect(failed).toHaveBeenCalledTimes(2), PATIENCE_MS);
   expect(failed).toHaveBeenLastCalledWith({ bot: 'a', command: 'say', reason });
   expect(host.asked).toHaveLength(1);
 });

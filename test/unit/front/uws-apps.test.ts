@@ -6,6 +6,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import type { ConnectionGate } from '../../../src/front/engine/engine.js';
 import { RawConnection, requestBytes } from '../../harness/http.js';
 import { skipWithout } from '../../harness/needs.js';
+import { PATIENCE_MS } from '../../harness/patience.js';
 import { freePort } from '../../harness/ports.js';
 
 // Not every system has a binary (docs/ENGINES.md).
@@ -68,11 +69,11 @@ it('an app that does not listen any more is closed with its last connection', as
   const second = await RawConnection.open(port);
   expect(await ask(second)).toBe('ok');
   first.close();
-  await vi.waitFor(() => expect(closed).toEqual([1, 2, 0]));
+  await vi.waitFor(() => expect(closed).toEqual([1, 2, 0]), PATIENCE_MS);
   expect(await ask(second)).toBe('ok');
   second.close();
   await change();
-  await vi.waitFor(() => expect(closed).toEqual([1, 2, 0, 3]));
+  await vi.waitFor(() => expect(closed).toEqual([1, 2, 0, 3]), PATIENCE_MS);
   const third = await RawConnection.open(port);
   expect(await ask(third)).toBe('ok');
   third.close();

@@ -313,12 +313,13 @@ it('keeps the bot when its standard error is flooded', async () => {
     program(
       `
 for n in range(20000): print("line", n, file=sys.stderr)
+send(method="status", params={"status": "flooded"})
 send(id=read()["id"], result=1)
 sys.stdin.readline()`,
       COMMANDS,
     ),
   );
-  await until(bot, () => bot.status === 'running');
+  await until(bot, () => bot.status === 'flooded');
   expect(await bot.invoke('say')).toBe(1);
 });
 

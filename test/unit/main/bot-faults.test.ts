@@ -13,6 +13,7 @@ import type { BotStore } from '../../../src/main/store/bot-store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
 import type { BotActionsBody, BotSpec, CreateBotBody } from '../../../src/shared/contract/bots.js';
 import type { Item } from '../../../src/shared/contract/events.js';
+import { PATIENCE_MS } from '../../harness/patience.js';
 import { RESTART_AT_ONCE } from './restart-at-once.js';
 
 const SECRET = 'MDB_MAP_FULL: /var/lib/drover/store.mdb';
@@ -174,7 +175,7 @@ it('a bot of a quarantined kind fails at its start, and starts when the kind is 
   expect(registry.isRunning('b')).toBe(true);
   expect(calls).toEqual(['start b']);
   expect(registry.releaseKind('k')).toBe(1);
-  await vi.waitFor(() => expect(registry.isRunning('a')).toBe(true));
+  await vi.waitFor(() => expect(registry.isRunning('a')).toBe(true), PATIENCE_MS);
   expect(() => registry.releaseKind('k')).toThrow('the bot kind k is not quarantined');
   expect(() => registry.releaseKind('x')).toThrow('no bot kind "x"');
 });
@@ -195,11 +196,11 @@ describe('a bot over its hard quota', () => {
   it('is moved once, then stopped for good, with an incident report; a start by hand starts it', async () => {
     const registry = await registryWith([{ id: 'a' }]);
     registry.overQuota('a', hostOf(registry), OVER);
-    await vi.waitFor(() => expect(calls).toEqual(['start a', 'stop a', 'start a']));
+    await vi.waitFor(() => expect(calls).toEqual(['start a', 'stop a', 'start a']), PATIENCE_MS);
     expect(lines).toContain(`${OVER}; from now on it has its own bot host`);
     expect(reports).toEqual([]);
     registry.overQuota('a', hostOf(registry), OVER);
-    await vi.waitFor(() => expect(statusOf(registry, 'a')).toBe('failed'));
+    await vi.waitFor(() => expect(statusOf(registry, 'a')).toBe('failed'), PATIENCE_MS);
     const why = `${OVER}, alone on its bot host`;
     expect(reports).toEqual([`over_quota: bot a: ${why}`]);
     expect(lines).toContain(`stopped: ${why}`);
@@ -212,11 +213,11 @@ describe('a bot over its hard quota', () => {
   it('is stopped at once where it is alone, or where there is no room for another host', async () => {
     const registry = await registryWith([{ id: 'a', dedicated: true }]);
     registry.overQuota('a', hostOf(registry), OVER);
-    await vi.waitFor(() => expect(statusOf(registry, 'a')).toBe('failed'));
+    await vi.waitFor(() => expect(statusOf(registry, 'a')).toBe('failed'), PATIENCE_MS);
     const other = await registryWith([{ id: 'a' }]);
     noRoom = true;
     other.overQuota('a', hostOf(other), OVER);
-    await vi.waitFor(() => expect(statusOf(other, 'a')).toBe('failed'));
+    await vi.waitFor(() => expect(statusOf(other, 'a')).toBe('failed'), PATIENCE_MS);
     expect(reports).toEqual([
       `over_quota: bot a: ${OVER}, and cannot have its own bot host: no more dedicated hosts`,
     ]);

@@ -7,6 +7,7 @@ import type {
   FrontMethods,
   StreamIdentity,
 } from '../../../src/shared/contract/threads.js';
+import { PATIENCE_MS } from '../../harness/patience.js';
 import { FakeThread } from './thread-fixture.js';
 
 const tell = vi.fn();
@@ -34,7 +35,10 @@ it('a front that ends during its start is named in the error', async () => {
   const started = front.start();
   thread.exit();
   await expect(started).rejects.toThrow(/^front 3 has ended$/);
-  await vi.waitFor(() => expect(tell).toHaveBeenCalledWith('detachFront', { front: 3 }));
+  await vi.waitFor(
+    () => expect(tell).toHaveBeenCalledWith('detachFront', { front: 3 }),
+    PATIENCE_MS,
+  );
 });
 
 it('a front, and the one that replaces it, has the stream of the cluster before it listens', async () => {
@@ -90,7 +94,7 @@ it('a front, and the one that replaces it, has the stream of the cluster before 
 
   calls.length = 0;
   threads[0]?.exit(new Error('a defect'));
-  await vi.waitFor(() => expect(calls.at(-1)).toBe('listens'));
+  await vi.waitFor(() => expect(calls.at(-1)).toBe('listens'), PATIENCE_MS);
   expect(calls).toEqual(['broadcaster', 'on', 'cluster e1', 'listens']);
   expect(detach).toHaveBeenCalledWith(3);
 

@@ -15,6 +15,7 @@ import { IncidentGroupStore } from '../../../src/main/store/incident-group-store
 import { IncidentStore } from '../../../src/main/store/incident-store.js';
 import { Store } from '../../../src/main/store/store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
+import { PATIENCE_MS } from '../../harness/patience.js';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -60,10 +61,12 @@ it('the broadcaster does not answer: the incident report is written without last
   const incidents = new IncidentStore(store);
   await hang(incidents, new IncidentGroupStore(store));
   vi.useRealTimers();
-  await vi.waitFor(() =>
-    expect(incidents.list(null, 10)).toMatchObject([
-      { type: 'hang', suspect: 'a', bots: ['a', 'b'], last_lines: [] },
-    ]),
+  await vi.waitFor(
+    () =>
+      expect(incidents.list(null, 10)).toMatchObject([
+        { type: 'hang', suspect: 'a', bots: ['a', 'b'], last_lines: [] },
+      ]),
+    PATIENCE_MS,
   );
 });
 

@@ -7,6 +7,7 @@ import type { HostThread } from '../../../src/main/threads/host-thread.js';
 import { KindBrokeHost } from '../../../src/main/threads/kind-loading.js';
 import type { LoadedKinds } from '../../../src/shared/contract/bots.js';
 import { Deferred } from '../../../src/shared/deferred.js';
+import { PATIENCE_MS } from '../../harness/patience.js';
 
 class Host {
   readonly number: number;
@@ -53,7 +54,7 @@ it('a kind that is being loaded when the service shuts down is not reported as b
   );
   const started = pool.start();
   hosts[0]?.opened.resolve({ kinds: [], failed: [] });
-  await vi.waitFor(() => expect(hosts).toHaveLength(2));
+  await vi.waitFor(() => expect(hosts).toHaveLength(2), PATIENCE_MS);
   // The first of two tries on the second host.
   hosts[1]?.opened.reject(new KindBrokeHost(['kind.js'], 'the port is in use'));
   await vi.waitFor(() => expect(hosts).toHaveLength(3), { timeout: 10_000 });

@@ -8,6 +8,7 @@ import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { Store } from '../../../src/main/store/store.js';
 import { StoreFile } from '../../../src/main/store/store-file.js';
 import { PROGRAMS } from '../../../src/shared/package-paths.js';
+import { PATIENCE_MS } from '../../harness/patience.js';
 
 let file: string;
 
@@ -67,17 +68,17 @@ it('there is one copy at a time, and a change during it is in the next', async (
   }
   expect([copies, most]).toEqual([1, 1]);
   go();
-  await vi.waitFor(() => expect(existsSync(`${file}.copy`)).toBe(true));
+  await vi.waitFor(() => expect(existsSync(`${file}.copy`)).toBe(true), PATIENCE_MS);
   copying = nextCopy();
   await vi.waitFor(() => {
     vi.advanceTimersByTime(2000);
     expect(copies).toBe(2);
-  });
+  }, PATIENCE_MS);
   await put('d');
   const closed = store.close();
   go();
   // close() waits for the copy that is being written, then writes the last.
-  await vi.waitFor(() => expect(copies).toBe(3));
+  await vi.waitFor(() => expect(copies).toBe(3), PATIENCE_MS);
   go();
   await closed;
   expect(most).toBe(1);

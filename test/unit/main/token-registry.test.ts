@@ -9,6 +9,7 @@ import { TokenRegistry } from '../../../src/main/access/token-registry.js';
 import { Store } from '../../../src/main/store/store.js';
 import { TokenStore } from '../../../src/main/store/token-store.js';
 import type { TokenRecord, TokenUse } from '../../../src/shared/contract/tokens.js';
+import { PATIENCE_MS } from '../../harness/patience.js';
 
 interface Setup {
   registry: TokenRegistry;
@@ -255,7 +256,7 @@ it('a sign-in from before sign-ins expired counts as used at the first start wit
   await never.stop();
   const first = start(30);
   expect(endsOf(first)).toEqual([[130 * DAY_MS, null]]);
-  await vi.waitFor(() => expect(tokens.all()[0]?.idle_from_ms).toBe(100 * DAY_MS));
+  await vi.waitFor(() => expect(tokens.all()[0]?.idle_from_ms).toBe(100 * DAY_MS), PATIENCE_MS);
   await first.stop();
   vi.setSystemTime(120 * DAY_MS);
   const second = start(30);
