@@ -413,4 +413,8 @@ it('fits on a phone: no view is wider than the screen', async () => {
     if (over > 0) wide.push(`${href}: ${over} px`);
   }
   expect(wide).toEqual([]);
+  // Beside a long title, too, the choice of groups has room for a name.
+  await show(page, '#/overview?by=label:team');
+  const choice = page.getByRole('combobox', { name: de['herd.groupBy'] });
+  expect((await choice.boundingBox())?.width).toBeGreaterThan(110);
 });
