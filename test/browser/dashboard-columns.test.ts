@@ -30,7 +30,7 @@ let complaints: string[];
 
 beforeAll(async () => {
   browser = await launchChromium();
-  service = await startForDashboard();
+  service = await startForDashboard({ demo: false });
   await call(service, 'POST', '/api/bots', {
     body: { id: LONG, kind: 'painter', config: { greeting: 'hello' } },
   });
