@@ -39,6 +39,60 @@ const focused = () =>
 const status = (id: string, name: string) => row(id).locator('.status', { hasText: name });
 
 describe('the table of bots', () => {
+  it('finds a running bot that says nothing, also when the page has just been opened', async () => {
+    await call(service, 'POST', '/api/bots', {
+      body: { id: 'quiet', kind: 'painter', config: { greeting: 'good night' } },
+    });
+    await expect.poll(async () => (await snapshot(service, 'quiet')).status).toBe('painting');
+    await invoke(service, 'painter-1', 'print', { text: 'not quiet', level: 'info' });
+    const first = (of: Page) => of.locator('.list-row [data-bot]').first().getAttribute('data-bot');
+    const silence = (of: Page) => of.locator('[data-bot=quiet] .cell-silent');
+
+    // The clock of this page is ten minutes ahead when it is told to be.
+    await page.addInitScript(
+      'const now = Date.now; Date.now = () => now() + (globalThis.aheadMs ?? 0);',
+    );
+    await page.reload();
+    await show(page, '#/bots');
+    await page.getByRole('button', { name: 'Silent for' }).click();
+    await page.getByRole('button', { name: 'Silent for' }).click();
+    await expect.poll(() => first(page)).toBe('quiet');
+    await page.evaluate('globalThis.aheadMs = 600_000');
+    await expect.poll(() => silence(page).innerText()).toMatch(/^1\d min$/);
+    expect(await row('quiet').locator('.cell-since').innerText()).toMatch(/^1\d min$/);
+    const said = await silence(page).getAttribute('title');
+    expect(said).toMatch(/^Last line at \d{4}-/);
+
+    // Another browser, whose stream begins now: the line is not among the newest of the journal.
+    const other = await openPage(browser);
+    const asked: string[] = [];
+    await other.page.route('**/api/events?*', async (route) => {
+      const url = new URL(route.request().url());
+      asked.push(url.searchParams.get('session') ?? '');
+      if (!url.searchParams.has('session')) url.searchParams.set('limit', '1');
+      await route.continue({ url: url.href });
+    });
+    await openWithToken(other.page, service, await service.token());
+    await show(other.page, '#/bots?sort=silent&down=1');
+    await expect.poll(() => silence(other.page).getAttribute('title')).toBe(said);
+    expect(await first(other.page)).toBe('quiet');
+    expect(asked.join()).toContain('quiet');
+
+    // The journal does not answer: what is not known is said.
+    await other.page.unrouteAll();
+    await other.page.route('**/api/events?*', (route) => route.fulfill({ status: 503, json: {} }));
+    await other.page.reload();
+    await expect.poll(() => silence(other.page).innerText()).toMatch(/^> \d+ s$/);
+    expect(await silence(other.page).getAttribute('title')).toMatch(/^No line since \d{4}-/);
+    await other.context.close();
+
+    // A stopped bot is not silent. It comes last.
+    await call(service, 'POST', '/api/bots/quiet/stop');
+    await expect.poll(() => silence(page).innerText()).toBe('–');
+    await expect.poll(() => first(page)).not.toBe('quiet');
+    await call(service, 'DELETE', '/api/bots/quiet');
+  });
+
   it('updates live, filters, and restarts a selected bot', async () => {
     await page.locator('[data-count=in_world]', { hasText: '3' }).waitFor();
     await page.keyboard.press('g');

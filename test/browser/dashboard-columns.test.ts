@@ -111,6 +111,19 @@ it('the columns of the log are chosen, kept, in the address, and reset', async (
   await expect.poll(titles).toEqual(usual);
 });
 
+it('the kind beside a line is that of its bot now, also when a bot of another kind has its name', async () => {
+  const make = (kind: string, config: object) =>
+    call(service, 'POST', '/api/bots', { body: { id: 'same-name', kind, config } });
+  expect((await make('painter', { greeting: 'hello' })).status).toBe(201);
+  await print('from the painter', 'same-name');
+  await show(page, '#/log?columns=time,kind,message');
+  const kind = line('from the painter').first().locator('.cell-kind');
+  await expect.poll(() => kind.innerText()).toBe('painter');
+  expect((await call(service, 'DELETE', '/api/bots/same-name')).status).toBe(204);
+  expect((await make('synthetic', {})).status).toBe(201);
+  await expect.poll(() => kind.innerText()).toBe('synthetic');
+});
+
 it('the columns of the log are chosen with the space key, which does not pause it', async () => {
   await print('still followed');
   await show(page, '#/log');
@@ -134,6 +147,33 @@ it('long names leave the message its room where there is little', async () => {
   const { x, width: wide } = (await message.boundingBox()) ?? { x: 0, width: 0 };
   expect(wide).toBeGreaterThanOrEqual(190);
   expect(x + wide).toBeLessThanOrEqual(row.x + row.width);
+});
+
+const isWider = (list: string): Promise<boolean> => isCut(page.locator(list));
+
+it('the columns of bots that nobody has chosen fit, also in a cluster; the herd as a table fits with a long id', async () => {
+  await page.setViewportSize({ width: 768, height: 800 });
+  await show(page, '#/bots');
+  await page.locator(`[data-bot=${LONG}]`).waitFor();
+  expect(await titles()).toContain('Last line');
+  expect(await isWider('.bots-list')).toBe(false);
+  await page.setViewportSize({ width: 1440, height: 800 });
+  await expect.poll(titles).toContain('Labels');
+  expect(await isWider('.bots-list')).toBe(false);
+
+  await mockCluster(page, threeNodes());
+  await page.reload();
+  await header('Node').waitFor();
+  for (const wide of [768, 1001, 1200]) {
+    await page.setViewportSize({ width: wide, height: 800 });
+    await expect.poll(() => isWider('.bots-list'), { message: `at ${wide}` }).toBe(false);
+    expect(await titles()).toContain('Last line');
+  }
+
+  await page.setViewportSize({ width: 768, height: 800 });
+  await show(page, '#/overview?as=table');
+  await page.locator('.herd-table').getByRole('link', { name: LONG }).waitFor();
+  expect(await isWider('.table-box')).toBe(false);
 });
 
 it('the columns of the log are moved and resized with the mouse and the keyboard', async () => {

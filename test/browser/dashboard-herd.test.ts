@@ -213,7 +213,7 @@ it('is a table too, with the same bots and the same selection', async () => {
   await page.getByRole('radio', { name: 'Table' }).check();
   const rows = page.locator('.herd-table tbody tr');
   await expect.poll(() => rows.count()).toBe(100);
-  await rows.first().getByText('painting').waitFor();
+  await rows.first().locator('.status', { hasText: 'painting' }).waitFor();
   await page.getByLabel('Select painter-2', { exact: true }).check();
   await page.locator('[data-selected]', { hasText: '1 selected' }).waitFor();
   await page.getByRole('button', { name: `Show ${COUNT - 100} more` }).click();

@@ -70,7 +70,54 @@ async function openInGerman(options: Parameters<typeof openPage>[1] = {}): Promi
   return page;
 }
 
+/** Chooses a language in another tab: this one stays where it is. */
+async function speak(page: Page, language: 'English' | 'Deutsch'): Promise<void> {
+  const other = await page.context().newPage();
+  await other.goto(`${service.url}/#/settings`);
+  await other.getByRole('radio', { name: language }).check();
+  await page.locator(`html[lang=${language === 'English' ? 'en' : 'de'}]`).waitFor();
+  await other.close();
+}
+
 const languageOf = (page: Page): Promise<string> => page.evaluate('document.documentElement.lang');
+
+it('changes what is wrong, too, while it is shown', async () => {
+  const page = await open({});
+  await page.goto(service.url);
+  await page.getByRole('button', { name: en['signIn.withToken'] }).click();
+  await page.getByLabel(en['term.token'], { exact: true }).fill('no token');
+  await page.keyboard.press('Enter');
+  await page.getByText(en['signIn.noToken']).waitFor();
+  await page.evaluate(`
+    localStorage.setItem('drover.settings', JSON.stringify({ language: 'de' }));
+    window.dispatchEvent(new StorageEvent('storage', { key: 'drover.settings' }));
+  `);
+  await page.getByText(de['signIn.noToken']).waitFor();
+  await page.getByRole('button', { name: de['signIn.withPin'] }).click();
+  await page.getByLabel('Ziffer 1 von 6').click();
+  await page.keyboard.type(service.pin);
+  await page.locator('[data-connection=open]').waitFor();
+
+  await show(page, '#/bots');
+  await page.getByRole('button', { name: de['bots.new'] }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: de['button.create'], exact: true }).click();
+  await dialog.getByText(de['fault.required'], { exact: true }).first().waitFor();
+  await speak(page, 'English');
+  await dialog.getByText(en['fault.required'], { exact: true }).first().waitFor();
+  expect(await dialog.getByText(de['fault.required'], { exact: true }).count()).toBe(0);
+  await page.keyboard.press('Escape');
+
+  await show(page, '#/bots/painter-1');
+  const line = page.getByRole('combobox', { name: /painter-1$/ });
+  await line.fill('nonsense');
+  await line.press('Enter');
+  await page.locator('.prompt-error', { hasText: 'nonsense' }).waitFor();
+  const before = await page.locator('.prompt-error').innerText();
+  await speak(page, 'Deutsch');
+  await expect.poll(() => page.locator('.prompt-error').innerText()).not.toBe(before);
+  await page.locator('.prompt-error', { hasText: 'nonsense' }).waitFor();
+});
 
 it('is chosen in the settings, at once and for all tabs, and stays', async () => {
   const page = await open({});

@@ -239,6 +239,47 @@ it('a large recording is read while the page answers', async () => {
   await expect.poll(() => log('large.ndjson').locator('.log-row').count()).toBe(16);
 });
 
+it('a search that takes long says how far it is, and can be cancelled', async () => {
+  const steps = Array.from({ length: 30_000 }, (_, at) => ({ at, line: `busy ${at}` }));
+  await drop({ name: 'large.ndjson', text: recording(steps, 30_000) });
+  await log('large.ndjson').getByText('busy 3', { exact: true }).waitFor();
+  // Its worker reads the second part of the file when it is told to.
+  const worker = page.workers().find((one) => one.url().includes('run-worker'));
+  await worker?.evaluate(`{
+    const read = Blob.prototype.arrayBuffer;
+    let parts = 0;
+    globalThis.opened = new Promise((open) => { globalThis.open = open; });
+    Blob.prototype.arrayBuffer = async function () {
+      parts += 1;
+      if (parts === 2) await globalThis.opened;
+      return read.call(this);
+    };
+  }`);
+  await page.getByRole('combobox', { name: 'Search lines' }).fill('/busy \\d*7$/');
+  await page.getByText(/^Searching, [1-9]\d %/).waitFor();
+  await log('large.ndjson').getByText('busy 17', { exact: true }).waitFor();
+  await page.evaluate(AxeBuilder.source);
+  const violations = await page.evaluate<string[]>(
+    'axe.run().then(({ violations }) => violations.map(({ id }) => id))',
+  );
+  expect(violations).toEqual([]);
+  await page.getByRole('button', { name: 'Cancel the search' }).click();
+  await page.getByText(/^Cancelled after [1-9]\d % of the lines\./).waitFor();
+  // What was found stays, and can be read.
+  await log('large.ndjson').getByText('busy 17', { exact: true }).waitFor();
+  await log('large.ndjson').focus();
+  await page.keyboard.press('End');
+  expect(await log('large.ndjson').getByText('busy 29997', { exact: true }).count()).toBe(0);
+
+  await worker?.evaluate('open()');
+  await page.getByRole('button', { name: 'Search again' }).click();
+  await page.getByText('3,000 lines', { exact: true }).waitFor();
+  expect(await page.getByText(/^Cancelled after/).count()).toBe(0);
+  await log('large.ndjson').focus();
+  await page.keyboard.press('End');
+  await log('large.ndjson').getByText('busy 29997', { exact: true }).waitFor();
+});
+
 it('has no fault for axe-core, and fits, from 360 to 2560 px', async () => {
   await drop(GOOD, NIGHTLY);
   await page.getByLabel('Select nightly.ndjson').waitFor();

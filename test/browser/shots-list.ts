@@ -189,7 +189,7 @@ const TOKENS: Shot[] = [
   ),
   shot('created-link', '#/tokens', async (page) => {
     await page.getByRole('button', { name: 'Sign-in link' }).click();
-    await page.getByLabel('Name').fill('Ada');
+    await page.getByRole('textbox', { name: 'Name' }).fill('Ada');
     await page.keyboard.press('Enter');
     await page.locator('[data-created]').waitFor();
   }),

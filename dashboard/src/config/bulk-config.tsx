@@ -9,7 +9,7 @@ import { bots, presentOf } from '../model/live.js';
 import { api } from '../model/session.js';
 import { isStopped } from '../model/stopped.js';
 import { useFirstFault } from '../parts/first-fault.js';
-import { faultsOf, initialOf, type Schema } from '../parts/schema.js';
+import { type Faults, faultsOf, initialOf, type Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
 import { t } from '../texts/text.js';
 import { BulkDialog } from '../views/bulk-answers.js';
@@ -52,7 +52,7 @@ function Form({ ids, onStart, onClose }: Props & { onStart: (run: BulkRun) => vo
   const [config, setConfig] = useState<JsonObject>({});
   const [restart, setRestart] = useState<JsonObject>({});
   const [labels, setLabels] = useState('');
-  const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
+  const [faults, setFaults] = useState<Faults>(new Map());
   const form = useFirstFault(faults);
   const targets = fields.length > 0 ? present.filter((bot) => bot.kind === kind) : present;
   const due = fields.length > 0 ? targets.filter((bot) => !isStopped(bot)) : [];
@@ -67,11 +67,9 @@ function Form({ ids, onStart, onClose }: Props & { onStart: (run: BulkRun) => vo
       ...faultsOf(partOf(RESTART, rules), restart, 'restart'),
     ]);
     let changes: Pick<BulkChange, 'labels' | 'unlabel'> = { labels: {}, unlabel: [] };
-    try {
-      changes = parseLabelChanges(labels);
-    } catch (thrown) {
-      wrong.set('labels', (thrown as Error).message);
-    }
+    const parsed = parseLabelChanges(labels);
+    if ('fault' in parsed) wrong.set('labels', parsed.fault);
+    else changes = parsed;
     setFaults(wrong);
     if (wrong.size > 0 || isNothing || targets.length === 0) return;
     const change: BulkChange = {
@@ -149,7 +147,7 @@ function Form({ ids, onStart, onClose }: Props & { onStart: (run: BulkRun) => vo
             aria-invalid={faults.has('labels')}
             onInput={({ currentTarget }) => setLabels(currentTarget.value)}
           />
-          {faults.has('labels') ? <p class="fault">{faults.get('labels')}</p> : null}
+          {faults.has('labels') ? <p class="fault">{faults.get('labels')?.()}</p> : null}
         </div>
         <Chosen
           title={t('bulk.restartPolicy')}
@@ -224,7 +222,7 @@ interface ChosenProps {
   schema: Schema;
   chosen: readonly string[];
   value: JsonObject;
-  faults: ReadonlyMap<string, string>;
+  faults: Faults;
   onChosen: (names: readonly string[]) => void;
   onChange: (value: JsonObject) => void;
 }

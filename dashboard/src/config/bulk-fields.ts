@@ -1,7 +1,7 @@
 // One change for many bots: which fields, and what each bot is sent.
 
 import type { BotSnapshot, JsonObject, UpdateBotBody } from '../../../src/client/index.js';
-import { filled, type Schema } from '../parts/schema.js';
+import { type Fault, filled, type Schema } from '../parts/schema.js';
 import { t } from '../texts/text.js';
 
 export interface BulkChange {
@@ -24,8 +24,10 @@ export function partOf(schema: Schema, names: readonly string[]): Schema {
   return { ...schema, properties, required };
 }
 
-/** `name=value` sets a label, `-name` removes one; one a line. @throws Error that quotes the line. */
-export function parseLabelChanges(text: string): Pick<BulkChange, 'labels' | 'unlabel'> {
+/** `name=value` sets a label, `-name` removes one; one a line. A fault quotes the line. */
+export function parseLabelChanges(
+  text: string,
+): Pick<BulkChange, 'labels' | 'unlabel'> | { fault: Fault } {
   const labels: Record<string, string> = {};
   const unlabel: string[] = [];
   for (const line of text.split('\n').map((one) => one.trim())) {
@@ -33,7 +35,7 @@ export function parseLabelChanges(text: string): Pick<BulkChange, 'labels' | 'un
     const at = line.indexOf('=');
     if (at > 0) labels[line.slice(0, at).trim()] = line.slice(at + 1).trim();
     else if (/^-[^=\s]+$/.test(line)) unlabel.push(line.slice(1));
-    else throw new Error(t('bulk.badLabel', { line }));
+    else return { fault: () => t('bulk.badLabel', { line }) };
   }
   return { labels, unlabel };
 }

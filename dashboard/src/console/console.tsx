@@ -79,7 +79,8 @@ function Prompt({ bot, commands }: { bot: string; commands: Commands }) {
   const [line, setLine] = useState(() => draftOf(bot));
   const [offered, setOffered] = useState(NONE);
   const [active, setActive] = useState(-1);
-  const [error, setError] = useState('');
+  /** Whether the line was refused; what is wrong with it is read from it, in the language of the page. */
+  const [isRefused, setRefused] = useState(false);
   /** How far back in the history the line is; 0 is the line that is being typed, which is kept. */
   const [back, setBack] = useState(0);
   const draft = useRef('');
@@ -99,7 +100,7 @@ function Prompt({ bot, commands }: { bot: string; commands: Commands }) {
   const type = (next: string): void => {
     setLine(next);
     keepDraft(bot, next);
-    setError('');
+    setRefused(false);
     setBack(0);
   };
   const take = ({ insert }: LineOffer): void => {
@@ -115,7 +116,7 @@ function Prompt({ bot, commands }: { bot: string; commands: Commands }) {
     if (to === back) return;
     if (back === 0) draft.current = line;
     setBack(to);
-    setError('');
+    setRefused(false);
     setLine(to === 0 ? draft.current : (lines.at(-to) ?? ''));
     close();
   };
@@ -129,8 +130,8 @@ function Prompt({ bot, commands }: { bot: string; commands: Commands }) {
       runCall(bot, command, args, commands[command]?.args ?? {}).catch(() => {
         // The call's own entry says what went wrong.
       });
-    } catch (thrown) {
-      setError((thrown as Error).message);
+    } catch {
+      setRefused(true);
     }
   };
   const press = (event: KeyboardEvent): void => {
@@ -162,6 +163,7 @@ function Prompt({ bot, commands }: { bot: string; commands: Commands }) {
       cancelCall(running.key);
     }
   };
+  const error = isRefused ? faultIn(line, commands) : '';
   const listId = `${id}-offers`;
   return (
     <form
@@ -218,4 +220,14 @@ function Prompt({ bot, commands }: { bot: string; commands: Commands }) {
       )}
     </form>
   );
+}
+
+/** What is wrong with a line; empty when nothing is. */
+function faultIn(line: string, commands: Commands): string {
+  try {
+    parseLine(line, commands);
+    return '';
+  } catch (thrown) {
+    return (thrown as Error).message;
+  }
 }

@@ -3,7 +3,8 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { settings, theme } from '../model/settings.js';
 import { short } from '../parts/short.js';
-import { TIME_LABELS } from '../parts/time-axis.js';
+import { timeLabels } from '../parts/time-axis.js';
+import { language } from '../texts/text.js';
 import type { Row } from './series.js';
 
 const HEIGHT = 220;
@@ -26,6 +27,7 @@ export function StepChart({ rows, from, to, label }: Props) {
   range.current = { from, to };
   const { zone } = settings.value;
   const look = theme.value;
+  const named = language();
   useEffect(() => {
     const element = box.current;
     if (!element) return;
@@ -45,7 +47,7 @@ export function StepChart({ rows, from, to, label }: Props) {
       made.destroy();
       chart.current = undefined;
     };
-  }, [look, zone]);
+  }, [look, zone, named]);
   useEffect(() => {
     chart.current?.setData(dataOf(rows));
   });
@@ -94,7 +96,7 @@ function optionsFor(
     scales: { x: { range: () => [range().from / 1000, range().to / 1000] } },
     bands: [{ series: [1, 2], fill: colour('accent-soft') }],
     axes: [
-      { ...axis, grid: { show: false }, size: em * 1.7, space: em * 5, values: TIME_LABELS },
+      { ...axis, grid: { show: false }, size: em * 1.7, space: em * 5, values: timeLabels() },
       {
         ...axis,
         size: em * 4,

@@ -7,6 +7,7 @@ import { useThrottled } from '../model/throttle.js';
 import { age, second, span } from '../model/time.js';
 import { shownMoment } from '../model/time-range.js';
 import { LineText } from '../parts/text.js';
+import { toneOf } from '../parts/tone.js';
 import { t } from '../texts/text.js';
 import { shownStatus } from './cells.js';
 import { ordered } from './grouping.js';
@@ -59,7 +60,10 @@ export function HerdTable() {
         </thead>
         <tbody>
           {rows.slice(0, most).map(({ bot: { id, since_ms, last_error }, title, status }) => {
-            const line = moment === undefined ? (last_error ?? lastLines.get(id)?.text) : undefined;
+            // As in the table of bots: the error of one that runs again is over.
+            const isDown = ['bad', 'wait'].includes(toneOf(status));
+            const said = (isDown ? last_error : null) ?? lastLines.get(id)?.text;
+            const line = moment === undefined ? said : undefined;
             return (
               <tr key={id}>
                 <td>
@@ -70,7 +74,7 @@ export function HerdTable() {
                     onClick={() => toggle(id)}
                   />
                 </td>
-                <th scope="row">
+                <th scope="row" title={id}>
                   <a href={hrefTo('bots', id)}>{id}</a>
                 </th>
                 <td>

@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { ApiError, type LinkOffer } from '../../../src/client/index.js';
+import type { Fault } from '../parts/schema.js';
 import { t } from '../texts/text.js';
 import { replace } from './route.js';
 import { beginSession, stranger } from './session.js';
@@ -18,7 +19,7 @@ export interface Invitation {
 
 export const invitation = signal<Invitation | null>(null);
 /** Why a link was not used. */
-export const invitationFault = signal<string | null>(null);
+export const invitationFault = signal<Fault | null>(null);
 
 /** To be called when the page loads. */
 export function watchForInvitation(): void {
@@ -67,8 +68,8 @@ export function declineInvitation(): void {
 
 function refuse(thrown: unknown): void {
   invitation.value = null;
-  invitationFault.value =
-    thrown instanceof ApiError && thrown.status === 401
-      ? t('invitation.used')
-      : t('invitation.failed', { reason: (thrown as Error).message });
+  const isUsed = thrown instanceof ApiError && thrown.status === 401;
+  const reason = (thrown as Error).message;
+  invitationFault.value = () =>
+    isUsed ? t('invitation.used') : t('invitation.failed', { reason });
 }

@@ -131,10 +131,12 @@ function applyLines({ lines: more, firstLine }: Update): void {
   linesVersion.value += 1;
 }
 
-/** Adds lines of the journal, newest first, as last lines of bots that have none yet. */
+/** Adds lines of the journal, newest first, as last lines of the bots that have no later one. */
 export function addHistoryLines(history: readonly Line[]): void {
   for (const line of history) {
-    if (line.bot !== null && !lastLines.has(line.bot)) lastLines.set(line.bot, line);
+    if (line.bot === null) continue;
+    const known = lastLines.get(line.bot);
+    if (known === undefined || known.at < line.at) lastLines.set(line.bot, line);
   }
   botsVersion.value += 1;
 }

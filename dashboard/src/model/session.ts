@@ -6,7 +6,7 @@ import { type Link, openLink } from '../hub/link.js';
 import type { Handover, ToTab } from '../hub/messages.js';
 import { serviceUrl } from '../hub/service-address.js';
 import { clearToasts, sayError } from '../parts/toasts.js';
-import { t } from '../texts/text.js';
+import { type PlainKey, t } from '../texts/text.js';
 import { firing, notify } from './alerts.js';
 import { applyUpdate, currentState, resetState } from './live.js';
 import { replace } from './route.js';
@@ -22,7 +22,7 @@ import { isSignIn } from './token-text.js';
 
 export type Session =
   | { state: 'starting' }
-  | { state: 'out'; reason: string | null }
+  | { state: 'out'; reason: PlainKey | null }
   | { state: 'in'; token: string };
 
 /** Time limit of the requests at page load and sign-out, in ms. */
@@ -47,7 +47,7 @@ interface Offer {
   /** It was just obtained and is valid. */
   isNew: boolean;
   /** Why the token from the address was not used. */
-  reason?: string;
+  reason?: PlainKey;
   /** The token from the address. */
   handed?: string;
 }
@@ -95,8 +95,7 @@ async function offerWith(handed: string): Promise<Offer> {
   if (isEnded) forgetToken();
   const own = isEnded ? null : stored;
   if (isRefused) {
-    const reason = t('signIn.badAddress');
-    return { token: own, isNew: false, reason };
+    return { token: own, isNew: false, reason: 'signIn.badAddress' };
   }
   return { token: own ?? handed, isNew: false, handed };
 }
@@ -134,7 +133,7 @@ function receive(message: ToTab): void {
   if (message.type === 'session') {
     const answered = offer;
     offer = undefined;
-    setSession(message.token, message.isEnded ? t('signIn.ended') : (answered?.reason ?? null));
+    setSession(message.token, message.isEnded ? 'signIn.ended' : (answered?.reason ?? null));
     if (answered) takeAnswer(answered, message.token);
     return;
   }
@@ -163,7 +162,7 @@ function receive(message: ToTab): void {
 /** @param token of the session that the hub has answered the first offer with. */
 function takeAnswer({ reason, handed }: Offer, token: string | null): void {
   if (token === null) return;
-  if (reason !== undefined) sayError(reason);
+  if (reason !== undefined) sayError(t(reason));
   if (handed !== undefined && handed !== token) handedToken.value = handed;
 }
 
@@ -179,7 +178,7 @@ export function takeHanded(): void {
 }
 
 /** Switches the session and clears everything of the previous one. */
-function setSession(token: string | null, reason: string | null): void {
+function setSession(token: string | null, reason: PlainKey | null): void {
   const { value: before } = session;
   if (before.state === 'in' && before.token === token) return;
   if (before.state === 'out' && token === null && reason === null) return;

@@ -71,7 +71,8 @@ export function day(ms: number): string {
 
 /** Without the year: `11-21` or `21.11.`. */
 export function shortDay(ms: number): string {
-  return formats.value.shortDay.format(ms);
+  // Without a year the format of English days writes a slash: 12/11 is read as either.
+  return language() === 'en' ? day(ms).slice('2026-'.length) : formats.value.shortDay.format(ms);
 }
 
 /** Caches the last day and zone: finding them is slow, and time zones change with whole quarters of an hour. */

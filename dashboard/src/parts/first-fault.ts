@@ -1,10 +1,9 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import type { Faults } from './schema.js';
 
 /** @returns a ref for a form. When `faults` change, it scrolls to the first one and focuses its field. */
-export function useFirstFault(
-  faults: ReadonlyMap<string, string>,
-): RefObject<HTMLFormElement | null> {
+export function useFirstFault(faults: Faults): RefObject<HTMLFormElement | null> {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
     if (faults.size === 0) return;

@@ -1,7 +1,15 @@
 import { useContext, useId, useState } from 'preact/hooks';
 import type { Json, JsonObject } from '../../../src/client/index.js';
 import { t } from '../texts/text.js';
-import { type Field, fieldFor, isObject, NotJson, type Schema } from './schema.js';
+import {
+  type Faults,
+  type Field,
+  fieldFor,
+  isObject,
+  NOT_JSON,
+  NotJson,
+  type Schema,
+} from './schema.js';
 import { SecretField, SetSecrets } from './secret-field.js';
 
 interface FieldsProps {
@@ -9,7 +17,7 @@ interface FieldsProps {
   value: JsonObject;
   /** As the service's errors name it: `config`, `args`. */
   path: string;
-  faults: ReadonlyMap<string, string>;
+  faults: Faults;
   onChange: (value: JsonObject) => void;
 }
 
@@ -43,7 +51,7 @@ interface FieldProps {
   value: Json | undefined;
   path: string;
   isRequired: boolean;
-  faults: ReadonlyMap<string, string>;
+  faults: Faults;
   onChange: (value: Json | undefined) => void;
 }
 
@@ -53,8 +61,7 @@ function OneField(props: FieldProps) {
   const field = fieldFor(schema);
   const reported = faults.get(path);
   // Invalid JSON is shown while typing and disappears once it is valid.
-  const notJson = t('fault.notJson');
-  const fault = value instanceof NotJson ? notJson : reported === notJson ? undefined : reported;
+  const fault = value instanceof NotJson ? NOT_JSON : reported === NOT_JSON ? undefined : reported;
   const label = schema.title ?? name;
   const secrets = useContext(SetSecrets);
   const isSecret = field.type === 'text' && field.isSecret;
@@ -68,7 +75,7 @@ function OneField(props: FieldProps) {
           )}
         </legend>
         {schema.description ? <p class="hint">{schema.description}</p> : null}
-        {reported === undefined ? null : <p class="fault">{reported}</p>}
+        {reported === undefined ? null : <p class="fault">{reported()}</p>}
         <SchemaFields
           schema={schema}
           value={isObject(value) ? value : {}}
@@ -110,7 +117,7 @@ function OneField(props: FieldProps) {
       )}
       {fault === undefined ? null : (
         <p class="fault" id={`${id}-fault`}>
-          {fault}
+          {fault()}
         </p>
       )}
       <Hint id={`${id}-hint`} schema={schema} />

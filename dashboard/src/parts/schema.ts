@@ -92,27 +92,36 @@ export function initialOf(schema: Schema): JsonObject {
   return value;
 }
 
-/** Basic validation, as messages by field path. The service validates completely. */
-export function faultsOf(schema: Schema, value: JsonObject, path: string): Map<string, string> {
-  const faults = new Map<string, string>();
+/** What is wrong with a field. It is written when it is drawn: the language can change while it is shown. */
+export type Fault = () => string;
+export type Faults = ReadonlyMap<string, Fault>;
+
+export const REQUIRED: Fault = () => t('fault.required');
+export const NOT_JSON: Fault = () => t('fault.notJson');
+const NOT_NUMBER: Fault = () => t('fault.notNumber');
+const NOT_WHOLE: Fault = () => t('fault.notWhole');
+
+/** Basic validation, by field path. The service validates completely. */
+export function faultsOf(schema: Schema, value: JsonObject, path: string): Map<string, Fault> {
+  const faults = new Map<string, Fault>();
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
     const at = `${path}.${name}`;
     const given = value[name];
+    const { minimum, maximum } = field;
     if (given === undefined || given === '') {
-      if (schema.required?.includes(name) && field.default === undefined)
-        faults.set(at, t('fault.required'));
+      if (schema.required?.includes(name) && field.default === undefined) faults.set(at, REQUIRED);
     } else if (given instanceof NotJson) {
-      faults.set(at, t('fault.notJson'));
+      faults.set(at, NOT_JSON);
     } else if (fieldFor(field).type === 'group' && isObject(given)) {
       for (const [below, fault] of faultsOf(field, given, at)) faults.set(below, fault);
     } else if (typeof given === 'number') {
-      if (Number.isNaN(given)) faults.set(at, t('fault.notNumber'));
-      else if (field.minimum !== undefined && given < field.minimum) {
-        faults.set(at, t('fault.less', { n: field.minimum }));
-      } else if (field.maximum !== undefined && given > field.maximum) {
-        faults.set(at, t('fault.more', { n: field.maximum }));
+      if (Number.isNaN(given)) faults.set(at, NOT_NUMBER);
+      else if (minimum !== undefined && given < minimum) {
+        faults.set(at, () => t('fault.less', { n: minimum }));
+      } else if (maximum !== undefined && given > maximum) {
+        faults.set(at, () => t('fault.more', { n: maximum }));
       } else if (field.type === 'integer' && !Number.isInteger(given)) {
-        faults.set(at, t('fault.notWhole'));
+        faults.set(at, NOT_WHOLE);
       }
     }
   }

@@ -7,7 +7,7 @@ import { isLive, presentBounds, showRange, timeRange } from '../model/time-range
 import { Icon } from '../parts/icons.js';
 import { useKeys } from '../shell/keys.js';
 import { t } from '../texts/text.js';
-import { parseRange } from './parse-range.js';
+import { type Parsed, parseRange } from './parse-range.js';
 import { LIVE, type TimeRange } from './range.js';
 import { lastText, rangeText } from './range-text.js';
 
@@ -113,18 +113,20 @@ export function RangePicker() {
 
 function Typed({ onPick }: { onPick: (range: TimeRange) => void }) {
   const [text, setText] = useState('');
-  const [fault, setFault] = useState('');
+  const [isRefused, setRefused] = useState(false);
+  const read = (): Parsed => parseRange(text, { nowMs: serverNow(), zone: settings.value.zone });
   const submit = (event: Event): void => {
     event.preventDefault();
-    const parsed = parseRange(text, { nowMs: serverNow(), zone: settings.value.zone });
+    const parsed = read();
     if ('error' in parsed) {
-      setFault(parsed.error);
+      setRefused(true);
       return;
     }
     setText('');
-    setFault('');
     onPick(parsed.range);
   };
+  const parsed = isRefused ? read() : undefined;
+  const fault = parsed && 'error' in parsed ? parsed.error : '';
   return (
     <form class="range-typed" onSubmit={submit}>
       <input
@@ -139,7 +141,7 @@ function Typed({ onPick }: { onPick: (range: TimeRange) => void }) {
         value={text}
         onInput={({ currentTarget }) => {
           setText(currentTarget.value);
-          setFault('');
+          setRefused(false);
         }}
       />
       <button type="submit">{t('range.show')}</button>

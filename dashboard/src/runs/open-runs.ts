@@ -73,7 +73,7 @@ async function open({
   openRuns.value = [...openRuns.value, { name, bytes: content.size, link, ...none }];
   const isOpen = (): boolean => runNamed(name)?.link === link;
   try {
-    const facts = await link.ask('open', [content], (read) => {
+    const facts = await link.ask('open', [content], ({ n: read }) => {
       if (isOpen()) change(name, { read });
     });
     if (!isOpen()) return undefined;

@@ -12,7 +12,7 @@ import { type RecordedLine, recordedLine } from './log-line.js';
 import { type Note, NoteError, note } from './note.js';
 import { type HerdBot, RunBots } from './run-bots.js';
 import { RunCauses } from './run-causes.js';
-import type { LineCounts, RecordingFacts } from './run-facts.js';
+import type { LineCounts, Part, RecordingFacts } from './run-facts.js';
 import { type EventTest, runTest } from './run-query.js';
 
 /** Rows of the log that are kept, 100 MB of index. What follows in the file is not read. */
@@ -78,7 +78,7 @@ export class Recording {
   }
 
   /** Reads the file once. @param onPart is told how many bytes were read. @throws NoteError if it is no recording. */
-  async read(onPart: (bytes: number) => void): Promise<void> {
+  async read(onPart: (part: Part) => void): Promise<void> {
     let number = 0;
     let broken = 0;
     let firstBroken = 0;
@@ -103,7 +103,8 @@ export class Recording {
         }
       }
       const last = lines.at(-1);
-      onPart(last ? last.at + last.size : 0);
+      const bytes = last ? last.at + last.size : 0;
+      onPart({ n: bytes, share: bytes / this.#file.size });
       if (isFull) break;
     }
     if (number === 0) throw new NoteError(note('runs.empty'));
@@ -111,7 +112,7 @@ export class Recording {
   }
 
   /** Chooses the rows that the query lets through. @param onPart is told how many there are so far. @returns whether it is done: another one may have been chosen meanwhile. */
-  async select(query: string, onPart: (rows: number) => void): Promise<boolean> {
+  async select(query: string, onPart: (part: Part) => void): Promise<boolean> {
     const round = ++this.#round;
     const test = runTest(query);
     if (!test) {
@@ -128,10 +129,16 @@ export class Recording {
         if (passes(line, isRow ? this.#level[row] : undefined, test)) matches.push(row);
         if (isRow) row += 1;
       }
-      onPart(matches.length);
+      onPart({ n: matches.length, share: row / Math.max(1, this.#at.length) });
       if (row >= this.#at.length) break;
     }
     return round === this.#round;
+  }
+
+  /** Ends a search. What it has chosen stays. @returns how many rows that are. */
+  stop(): number {
+    this.#round += 1;
+    return this.count;
   }
 
   /** Of the chosen rows. */

@@ -80,3 +80,11 @@ export interface RunFacts {
   /** What is missing or could not be read, a sentence each. */
   notes: Note[];
 }
+
+/** How far reading or searching a file is. */
+export interface Part {
+  /** Bytes that were read, or rows that were found. */
+  n: number;
+  /** Of all that there is to look at, from 0 to 1. */
+  share: number;
+}

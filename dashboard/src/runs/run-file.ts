@@ -3,7 +3,7 @@
 import { NoteError, note } from './note.js';
 import { Recording } from './recording.js';
 import { MAX_REPORT, readReport } from './report.js';
-import type { RunFacts } from './run-facts.js';
+import type { Part, RunFacts } from './run-facts.js';
 
 /** Bytes of a file that say what it is. */
 const SNIFFED = 4096;
@@ -14,7 +14,7 @@ export interface OpenedFile {
 }
 
 /** @param onPart is told how many bytes were read. @throws NoteError if it is nothing that the page can show. */
-export async function openFile(file: Blob, onPart: (bytes: number) => void): Promise<OpenedFile> {
+export async function openFile(file: Blob, onPart: (part: Part) => void): Promise<OpenedFile> {
   if (file.size === 0) throw new NoteError(note('runs.empty'));
   const first = new Uint8Array(await file.slice(0, SNIFFED).arrayBuffer());
   if ((first[0] === 0x1f && first[1] === 0x8b) || (first[0] === 0x50 && first[1] === 0x4b)) {

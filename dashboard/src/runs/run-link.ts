@@ -2,13 +2,14 @@
 
 import { scriptUrl } from '../hub/script-url.js';
 import { NoteError, note } from './note.js';
+import type { Part } from './run-facts.js';
 import type { FromRun, RunCall, RunCalls, ToRun } from './run-messages.js';
 import workerUrl from './run-worker.ts?worker&url';
 
 interface Waiting {
   resolve: (value: unknown) => void;
   reject: (error: Error) => void;
-  onPart: (part: number) => void;
+  onPart: (part: Part) => void;
 }
 
 export class RunLink {
@@ -26,7 +27,7 @@ export class RunLink {
   ask<C extends RunCall>(
     call: C,
     args: Parameters<RunCalls[C]>,
-    onPart: (part: number) => void = () => {},
+    onPart: (part: Part) => void = () => {},
   ): Promise<ReturnType<RunCalls[C]>> {
     if (this.#fault) return Promise.reject(this.#fault);
     const id = ++this.#last;

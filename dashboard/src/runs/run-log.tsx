@@ -22,6 +22,7 @@ import type { OpenRun } from './open-runs.js';
 import type { RunLine } from './recording.js';
 import { showInRun } from './run-address.js';
 import { sinceText } from './run-time.js';
+import { SearchState } from './search-state.js';
 import type { Selection } from './use-selection.js';
 
 /** Rows of one list: browsers bound how high an element may be. Buttons lead to those before and after. */
@@ -108,6 +109,7 @@ export function RunLog({ run, selection, query, afterMs, beforeMs, atMs, name }:
           {t('runs.notShown', { reason: noteText(error) })}
         </p>
       )}
+      <SearchState selection={selection} />
       {to - from > MAX_ROWS ? (
         <p class="run-note">
           {t('runs.linesShown', {

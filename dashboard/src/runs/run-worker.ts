@@ -2,6 +2,7 @@
 
 import { NoteError, note, saidBy } from './note.js';
 import type { Recording } from './recording.js';
+import type { Part } from './run-facts.js';
 import { openFile } from './run-file.js';
 import type { FromRun, RunCalls, ToRun } from './run-messages.js';
 
@@ -26,7 +27,7 @@ self.onmessage = ({ data }) => {
 
 async function answer(id: number, call: ToRun['call'], args: unknown[]): Promise<unknown> {
   let told = 0;
-  const onPart = (part: number): void => {
+  const onPart = (part: Part): void => {
     const now = performance.now();
     if (now - told < PART_MS) return;
     told = now;
@@ -45,6 +46,8 @@ async function answer(id: number, call: ToRun['call'], args: unknown[]): Promise
       const isDone = await of.select(query, onPart);
       return { isDone, count: of.count } satisfies ReturnType<RunCalls['select']>;
     }
+    case 'stop':
+      return of.stop();
     case 'indexAt':
       return of.indexAt(...(args as Parameters<RunCalls['indexAt']>));
     case 'bars':

@@ -10,27 +10,42 @@ import type { RunLine } from './recording.js';
 const PAGE = 100;
 const MAX_PAGES = 40;
 
-export interface Selection {
-  count: number;
-  /** Every row was judged. */
-  isDone: boolean;
-  error: Said | undefined;
+/** A search that takes longer says how far it is, in ms. */
+const SLOW_MS = 300;
+
+/** A search that takes long, or was cancelled. */
+export interface Search {
+  /** Of the rows that were judged, from 0 to 1. */
+  share: number;
+  isCancelled: boolean;
+}
+
+export interface Selection extends State {
   /** Changes when rows have come. */
   version: number;
   /** Undefined until it is read. */
   row: (index: number) => RunLine | undefined;
+  /** Ends the search: what was found stays. */
+  cancel: () => void;
+  again: () => void;
 }
 
 interface State {
   count: number;
+  /** Every row was judged, or the search was cancelled. */
   isDone: boolean;
   error: Said | undefined;
+  /** Undefined while a search is quick, and when it has judged every row. */
+  search: Search | undefined;
 }
+
+const BEGUN = { isDone: false, error: undefined, search: undefined };
 
 /** Chooses the rows of a run: none of a report alone. One selection exists for each run. */
 export function useSelection({ link, facts }: OpenRun, query: string): Selection {
   const all = facts?.recording?.rows ?? 0;
-  const [state, setState] = useState<State>({ count: all, isDone: query === '', error: undefined });
+  const [state, setState] = useState<State>({ ...BEGUN, count: all, isDone: query === '' });
+  const [round, setRound] = useState(0);
   const [version, setVersion] = useState(0);
   const pages = useRef(new Pages(() => setVersion((before) => before + 1))).current;
   const isRecorded = facts?.recording !== undefined;
@@ -42,18 +57,49 @@ export function useSelection({ link, facts }: OpenRun, query: string): Selection
       if (!isGone) setState((before) => ({ ...before, ...next }));
     };
     // The rows of the last query are shown no more: their numbers mean others now.
-    set({ count: query === '' ? all : 0, isDone: false, error: undefined });
+    set({ ...BEGUN, count: query === '' ? all : 0 });
+    let share = 0;
+    let isSlow = false;
+    const say = (): void => set({ search: { share, isCancelled: false } });
+    const slow = setTimeout(() => {
+      isSlow = true;
+      say();
+    }, SLOW_MS);
+    const end = (last: Partial<State>): void => {
+      clearTimeout(slow);
+      set({ ...last, isDone: true });
+    };
     link
-      .ask('select', [query], (count) => set({ count }))
+      .ask('select', [query], (part) => {
+        share = part.share;
+        set({ count: part.n });
+        if (isSlow) say();
+      })
       .then(
-        ({ isDone, count }) => isDone && set({ count, isDone: true }),
-        (thrown: unknown) => set({ error: saidBy(thrown), isDone: true }),
+        // One that is not done was cancelled, or another one has begun.
+        ({ isDone, count }) => isDone && end({ count, search: undefined }),
+        (thrown: unknown) => end({ error: saidBy(thrown), search: undefined }),
       );
     return () => {
       isGone = true;
+      clearTimeout(slow);
     };
-  }, [link, query, all, isRecorded]);
-  return { ...state, version, row: (index) => pages.row(index) };
+  }, [link, query, all, isRecorded, round]);
+  const cancel = (): void => {
+    link.ask('stop', []).then(
+      (count) =>
+        setState((before) => {
+          const { isDone, search } = before;
+          // It may have come to its end meanwhile.
+          if (isDone || !search) return before;
+          return { ...before, count, isDone: true, search: { ...search, isCancelled: true } };
+        }),
+      // The search says what is wrong.
+      () => {},
+    );
+  };
+  const again = (): void => setRound((before) => before + 1);
+  return { ...state, version, row: (index) => pages.row(index), cancel, again };
 }
 
 type Read = (from: number, to: number) => Promise<RunLine[]>;

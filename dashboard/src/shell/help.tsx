@@ -3,7 +3,12 @@ import { Dialog } from '../parts/dialog.js';
 import { type PlainKey, t } from '../texts/text.js';
 import { allGroups, type Binding, isHelpOpen } from './keys.js';
 
-const ARROWS: Readonly<Record<string, string>> = { ArrowUp: '↑', ArrowDown: '↓' };
+const ARROWS: Readonly<Record<string, string>> = {
+  ArrowUp: '↑',
+  ArrowDown: '↓',
+  ArrowLeft: '←',
+  ArrowRight: '→',
+};
 const NAMES: Readonly<Record<string, PlainKey>> = {
   ' ': 'help.space',
   Escape: 'help.escape',

@@ -140,6 +140,12 @@ export const de: Texts = {
   'bots.select': '{bot} auswählen',
   'bots.desired': 'Soll',
   'bots.selectAll': 'Alle gezeigten Bots auswählen',
+  'bots.silent': 'Still seit',
+  'bots.saidAt': 'Letzte Zeile um {time}',
+  'bots.silentSince': 'Keine Zeile seit {time}. Ob es davor eine gab, ist nicht bekannt.',
+  'bots.longerThan': '> {time}',
+  'bots.noLine': 'keine Zeile',
+  'bots.noLineHint': 'Das Journal hat keine Zeile dieses Bots.',
   'bots.since': 'seit {time}',
   'bots.next': 'Nächster Bot',
   'bots.previous': 'Vorheriger Bot',
@@ -388,7 +394,7 @@ export const de: Texts = {
   'deletion.undo':
     'Das lässt sich {time} lang rückgängig machen; Daten und Vorfallsberichte kommen nicht zurück.',
   'deletion.undoSome':
-    'Das lässt sich für {n} von {all} Bots {time} lang rückgängig machen. Die anderen sind nicht wiederherzustellen{why}.',
+    'Das lässt sich für {n} von {all} Bots {time} lang rückgängig machen. Der Rest ist nicht wiederherzustellen{why}.',
   'deletion.one': 'Der Bot wird angehalten und mit seiner Konfiguration gelöscht.',
   'deletion.many': 'Die Bots werden angehalten und mit ihrer Konfiguration gelöscht.',
   'deletion.looking': 'Es wird geprüft, ob das rückgängig zu machen ist …',
@@ -1020,6 +1026,10 @@ export const de: Texts = {
     'Ein Bericht hat nur Erwartungen. Auch die Aufzeichnung des Laufs öffnen, für Log, Herde und Vorfälle.',
   'runs.reportMissing': 'fehlt',
   'runs.searching': 'Suche läuft …',
+  'runs.searchingShare': 'Suche läuft, {n} %',
+  'runs.cancelSearch': 'Suche abbrechen',
+  'runs.searchCancelled': 'Nach {n} % der Zeilen abgebrochen. Die weiteren sind nicht durchsucht.',
+  'runs.searchAgain': 'Erneut suchen',
   'runs.select': '{name} auswählen',
   'runs.selectTwo':
     'Zwei auswählen, um sie zu vergleichen. Höchstens {n} sind geöffnet, bis die Seite neu geladen wird.',

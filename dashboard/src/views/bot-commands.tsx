@@ -6,7 +6,7 @@ import { useCommands } from '../console/use-commands.js';
 import { may } from '../model/own-token.js';
 import { useFirstFault } from '../parts/first-fault.js';
 import { NeedsScope } from '../parts/needs-scope.js';
-import { faultsOf, filled, initialOf, type Schema } from '../parts/schema.js';
+import { type Faults, faultsOf, filled, initialOf, type Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
 import { t } from '../texts/text.js';
 import { faultFrom } from './faults.js';
@@ -60,7 +60,7 @@ interface CommandProps {
 
 function Command({ id, name, description, schema }: CommandProps) {
   const [args, setArgs] = useState<JsonObject>(() => initialOf(schema));
-  const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
+  const [faults, setFaults] = useState<Faults>(new Map());
   const form = useFirstFault(faults);
   const [isBusy, setBusy] = useState(false);
   const hasFields = Object.keys(schema.properties ?? {}).length > 0;

@@ -21,7 +21,7 @@ import { api } from '../model/session.js';
 import { useFirstFault } from '../parts/first-fault.js';
 import { labelsText, parseLabels, rebasedLabels } from '../parts/labels.js';
 import { NeedsScope } from '../parts/needs-scope.js';
-import { changesBetween, faultsOf, filled, type Schema } from '../parts/schema.js';
+import { changesBetween, type Faults, faultsOf, filled, type Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
 import { SetSecrets } from '../parts/secret-field.js';
 import { say, sayError } from '../parts/toasts.js';
@@ -61,7 +61,7 @@ function ConfigForm({
   /** Undefined until they are edited; until then the bot's current labels are shown. */
   const [labels, setLabels] = useState(draft?.labels);
   const [restart, setRestart] = useState<JsonObject>(draft?.restart ?? saved.restart);
-  const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
+  const [faults, setFaults] = useState<Faults>(new Map());
   const form = useFirstFault(faults);
   const [isBusy, setBusy] = useState(false);
   const undo = (): void => {
@@ -222,7 +222,7 @@ function ConfigForm({
             </button>
             {faults.has('') ? (
               <p class="fault" role="alert">
-                {faults.get('')}
+                {faults.get('')?.()}
               </p>
             ) : (
               <span class="muted">

@@ -76,7 +76,7 @@ function Facts({ bot }: { bot: BotSnapshot }) {
           <dd>{host ?? '–'}</dd>
         </div>
         {Object.keys(labels).length > 0 ? (
-          <div>
+          <div class="fact-wide">
             <dt>{t('term.labels')}</dt>
             <dd>
               <Labels labels={labels} href={(label) => botsWith('label', label)} />

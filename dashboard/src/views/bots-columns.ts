@@ -10,6 +10,7 @@ import { flatten } from '../data/flatten.js';
 import { pinsOf } from '../data/pins.js';
 import { cluster } from '../model/cluster.js';
 import { bots } from '../model/live.js';
+import { silenceMs } from '../model/silence.js';
 import { useWidth } from '../model/width.js';
 import { type PlainKey, t } from '../texts/text.js';
 
@@ -19,7 +20,14 @@ export interface BotColumn extends Column {
   field: BotField | undefined;
 }
 
-type Own = readonly [title: PlainKey, field: string | undefined, least: number, grow: number];
+type Own = readonly [
+  title: PlainKey,
+  field: string | BotField | undefined,
+  least: number,
+  grow: number,
+];
+/** How long a bot has said nothing: the page knows it, not the snapshot. */
+const SILENT: BotField = { name: 'silent', of: (bot) => silenceMs(bot) };
 const OWN: Readonly<Record<string, Own>> = {
   id: ['term.bot', 'bot', 120, 1.2],
   kind: ['term.kind', 'kind', 84, 0.6],
@@ -30,12 +38,15 @@ const OWN: Readonly<Record<string, Own>> = {
   host: ['term.host', 'host', 72, 0],
   desired: ['bots.desired', 'desired', 92, 0],
   last_error: ['term.lastError', 'last_error', 140, 2],
+  silent: ['bots.silent', SILENT, 102, 0],
   line: ['term.lastLine', undefined, 140, 3],
   labels: ['term.labels', undefined, 184, 2],
 };
 const OF_FIELD = { least: 90, grow: 0.6 };
-/** Below this width of the window, in px, labels are left out of what is shown without a choice. */
-const LABELS_PX = 1200;
+/** Left out of what is shown without a choice where there is no room for all, in this order. */
+const LEFT_OUT: readonly string[] = ['labels', 'restarts', 'kind', 'node'];
+/** The navigation beside the table, in px: its widths, and up to which width of the window it has only icons: style/frame.css. */
+const NAVIGATION = { whole: 200, icons: 56, iconsUpTo: 1000 } as const;
 /** The usual size of text, in px. */
 const TEXT_PX = 14;
 /** The column of check boxes. */
@@ -59,7 +70,7 @@ export function columnOf(name: string): BotColumn | undefined {
     return {
       name,
       title: t(title),
-      field: field === undefined ? undefined : botField(field),
+      field: typeof field === 'string' ? botField(field) : field,
       least,
       grow,
     };
@@ -80,12 +91,22 @@ function usualColumns(shown: readonly BotSnapshot[], width: number): string[] {
   const [first] = shown;
   const isOneKind = first !== undefined && shown.every(({ kind }) => kind === first.kind);
   const pinned = isOneKind ? pinsOf(first.kind).map((path) => `data.${path}`) : [];
-  return [
-    ...['id', 'kind', 'status', 'since', 'restarts', 'node'],
-    ...pinned,
-    'line',
-    ...(width >= LABELS_PX ? ['labels'] : []),
-  ];
+  const own = ['id', 'kind', 'status', 'since', 'restarts', 'node'];
+  const all = [...own, ...pinned, 'silent', 'line', 'labels'];
+  return whatFits(all, width);
+}
+
+/** @param width of the window, in px. */
+function whatFits(names: readonly string[], width: number): string[] {
+  const { whole, icons, iconsUpTo } = NAVIGATION;
+  const room = width - (width > iconsUpTo ? whole : icons);
+  let fitting = [...names];
+  for (const name of LEFT_OUT) {
+    const needed = columnsOf(BOTS_TABLE, fitting).reduce((sum, { least }) => sum + least, CHECK_PX);
+    if (needed <= room) break;
+    fitting = fitting.filter((one) => one !== name);
+  }
+  return fitting;
 }
 
 interface BotColumns {

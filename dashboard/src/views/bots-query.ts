@@ -53,7 +53,7 @@ export function useShown({ q, sort, isDown }: Query, version: number): readonly 
       bots,
       changed: changedBots,
       test: botTest(terms),
-      isTimed: isAboutTime(terms),
+      isTimed: isAboutTime(terms) || sort === 'silent',
       order: (of) => orderOf(of, sort, isDown),
     });
   }, [q, sort, isDown]);

@@ -3,6 +3,7 @@ import { Changed } from '../data/changed.js';
 import { valueText } from '../data/flatten.js';
 import { lastLines } from '../model/live.js';
 import { hrefTo } from '../model/route.js';
+import { silenceOf } from '../model/silence.js';
 import { age, fullTime, second } from '../model/time.js';
 import { Labels, labelsText } from '../parts/labels.js';
 import { NextTry } from '../parts/next-try.js';
@@ -39,7 +40,6 @@ export function Row({
   onActive,
 }: RowProps) {
   const { id } = bot;
-  void second.value;
   return (
     <div
       class={`bots-row${isSelected ? ' is-selected' : ''}${isActive ? ' is-active' : ''}`}
@@ -102,6 +102,8 @@ function Cell({
         </span>
       );
     case 'since':
+      // The cell, not its row: a cell whose bot has not changed is not drawn with its row.
+      void second.value;
       return (
         <span
           class="cell-since"
@@ -129,6 +131,8 @@ function Cell({
           )}
         </span>
       );
+    case 'silent':
+      return <SilentCell bot={bot} />;
     case 'line': {
       const line = lastLines.get(id);
       return (
@@ -164,6 +168,33 @@ function Cell({
       );
     }
   }
+}
+
+function SilentCell({ bot }: { bot: BotSnapshot }) {
+  void second.value;
+  const silence = silenceOf(bot);
+  if (silence === null) {
+    return (
+      <span class="cell-silent muted" role="gridcell">
+        –
+      </span>
+    );
+  }
+  const { at, isSince } = silence;
+  if (at === undefined) {
+    return (
+      <span class="cell-silent" role="gridcell" title={t('bots.noLineHint')}>
+        {t('bots.noLine')}
+      </span>
+    );
+  }
+  const time = fullTime(at);
+  const title = isSince ? t('bots.silentSince', { time }) : t('bots.saidAt', { time });
+  return (
+    <span class="cell-silent" role="gridcell" title={title}>
+      {isSince ? t('bots.longerThan', { time: age(at) }) : age(at)}
+    </span>
+  );
 }
 
 function FieldValue({

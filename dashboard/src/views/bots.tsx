@@ -1,7 +1,9 @@
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { signal } from '@preact/signals';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ColumnsMenu } from '../columns/columns-menu.js';
 import { rowHeightOf } from '../model/density.js';
-import { bots, botsVersion, isLoaded } from '../model/live.js';
+import { wantAllLastLines } from '../model/last-lines.js';
+import { bots, botsVersion, isLoaded, linesVersion } from '../model/live.js';
 import { may } from '../model/own-token.js';
 import { changeQuery, go, hrefTo, route } from '../model/route.js';
 import { scrolledOf, setActive, setSelected, table } from '../model/table.js';
@@ -24,6 +26,9 @@ import { CreateBot } from './create-bot.js';
 import { SelectionBar } from './selection-bar.js';
 
 const REDRAW_MS = 300;
+/** How often bots are sorted again by how long they have said nothing, in ms. */
+const SILENCE_MS = 1000;
+const NEVER = signal(0);
 /** Below this width, in px, a row has two lines. */
 const NARROW_PX = 720;
 /** From this width, in px, it is a wall display with larger text. */
@@ -36,7 +41,10 @@ export function BotsView() {
   const { selected, active } = table.value;
   const [isCreating, setCreating] = useState(false);
   const anchor = useRef<string | undefined>(undefined);
-  const shown = useShown(query, version);
+  // Lines change the order by silence, and no bot.
+  const spoken = useThrottled(query.sort === 'silent' ? linesVersion : NEVER, SILENCE_MS);
+  const shown = useShown(query, version + spoken);
+  useEffect(wantAllLastLines, []);
   const { columns, chosen, inLine, style } = useBotColumns(shown, isNarrow);
   // The filter does not change the selection: actions also apply to selected bots that are filtered out.
   const hiddenOf = (present: readonly string[]): number => {

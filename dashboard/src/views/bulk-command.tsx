@@ -11,7 +11,7 @@ import { botsVersion, presentOf } from '../model/live.js';
 import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
 import { useFirstFault } from '../parts/first-fault.js';
-import { faultsOf, filled, initialOf, withoutSecrets } from '../parts/schema.js';
+import { type Faults, faultsOf, filled, initialOf, withoutSecrets } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
 import { t } from '../texts/text.js';
 import { BulkDialog } from './bulk-answers.js';
@@ -79,7 +79,7 @@ function BulkForm({ ids, onStart, onClose }: FormProps) {
   const commands = useMemo(() => sharedCommands(present, kinds.value), [present, kinds.value]);
   const [key, setKey] = useState('');
   const [args, setArgs] = useState<JsonObject>();
-  const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
+  const [faults, setFaults] = useState<Faults>(new Map());
   const form = useFirstFault(faults);
   const command = commands.find((one) => one.key === key);
   if (commands.length === 0) {

@@ -7,7 +7,14 @@ import { api } from '../model/session.js';
 import { Dialog } from '../parts/dialog.js';
 import { useFirstFault } from '../parts/first-fault.js';
 import { parseLabels } from '../parts/labels.js';
-import { faultsOf, filled, initialOf, type Schema } from '../parts/schema.js';
+import {
+  type Faults,
+  faultsOf,
+  filled,
+  initialOf,
+  REQUIRED,
+  type Schema,
+} from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
 import { say } from '../parts/toasts.js';
 import { t } from '../texts/text.js';
@@ -28,7 +35,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
   const [isolation, setIsolation] = useState<Isolation | ''>('');
   const [group, setGroup] = useState('');
   const [placement, setPlacement] = useState<Placement>(ANYWHERE);
-  const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
+  const [faults, setFaults] = useState<Faults>(new Map());
   const form = useFirstFault(faults);
   const [isBusy, setBusy] = useState(false);
   const kind = kinds.value.find((one) => one.kind === kindName) ?? kinds.value[0];
@@ -40,8 +47,8 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
       ...faultsOf(schema, value, 'config'),
       ...faultsOf(RESTART, restart, 'restart'),
     ]);
-    if (id === '') found.set('id', t('fault.required'));
-    if (!kind) found.set('', t('create.noKinds'));
+    if (id === '') found.set('id', REQUIRED);
+    if (!kind) found.set('', () => t('create.noKinds'));
     if (found.size > 0 || !kind) return setFaults(found);
     setBusy(true);
     try {
@@ -93,7 +100,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
                 aria-invalid={faults.has('id')}
                 onInput={({ currentTarget }) => setId(currentTarget.value)}
               />
-              {faults.has('id') ? <p class="fault">{faults.get('id')}</p> : null}
+              {faults.has('id') ? <p class="fault">{faults.get('id')?.()}</p> : null}
             </div>
             <div class="field">
               <label for="new-kind">{t('term.kind')}</label>
@@ -168,7 +175,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
                 onInput={({ currentTarget }) => setGroup(currentTarget.value)}
               />
               <p class={faults.has('host_group') ? 'fault' : 'hint'}>
-                {faults.get('host_group') ?? t('create.hostGroupHint')}
+                {faults.get('host_group')?.() ?? t('create.hostGroupHint')}
               </p>
             </div>
           </div>
@@ -193,7 +200,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
           </label>
           {faults.has('') ? (
             <p class="fault" role="alert">
-              {faults.get('')}
+              {faults.get('')?.()}
             </p>
           ) : null}
         </div>

@@ -1,4 +1,4 @@
-import type { Schema } from '../parts/schema.js';
+import type { Fault, Schema } from '../parts/schema.js';
 
 /**
  * Maps the service's one-line error to the form field that it names.
@@ -8,15 +8,15 @@ import type { Schema } from '../parts/schema.js';
 export function faultFrom(
   thrown: unknown,
   forms: Readonly<Record<string, Schema>>,
-): Map<string, string> {
+): Map<string, Fault> {
   const given = thrown instanceof Error ? thrown.message : String(thrown);
   // The configuration is checked by its kind, other fields as part of the body.
   const message = given.replace(/^body\./, '');
   // `config.nick is missing`, `args.x must be <= 99`, `id must be 1 to 64 letters`.
   const [, path = '', text = ''] = /^([a-z_]+(?:\.[\w-]+)*) (.+)$/s.exec(message) ?? [];
-  if (path === 'id' || path === 'host_group') return new Map([[path, text]]);
+  if (path === 'id' || path === 'host_group') return new Map([[path, () => text]]);
   if (/^(?:bot \S+ exists already|the id \S+ cannot be used)$/.test(message)) {
-    return new Map([['id', message]]);
+    return new Map([['id', () => message]]);
   }
   // The deepest existing field: list items have no fields.
   const [root = '', ...names] = path.split('.');
@@ -24,7 +24,8 @@ export function faultFrom(
   let depth = 0;
   for (; schema?.properties?.[names[depth] ?? '']; depth++)
     schema = schema.properties[names[depth] ?? ''];
-  if (depth === 0) return new Map([['', message]]);
+  if (depth === 0) return new Map([['', () => message]]);
   const at = [root, ...names.slice(0, depth)].join('.');
-  return new Map([[at, [...names.slice(depth), text].join(' ')]]);
+  const said = [...names.slice(depth), text].join(' ');
+  return new Map([[at, () => said]]);
 }

@@ -1,6 +1,7 @@
 import type { NewBot } from '../../../src/client/index.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { nodeNames } from '../model/cluster.js';
+import type { Faults } from '../parts/schema.js';
 import { t } from '../texts/text.js';
 
 type Failover = NonNullable<NewBot['failover']>;
@@ -24,7 +25,7 @@ export function fieldsOf({ node, failover }: Placement): Partial<NewBot> {
 
 interface Props {
   value: Placement;
-  faults: ReadonlyMap<string, string>;
+  faults: Faults;
   onChange: (value: Placement) => void;
 }
 
@@ -47,7 +48,7 @@ export function PlacementFields({ value, faults, onChange }: Props) {
           ))}
         </select>
         <p class={faults.has('node') ? 'fault' : 'hint'}>
-          {faults.get('node') ?? t('placement.nodeHint')}
+          {faults.get('node')?.() ?? t('placement.nodeHint')}
         </p>
       </div>
       <div class="field">

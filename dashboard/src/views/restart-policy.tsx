@@ -1,6 +1,6 @@
 import type { JsonObject, RestartPolicy } from '../../../src/client/index.js';
 import { span } from '../model/time.js';
-import type { Schema } from '../parts/schema.js';
+import type { Faults, Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
 import { type PlainKey, t } from '../texts/text.js';
 
@@ -42,7 +42,7 @@ export const RESTART_COMPLETE: Schema = {
 
 interface Props {
   value: JsonObject;
-  faults: ReadonlyMap<string, string>;
+  faults: Faults;
   onChange: (value: JsonObject) => void;
   hint?: string;
 }

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../../src/client/index.js';
 import { signIn } from '../model/session.js';
 import { span } from '../model/time.js';
+import type { Fault } from '../parts/schema.js';
 import { rich, t } from '../texts/text.js';
 import { KeepSignedIn } from './keep-signed-in.js';
 
@@ -15,7 +16,7 @@ export function PinForm() {
   const [digits, setDigits] = useState<readonly string[]>(BOXES.map(() => ''));
   const [isKept, setKept] = useState(false);
   const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState('');
+  const [fault, setFault] = useState<{ text: Fault }>();
   const [lock, setLock] = useState<{ until: number; ms: number }>();
   const left = useCountdown(lock?.until ?? 0);
   const boxes = useRef<(HTMLInputElement | null)[]>([]);
@@ -26,7 +27,7 @@ export function PinForm() {
 
   async function send(pin: string): Promise<void> {
     setBusy(true);
-    setFault('');
+    setFault(undefined);
     setLock(undefined);
     try {
       await signIn(pin, isKept);
@@ -36,12 +37,14 @@ export function PinForm() {
         const ms = thrown.retryAfterMs ?? DEFAULT_LOCK_MS;
         setLock({ until: Date.now() + ms, ms });
       } else if (thrown instanceof ApiError && thrown.status === 401) {
-        setFault(t('signIn.wrongPin'));
-      } else if (thrown instanceof ApiError && thrown.status === 403) {
-        // The message says what to configure.
-        setFault(t('signIn.notHere', { reason: thrown.message }));
+        setFault({ text: () => t('signIn.wrongPin') });
       } else {
-        setFault((thrown as Error).message);
+        const { message } = thrown as Error;
+        const isElsewhere = thrown instanceof ApiError && thrown.status === 403;
+        // The message says what to configure.
+        setFault({
+          text: () => (isElsewhere ? t('signIn.notHere', { reason: message }) : message),
+        });
       }
       boxes.current[0]?.focus();
     } finally {
@@ -97,7 +100,7 @@ export function PinForm() {
               value={digits[at]}
               // Not `disabled`, which would lose the focus.
               readOnly={isBusy}
-              aria-invalid={fault !== ''}
+              aria-invalid={fault !== undefined}
               onInput={({ currentTarget }) => {
                 const { value } = currentTarget;
                 // A digit typed into a full box replaces its digit.
@@ -123,8 +126,8 @@ export function PinForm() {
               {rich('signIn.againIn', { time: <strong>{left} s</strong> })}
             </span>
           </p>
-        ) : fault !== '' ? (
-          <p class="fault">{fault}</p>
+        ) : fault ? (
+          <p class="fault">{fault.text()}</p>
         ) : lock ? (
           <p>{t('signIn.again')}</p>
         ) : (

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../../src/client/index.js';
 import { signInWithToken } from '../model/session.js';
+import type { Fault } from '../parts/schema.js';
 import { rich, t } from '../texts/text.js';
 import { KeepSignedIn } from './keep-signed-in.js';
 
@@ -12,22 +13,26 @@ export function TokenForm() {
   const [token, setToken] = useState('');
   const [isKept, setKept] = useState(false);
   const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState('');
+  const [fault, setFault] = useState<{ text: Fault }>();
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
+
+  function refuse(text: Fault): void {
+    setFault({ text });
+    field.current?.focus();
+  }
 
   async function send(): Promise<void> {
     // Copied with the line break behind it.
     const given = token.trim();
+    if (NO_TOKEN.test(given)) return refuse(() => t('signIn.noToken'));
     setBusy(true);
-    setFault('');
+    setFault(undefined);
     try {
-      if (NO_TOKEN.test(given)) throw new Error(t('signIn.noToken'));
       await signInWithToken(given, isKept);
     } catch (thrown) {
       const isRefused = thrown instanceof ApiError && thrown.status === 401;
-      setFault(isRefused ? t('signIn.wrongToken') : (thrown as Error).message);
-      field.current?.focus();
+      refuse(() => (isRefused ? t('signIn.wrongToken') : (thrown as Error).message));
     } finally {
       setBusy(false);
     }
@@ -50,18 +55,18 @@ export function TokenForm() {
           spellcheck={false}
           value={token}
           readOnly={isBusy}
-          aria-invalid={fault !== ''}
+          aria-invalid={fault !== undefined}
           aria-describedby="sign-in-token-state"
           onInput={({ currentTarget }) => setToken(currentTarget.value)}
         />
       </div>
       <div class="sign-in-state" id="sign-in-token-state" aria-live="polite">
-        {fault === '' ? (
+        {fault === undefined ? (
           <p class="muted">
             {rich('signIn.tokenHint', { command: <code>drover tokens create</code> })}
           </p>
         ) : (
-          <p class="fault">{fault}</p>
+          <p class="fault">{fault.text()}</p>
         )}
       </div>
       <KeepSignedIn isKept={isKept} onChange={setKept} />

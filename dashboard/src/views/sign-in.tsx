@@ -11,7 +11,8 @@ export function SignIn() {
   const [isWithToken, setWithToken] = useState(false);
   const { value: invited } = invitation;
   const { value: now } = session;
-  const reason = invitationFault.value ?? (now.state === 'out' ? now.reason : null);
+  const whyOut = now.state === 'out' ? now.reason : null;
+  const reason = invitationFault.value?.() ?? (whyOut === null ? null : t(whyOut));
   useEffect(() => {
     document.title = `${t('signIn.in')} · Drover`;
     // Not again at the next sign-out.

@@ -100,6 +100,27 @@ describe('a recording', () => {
     expect(of.count).toBe(6);
   });
 
+  it('says how far a search is; a cancelled one keeps what it has found', async () => {
+    // More than is read at once.
+    const steps = Array.from({ length: 30_000 }, (_, at) => ({ at, line: `busy ${at}` }));
+    const of = await read(recording(steps, 30_000));
+    const shares: number[] = [];
+    expect(await of.select('/busy \\d*7$/', ({ share }) => shares.push(share))).toBe(true);
+    expect(of.count).toBe(3000);
+    expect(shares.length).toBeGreaterThan(2);
+    expect(shares).toEqual([...shares].sort((a, b) => a - b));
+    expect(shares.at(-1)).toBe(1);
+    let stopped = 0;
+    const isDone = await of.select('/busy \\d*7$/', () => {
+      stopped = of.stop();
+    });
+    expect(isDone).toBe(false);
+    expect(stopped).toBeGreaterThan(0);
+    expect(stopped).toBeLessThan(3000);
+    expect(of.count).toBe(stopped);
+    expect(await texts(of)).toContain('busy 7');
+  });
+
   it('is counted in bars, and found by time', async () => {
     const of = await read(recording(STEPS, 2000));
     const bars = of.bars(0, 1000, 2);
