@@ -98,6 +98,16 @@ it('changes what is wrong, too, while it is shown', async () => {
   await page.keyboard.type(service.pin);
   await page.locator('[data-connection=open]').waitFor();
 
+  // So do the groups of the herd.
+  const group = (texts: typeof en | typeof de) =>
+    page.locator('.herd').getByText(texts['herd.noLabel'].replace('{label}', 'team')).first();
+  await show(page, '#/overview?by=label:team');
+  await group(de).waitFor();
+  await speak(page, 'English');
+  await group(en).waitFor();
+  await speak(page, 'Deutsch');
+  await group(de).waitFor();
+
   await show(page, '#/bots');
   await page.getByRole('button', { name: de['bots.new'] }).click();
   const dialog = page.getByRole('dialog');
@@ -413,4 +423,8 @@ it('fits on a phone: no view is wider than the screen', async () => {
     if (over > 0) wide.push(`${href}: ${over} px`);
   }
   expect(wide).toEqual([]);
+  // Beside a long title, too, the choice of groups has room for a name.
+  await show(page, '#/overview?by=label:team');
+  const choice = page.getByRole('combobox', { name: de['herd.groupBy'] });
+  expect((await choice.boundingBox())?.width).toBeGreaterThan(110);
 });

@@ -263,8 +263,10 @@ it('a search that takes long says how far it is, and can be cancelled', async ()
     'axe.run().then(({ violations }) => violations.map(({ id }) => id))',
   );
   expect(violations).toEqual([]);
-  await page.getByRole('button', { name: 'Cancel the search' }).click();
+  await page.getByRole('button', { name: 'Cancel the search' }).focus();
+  await page.keyboard.press('Enter');
   await page.getByText(/^Cancelled after [1-9]\d % of the lines\./).waitFor();
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Search again');
   // What was found stays, and can be read.
   await log('large.ndjson').getByText('busy 17', { exact: true }).waitFor();
   await log('large.ndjson').focus();

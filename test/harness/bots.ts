@@ -163,6 +163,9 @@ export async function createNeighbour(
   await lineFrom(stream, 0, ({ session_id, message }) => session_id === id && /^5 /.test(message));
 }
 
+/** Time that the thread waits for a CPU counts as time that it was held: on a busy machine any bot may be named so. */
+const HELD = /^its code held the event loop of its bot host for \d+ ms/;
+
 /**
  * The neighbour still runs after everything now on the stream, has lost none of its lines, and never restarted. The
  * stream must be open before the neighbour is created.
@@ -180,7 +183,8 @@ export async function expectUndisturbed(stream: SseStream, id: string): Promise<
     .filter(({ level }) => level === 'info')
     .map((log) => Number.parseInt(log.message, 10));
   expect(numbers).toEqual(numbers.map((_, n) => n + 1));
-  expect(own.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
+  const complaints = own.filter(({ level }) => level === 'warn' || level === 'error');
+  expect(complaints.filter(({ message }) => !HELD.test(message))).toEqual([]);
   expect(snapshots(stream, id).filter((s) => s.restarts > 0 || s.last_error !== null)).toEqual([]);
   expect(statusesOf(stream, id)).toEqual(['starting', 'running']);
 }

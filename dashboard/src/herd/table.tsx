@@ -8,7 +8,7 @@ import { age, second, span } from '../model/time.js';
 import { shownMoment } from '../model/time-range.js';
 import { LineText } from '../parts/text.js';
 import { toneOf } from '../parts/tone.js';
-import { t } from '../texts/text.js';
+import { language, t } from '../texts/text.js';
 import { shownStatus } from './cells.js';
 import { ordered } from './grouping.js';
 import { CellStatus } from './legend.js';
@@ -36,7 +36,7 @@ export function HerdTable() {
         .map((bot) => ({ bot, title, status: shownStatus(bot, held) }))
         .filter(({ status }) => lit.size === 0 || lit.has(status)),
     );
-  }, [version, by, lit, held]);
+  }, [version, by, lit, held, language()]);
   const toggle = (id: string): void => {
     const next = new Set(selected);
     if (!next.delete(id)) next.add(id);

@@ -6,23 +6,25 @@ import type { Selection } from './use-selection.js';
 export function SearchState({ selection }: { selection: Selection }) {
   const { search, cancel, again } = selection;
   if (!search) return null;
-  const n = Math.floor(search.share * 100);
-  if (search.isCancelled) {
-    return (
-      <p class="run-note" role="status">
-        {t('runs.searchCancelled', { n })}
-        <button type="button" onClick={again}>
-          {t('runs.searchAgain')}
-        </button>
-      </p>
-    );
-  }
+  const { share, isCancelled } = search;
+  const n = Math.floor(share * 100);
   return (
     <p class="run-note">
-      {t('runs.searchingShare', { n })}
-      <progress max={1} value={search.share} aria-label={t('runs.searching')} />
-      <button type="button" aria-label={t('runs.cancelSearch')} onClick={cancel}>
-        {t('button.cancel')}
+      {isCancelled ? (
+        t('runs.searchCancelled', { n })
+      ) : (
+        <>
+          {t('runs.searchingShare', { n })}
+          <progress max={1} value={share} aria-label={t('runs.searching')} />
+        </>
+      )}
+      {/* One button, which keeps the focus. */}
+      <button
+        type="button"
+        aria-label={isCancelled ? undefined : t('runs.cancelSearch')}
+        onClick={isCancelled ? again : cancel}
+      >
+        {isCancelled ? t('runs.searchAgain') : t('button.cancel')}
       </button>
     </p>
   );
