@@ -18,6 +18,7 @@ import { pinTiming } from './pin-timing.js';
 import { processes } from './processes.js';
 import { programs } from './programs.js';
 import { query } from './query.js';
+import { rules } from './rules.js';
 import { slope } from './slope.js';
 import { slowClients } from './slow-clients.js';
 
@@ -38,6 +39,7 @@ export const BENCHES: readonly Bench[] = [
   bots,
   journal,
   query,
+  rules,
   pinTiming,
   metrics,
   cluster,

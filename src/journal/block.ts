@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { crc32 } from 'node:zlib';
+import { KINDS } from '../shared/contract/event-kinds.js';
 import { frameId, gapJson, KIND_CODE } from '../shared/stream/frame.js';
 import { HEAD_ROW_BYTES, HEADER_BYTES, layout, MAGIC } from './block-layout.js';
 
@@ -90,6 +91,10 @@ export class Head {
     return this.writtenMs === 0 || this.clock <= this.writtenMs + CLOCK_SLACK_MS;
   }
 
+  hasKind(code: number): boolean {
+    return (this.kinds & (1 << code)) !== 0;
+  }
+
   has(seq: number): boolean {
     return this.first <= seq && seq < this.next;
   }
@@ -110,8 +115,8 @@ export class Block extends Head {
   readonly #sessionOf: Uint16Array;
   readonly #scopeOf: Uint16Array;
   readonly #kindOf: Uint8Array;
-  /** Undefined until it is asked for, null when the frames are no ASCII. */
-  #ascii: string | null | undefined;
+  #isAscii: boolean | undefined;
+  #latin1: string | undefined;
 
   /**
    * @param stored its bytes, which are copied, as those of a {@link Head} are.
@@ -175,17 +180,55 @@ export class Block extends Head {
     return { id, json: gapJson(id, id, 1) };
   }
 
-  /** All frames, when they are ASCII: then places in the text are those in {@link data}. */
-  get ascii(): string | null {
-    if (this.#ascii === undefined) {
-      this.#ascii = isAscii(this.data) ? this.data.toString('latin1') : null;
+  get isAscii(): boolean {
+    this.#isAscii ??= isAscii(this.data);
+    return this.#isAscii;
+  }
+
+  /** {@link data} with a character for each byte: places in it are the same. Of ASCII it is the text. */
+  get latin1(): string {
+    this.#latin1 ??= this.data.toString('latin1');
+    return this.#latin1;
+  }
+
+  /** The frame that has the byte at this place in {@link data}. */
+  frameAt(place: number): number {
+    let from = 0;
+    let to = this.count - 1;
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if ((this.#ends[middle] as number) > place) to = middle;
+      else from = middle + 1;
     }
-    return this.#ascii;
+    return this.first + from;
+  }
+
+  /** For each scope, and for none, a frame of each kind that has it. */
+  get scopeFrames(): number[] {
+    return this.#samples(this.#scopeOf, this.names.scopes);
+  }
+
+  /** The same of sessions. */
+  get sessionFrames(): number[] {
+    return this.#samples(this.#sessionOf, this.names.sessions);
+  }
+
+  #samples(nameOf: Uint16Array, names: number): number[] {
+    const seen = new Uint8Array(names * KINDS.length);
+    const frames: number[] = [];
+    for (let at = 0; at < this.count; at++) {
+      const kind = (this.#kindOf[at] as number) & 15;
+      const place = (nameOf[at] as number) * KINDS.length + kind;
+      if (seen[place]) continue;
+      seen[place] = 1;
+      frames.push(this.first + at);
+    }
+    return frames;
   }
 
   /** To be looked at: it may keep the text of the whole block in memory. */
   text(seq: number): string {
-    return this.ascii?.slice(this.start(seq), this.end(seq)) ?? this.ownText(seq);
+    return this.isAscii ? this.latin1.slice(this.start(seq), this.end(seq)) : this.ownText(seq);
   }
 
   /** To be kept. */

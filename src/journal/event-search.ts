@@ -9,7 +9,7 @@ import { isPosted, NOBODY, placesIn } from './posting-iterator.js';
 import type { Recorder } from './recorder.js';
 import type { Readable } from './slices.js';
 import { type NameKey, SEGMENT, type Tables } from './tables.js';
-import { Needle } from './text-search.js';
+import { Expression, Needle, Piece, type Required, Texts } from './text-search.js';
 
 /** Postings that are read between two checks of the time. */
 const YIELD_EVERY = 256;
@@ -39,8 +39,10 @@ export interface Search<W extends Wanted = Wanted> {
   end: number;
   /** The text that is searched for. */
   needle: Needle | undefined;
-  /** What a block must have, unless it has a gap. */
-  needles: readonly Needle[];
+  /** What a frame must have, unless it is a gap: the longest texts first, which are in the fewest. */
+  required: readonly Required[];
+  /** What its text must match, if it is a line. */
+  expressions: readonly Expression[];
 }
 
 /** Whether an index answers the request, or every frame matches; otherwise everything may have to be read. */
@@ -66,15 +68,12 @@ export function limits<W extends Wanted>(
     if (last?.isTimely && newest?.isTimely) end = Math.min(end, last.next);
   }
   const needle = text === null ? undefined : new Needle(text);
-  const required = (filter?.texts ?? []).map((one) => new Needle(one));
-  return {
-    request,
-    filter,
-    first,
-    end,
-    needle,
-    needles: needle ? [needle, ...required] : required,
-  };
+  const texts = (filter?.texts ?? []).map((one) => new Texts(one));
+  const pieces = (filter?.pieces ?? []).map((one) => new Piece(one));
+  const needles = (needle ? [needle, ...texts] : texts).sort((a, b) => b.length - a.length);
+  const required = [...needles, ...pieces];
+  const expressions = (filter?.regexes ?? []).map((one) => new Expression(one));
+  return { request, filter, first, end, needle, required, expressions };
 }
 
 /** Scans everything that may match, in the requested order, and yields its position from time to time. */
@@ -90,19 +89,20 @@ function* scanDown(
   { first, end, filter }: Search,
   found: Found,
 ): Generator<number> {
-  const hasQuery = filter?.hasQuery ?? false;
-  for (let at = end; at > first; ) {
-    const head = reader.headUpTo(at - 1);
-    if (!head || head.next <= first) return;
-    const block = found.mayHave(head) ? reader.block(head) : undefined;
-    if (block && found.mayHaveText(block)) {
-      for (let seq = Math.min(at, block.next) - 1; seq >= Math.max(first, block.first); seq--) {
-        if (found.take(block, seq)) return yield seq;
-        if (hasQuery && seq % YIELD_QUERY === 0) yield seq;
-      }
+  const yieldEvery = filter?.hasQuery ? YIELD_QUERY : Number.POSITIVE_INFINITY;
+  const memory = reader.memory();
+  let before = end;
+  for (const head of reader.headsDown(end - 1)) {
+    if (head.next <= first) return;
+    const block = found.mayHave(head) ? reader.blockIn(memory, head) : undefined;
+    const frames = block ? found.framesIn(block, first, before) : [];
+    for (let at = frames.length - 1; block && at >= 0; at--) {
+      const seq = frames[at] as number;
+      if (found.take(block, seq)) return yield seq;
+      if (at % yieldEvery === 0) yield seq;
     }
-    at = head.first;
-    yield at;
+    before = head.first;
+    yield before;
   }
 }
 
@@ -111,19 +111,20 @@ function* scanUp(
   { first, end, filter }: Search,
   found: Found,
 ): Generator<number> {
-  const hasQuery = filter?.hasQuery ?? false;
-  for (let at = first; at < end; ) {
-    const head = reader.headFrom(at);
+  const yieldEvery = filter?.hasQuery ? YIELD_QUERY : Number.POSITIVE_INFINITY;
+  const memory = reader.memory();
+  for (let next = first; next < end; ) {
+    const head = reader.headFrom(next);
     if (!head || head.first >= end) return;
-    const block = found.mayHave(head) ? reader.block(head) : undefined;
-    if (block && found.mayHaveText(block)) {
-      for (let seq = Math.max(at, block.first); seq < Math.min(end, block.next); seq++) {
-        if (found.take(block, seq)) return yield seq;
-        if (hasQuery && seq % YIELD_QUERY === 0) yield seq;
-      }
+    const block = found.mayHave(head) ? reader.blockIn(memory, head) : undefined;
+    const frames = block ? found.framesIn(block, next, end) : [];
+    for (let at = 0; block && at < frames.length; at++) {
+      const seq = frames[at] as number;
+      if (found.take(block, seq)) return yield seq;
+      if (at % yieldEvery === yieldEvery - 1) yield seq;
     }
-    at = head.next;
-    yield at - 1;
+    next = head.next;
+    yield next - 1;
   }
 }
 
@@ -138,6 +139,7 @@ function* posted(
   const { first, end } = search;
   const isDown = search.request.order === 'newest';
   const yieldEvery = search.filter?.hasQuery ? YIELD_QUERY : YIELD_EVERY;
+  const memory = reader.memory();
   const segments = segmentsOf(parts, search, [...sessions, NOBODY]);
   if (isDown) segments.reverse();
   for (const { segment, places } of segments) {
@@ -150,7 +152,7 @@ function* posted(
     for (const [at, seq] of frames.entries()) {
       if (!head?.has(seq)) {
         head = reader.headUpTo(seq);
-        block = head && found.mayHave(head) ? reader.block(head) : undefined;
+        block = head && found.mayHave(head) ? reader.blockIn(memory, head) : undefined;
       }
       if (block?.has(seq) && found.take(block, seq)) return yield seq;
       if (at % yieldEvery === yieldEvery - 1) yield seq;
@@ -195,11 +197,32 @@ export abstract class Found<W extends Wanted = Wanted> {
     return filter?.mayMatch(block.kinds, block.levels) ?? true;
   }
 
-  mayHaveText(block: Block): boolean {
-    const { needle, needles } = this.search;
+  /** The frames of a block from `first` to before `end` that can match, ascending. */
+  framesIn(block: Block, first: number, end: number): readonly number[] {
+    const from = Math.max(first, block.first);
+    const to = Math.min(end, block.next);
+    const frames = this.#candidates(block);
+    const { expressions } = this.search;
+    const found: number[] = [];
+    // A loop: it runs for every line of the journal when nothing is required.
+    const count = frames?.length ?? to - from;
+    for (let at = 0; at < count; at++) {
+      const seq = frames ? (frames[at] as number) : from + at;
+      if (seq < from || seq >= to) continue;
+      if (expressions.every((expression) => expression.mayMatch(block, seq))) found.push(seq);
+    }
+    return found;
+  }
+
+  /** Null for all of the block. */
+  #candidates(block: Block): readonly number[] | null {
+    const { needle, required, filter } = this.search;
     // A gap passes every filter; the text of `q` it must have.
-    if (block.kinds & (1 << KIND_CODE.gap)) return needle?.mayBeIn(block) ?? true;
-    return needles.every((one) => one.mayBeIn(block));
+    if (block.hasKind(KIND_CODE.gap)) return needle ? needle.framesIn(block) : null;
+    if (filter && !filter.mayHaveNames(block)) return [];
+    const [rarest, ...others] = required;
+    if (!others.every((one) => one.mayBeIn(block))) return [];
+    return rarest ? rarest.framesIn(block) : null;
   }
 
   /** Whether the frame matches, except for the text that is searched for. */

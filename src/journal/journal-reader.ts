@@ -12,8 +12,10 @@ import type { Tables } from './tables.js';
 
 /** Cached blocks, of some 70 KB each. */
 const MAX_CACHED = 64;
-/** Memory for a block that is not cached; a larger one gets its own. */
+/** Memory for a block that is not cached; a larger one gets its own. To allocate it for each block is most of the work of a search. */
 const SCRATCH_BYTES = 256 * 1024;
+/** Heads that are read at a time. */
+const HEADS = 64;
 /** How long one request of a stream may take, in ms: then the part ends, and the next request continues. */
 const REPLAY_MS = 4;
 
@@ -66,6 +68,34 @@ export class JournalReader {
       this.#cached.set(first, block);
     }
     return block;
+  }
+
+  /**
+   * The same for a search, which reads many blocks once: it is not cached. @param memory of {@link memory}; the block is valid
+   * until it is used again. @throws Error when it is damaged.
+   */
+  blockIn(memory: ArrayBuffer, head: Head): Block | undefined {
+    return this.#cached.get(head.first) ?? this.#read(head, memory);
+  }
+
+  /** Memory for the blocks of a search, one at a time. */
+  memory(): ArrayBuffer {
+    return new ArrayBuffer(SCRATCH_BYTES);
+  }
+
+  /**
+   * The heads of the blocks that begin at `seq` or before, the newest first. They are read ahead: only the newest block of all
+   * can change, and it is the first.
+   */
+  *headsDown(seq: number): Generator<Head> {
+    for (let start = seq; ; ) {
+      const range = { start, reverse: true, limit: HEADS };
+      const heads = [...this.#tables.heads.getRange(range)].map(({ value }) => new Head(value));
+      yield* heads;
+      const last = heads.at(-1);
+      if (!last || heads.length < HEADS) return;
+      start = last.first - 1;
+    }
   }
 
   oldest(): Head | undefined {

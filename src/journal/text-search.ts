@@ -1,34 +1,83 @@
+// Where texts are in the blocks of the journal, and in their frames.
+
+import { isAscii } from 'node:buffer';
 import { withoutEscapes } from '../shared/contract/escapes.js';
-import { frameData, frameMessage, KIND_CODE } from '../shared/stream/frame.js';
+import type { Regex } from '../shared/query/regex.js';
+import { finderOf, shortest } from '../shared/query/required-texts.js';
+import { frameData, frameMessage, KIND_CODE, messagePlace } from '../shared/stream/frame.js';
 import type { Block } from './block.js';
 
-/** A text to search for. */
-export class Needle {
-  readonly #plain: string;
-  /** As JSON, whose escapes are always written the same way. */
-  readonly #json: string;
-  /** Finds it in ASCII, where no other character is a letter of it: faster than a copy in lower case. */
-  readonly #inAscii: RegExp;
+/** The beginnings of terminal escapes in JSON, and the same in bytes. */
+const ESCAPES = ['\\u001b', '\u009b'];
+const ESCAPE_BYTES = ['\\u001b', '\u00c2\u009b'];
+const ESCAPE = /\\u001b|\u00c2\u009b/g;
+/** The letters beyond ASCII whose lower case has one of ASCII, in bytes: the sign of Kelvin, and the I with a dot. */
+const ODD_LETTERS = ['\u00e2\u0084\u00aa', '\u00c4\u00b0'];
 
-  constructor(text: string) {
-    this.#plain = lowerCase(text);
-    this.#json = lowerCase(JSON.stringify(text).slice(1, -1));
-    this.#inAscii = new RegExp(this.#json.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'i');
+/** Something that frames have. */
+export interface Required {
+  /** The frames of the block that can have it, ascending; null for all of them. */
+  framesIn(block: Block): readonly number[] | null;
+  /** Whether some can. One search is several times as fast as one for each frame. */
+  mayBeIn(block: Block): boolean;
+}
+
+/** Texts of which one is required. */
+export class Texts implements Required {
+  /** As JSON, whose escapes are always written the same way. */
+  readonly #json: readonly string[];
+  /** Finds them in bytes of which no character has a letter of them as its lower case: faster than a copy in lower case. */
+  readonly #inBytes: RegExp;
+  readonly #isAscii: boolean;
+
+  constructor(texts: readonly string[]) {
+    this.#json = texts.map(lowerCaseJson);
+    this.#inBytes = finderOf(this.#json, 'gi');
+    this.#isAscii = this.#json.every((json) => isAscii(Buffer.from(json)));
   }
 
-  /** Whether some frame of the block can have it. One search is several times as fast as one for each frame. */
+  /** The fewest frames have the longest texts. */
+  get length(): number {
+    return shortest(this.#json);
+  }
+
+  framesIn(block: Block): readonly number[] | null {
+    if (!this.#isSeenIn(block)) return this.mayBeIn(block) ? null : [];
+    const frames = framesWith(this.#inBytes, block);
+    if (!hasOne(block.latin1, ESCAPE_BYTES)) return frames;
+    const all = new Set([...frames, ...framesWith(ESCAPE, block)]);
+    return [...all].sort((one, other) => one - other);
+  }
+
   mayBeIn(block: Block): boolean {
-    const { ascii } = block;
-    if (ascii !== null) return this.#inAscii.test(ascii) || hasEscapes(ascii);
-    const text = block.data.toString();
-    return lowerCase(text).includes(this.#json) || hasEscapes(text);
+    if (hasOne(block.latin1, ESCAPE_BYTES)) return true;
+    if (!this.#isSeenIn(block)) return hasOne(lowerCase(block.data.toString()), this.#json);
+    this.#inBytes.lastIndex = 0;
+    return this.#inBytes.test(block.latin1);
+  }
+
+  /** Whether they are found by their bytes. */
+  #isSeenIn(block: Block): boolean {
+    return block.isAscii || (this.#isAscii && !hasOne(block.latin1, ODD_LETTERS));
+  }
+}
+
+/** A text to search for. */
+export class Needle extends Texts {
+  readonly #plain: string;
+  readonly #json: string;
+
+  constructor(text: string) {
+    super([text]);
+    this.#plain = lowerCase(text);
+    this.#json = lowerCaseJson(text);
   }
 
   /** In the message of a line, without its colour codes; anywhere in the data of another event. */
   isIn(text: string, kind: number): boolean {
     if (kind !== KIND_CODE.log) return lowerCase(frameData(text)).includes(this.#json);
     const message = frameMessage(text);
-    const isColored = hasEscapes(message);
+    const isColored = hasOne(message, ESCAPES);
     if (!isColored && !lowerCase(message).includes(this.#json)) return false;
     // A match may be a part of an escape, as the n of a line break is.
     if (!isColored && !message.includes('\\')) return true;
@@ -37,12 +86,64 @@ export class Needle {
   }
 }
 
+/** A text as it is in JSON, without quotes. */
+function lowerCaseJson(text: string): string {
+  return lowerCase(JSON.stringify(text).slice(1, -1));
+}
+
 /** A capital sigma has two lower cases, by what is beside it, which in JSON may be the letter of an escape. */
 function lowerCase(text: string): string {
   return text.toLowerCase().replaceAll('ς', 'σ');
 }
 
-/** Whether JSON may contain terminal escapes. */
-function hasEscapes(json: string): boolean {
-  return json.includes('\\u001b') || json.includes('\u009b');
+/** A piece of JSON that lines have as it is. */
+export class Piece implements Required {
+  readonly #inBytes: RegExp;
+
+  /** @param json ASCII. */
+  constructor(json: string) {
+    this.#inBytes = finderOf([json], 'g');
+  }
+
+  framesIn(block: Block): readonly number[] {
+    return framesWith(this.#inBytes, block);
+  }
+
+  mayBeIn(block: Block): boolean {
+    this.#inBytes.lastIndex = 0;
+    return this.#inBytes.test(block.latin1);
+  }
+}
+
+/** A regular expression that the text of a frame matches. */
+export class Expression {
+  readonly #regex: Regex;
+
+  constructor(regex: Regex) {
+    this.#regex = regex;
+  }
+
+  /** Whether it may match. To make a string of each message takes longer than to match it. */
+  mayMatch(block: Block, seq: number): boolean {
+    if (block.kind(seq) !== KIND_CODE.log) return true;
+    const { from, to } = messagePlace(block.latin1, block.start(seq), block.end(seq));
+    return this.#regex.mayMatch(block.data, from, to);
+  }
+}
+
+/** The frames in whose bytes it is. @param global a global regular expression that matches no empty text. */
+function framesWith(global: RegExp, block: Block): number[] {
+  const { latin1 } = block;
+  const frames: number[] = [];
+  global.lastIndex = 0;
+  while (global.test(latin1)) {
+    const seq = block.frameAt(global.lastIndex - 1);
+    frames.push(seq);
+    global.lastIndex = block.end(seq);
+  }
+  return frames;
+}
+
+function hasOne(text: string, parts: readonly string[]): boolean {
+  return parts.some((part) => text.includes(part));
 }

@@ -572,24 +572,26 @@ describe('one bot', () => {
   });
 
   it('shows an error while its page is open, even of a bot that does not restart', async () => {
-    await call(service, 'POST', '/api/bots', {
-      body: {
-        id: 'fragile',
-        kind: 'painter',
-        config: { greeting: 'hi' },
-        restart: { policy: 'never' },
-      },
-    });
-    await expect.poll(async () => (await snapshot(service, 'fragile')).status).toBe('painting');
+    const ids = ['fragile', 'fragile-too'];
+    for (const id of ids) {
+      const restart = { policy: 'never' };
+      const body = { id, kind: 'painter', config: { greeting: 'hi' }, restart };
+      await call(service, 'POST', '/api/bots', { body });
+      await expect.poll(async () => (await snapshot(service, id)).status).toBe('painting');
+    }
     await show(page, '#/bots/fragile?tab=incidents');
     await page.getByText('No incidents for this bot').waitFor();
-    // The first request comes before the incident report exists.
+    // The first request comes before the incident report exists. Each line that announces one lets the page ask again; that of
+    // this bot may come together with its snapshot, and then that of the other is the next.
+    const asked = page.waitForResponse('**/api/bots/fragile/incidents*');
     await page.route(
       '**/api/bots/fragile/incidents*',
       (route) => route.fulfill({ json: { incidents: [] } }),
       { times: 1 },
     );
     await invoke(service, 'fragile', 'fall', { why: 'once and for all' });
+    await asked;
+    await invoke(service, 'fragile-too', 'fall', { why: 'too' });
     const fallen = page.locator('.incidents summary', { hasText: 'once and for all' });
     await fallen.first().waitFor();
     // A newer one pushes it out of the list: it stays as long as it is read.
@@ -606,7 +608,7 @@ describe('one bot', () => {
     await fallen.click();
     await expect.poll(() => fallen.count()).toBe(0);
     await page.unrouteAll();
-    await call(service, 'DELETE', '/api/bots/fragile');
+    for (const id of ids) await call(service, 'DELETE', `/api/bots/${id}`);
   });
 
   it('shows the earlier statuses of a bot, beyond pages of its data', async () => {

@@ -204,6 +204,29 @@ export function journalDir(): string {
   return dir;
 }
 
+/** The messages of the lines of all pages: on a busy machine a search ends before it has found everything. */
+export async function messagesOf(
+  life: Life,
+  request: Pick<PageRequest, 'order'> & Partial<PageRequest>,
+): Promise<string[]> {
+  const { body, cursor } = await life.journal.answers.page({
+    ...PAGE,
+    limit: 10_000,
+    maxBytes: 2 ** 24,
+    ...request,
+  });
+  const messages = Buffer.from(body)
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as { event: string; data: { message: string } })
+    .filter(({ event }) => event === 'log')
+    .map(({ data }) => data.message);
+  if (cursor === null) return messages;
+  const rest = request.order === 'newest' ? { beforeSeq: cursor } : { afterSeq: cursor };
+  return [...messages, ...(await messagesOf(life, { ...request, ...rest }))];
+}
+
 /** Expects each number once and in order, or in a declared gap. */
 export function expectNoHole(events: readonly { seq: number; data: PastEvent['data'] }[]): void {
   let last: number | undefined;

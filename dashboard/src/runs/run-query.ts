@@ -9,7 +9,7 @@ import {
   lineTest,
   type QueriedLine,
 } from '../../../src/shared/query/line-query.js';
-import { requiredTexts } from '../../../src/shared/query/required-texts.js';
+import { finderOf, requiredTexts } from '../../../src/shared/query/required-texts.js';
 import { checkedQuery } from '../query/checked-query.js';
 import type { FileLine } from './file-lines.js';
 import type { RecordedLine } from './log-line.js';
@@ -56,8 +56,8 @@ export function runTest(query: string): EventTest | undefined {
   );
   const levels = new Set(LEVELS.filter((level) => levelTest({ ...NOTHING, level })));
   // Other characters may be written in several ways.
-  const texts = requiredTexts(ofLine).filter((text) => ASCII.test(text));
-  const needles = texts.map((text) => new RegExp(text.replace(/[$()*+.?[\]^{|}/]/g, '\\$&'), 'i'));
+  const texts = requiredTexts(ofLine).filter((all) => all.every((text) => ASCII.test(text)));
+  const needles = texts.map((alternatives) => finderOf(alternatives, 'i'));
   const bots = new Map<string, BotSnapshot>();
   return {
     needsBots,

@@ -7,32 +7,49 @@ import type { Query, Term } from './term.js';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it matches
 const ESCAPED = /[Σσς"\\\u0000-\u001f\u2028\u2029\ud800-\udfff]/;
 
-/** Texts that each line has that matches the query, in upper or lower case, as they are in its JSON. */
-export function requiredTexts(query: Query): string[] {
+/** Characters of the syntax of RegExp. */
+const SYNTAX = /[\\^$.*+?()[\]{}|/]/g;
+/** Most texts of which one is required. */
+const MAX_ALTERNATIVES = 16;
+
+/** Texts of which each line that matches has one. */
+export type Alternatives = readonly string[];
+
+/** What each line has that matches the query, in upper or lower case, as it is in its JSON. */
+export function requiredTexts(query: Query): Alternatives[] {
   const texts = query.flatMap((term) => (term.isNot ? [] : textsOf(term)));
-  return [...new Set(texts.map(longestPart))].filter((text) => text.length > 1);
+  const parts = texts.map((alternatives) => [...new Set(alternatives.map(longestPart))].sort());
+  const different = new Map(parts.map((alternatives) => [alternatives.join('\n'), alternatives]));
+  return [...different.values()].filter((alternatives) => shortest(alternatives) > 1);
 }
 
-function textsOf(term: Term): string[] {
-  if (term.type === 'text') return [term.text];
+/** The length of the shortest one: the longer it is, the fewer lines have one. */
+export function shortest(alternatives: Alternatives): number {
+  return Math.min(...alternatives.map(({ length }) => length));
+}
+
+/** Finds one of these texts. */
+export function finderOf(texts: Alternatives, flags: string): RegExp {
+  return new RegExp(texts.map((text) => text.replace(SYNTAX, '\\$&')).join('|'), flags);
+}
+
+function textsOf(term: Term): Alternatives[] {
+  if (term.type === 'text') return [[term.text]];
   if (term.type === 'regex') return requiredRuns(parseRegex(term.source, term.ignoreCase, 0));
   return [];
 }
 
 function longestPart(text: string): string {
-  return longest(text.split(ESCAPED));
-}
-
-function longest(texts: readonly string[]): string {
-  return texts.reduce((best, text) => (text.length > best.length ? text : best), '');
+  const parts = text.split(ESCAPED);
+  return parts.reduce((best, part) => (part.length > best.length ? part : best), '');
 }
 
 /** Characters that follow each other in every text that matches. */
-function requiredRuns(tree: Tree): string[] {
-  const runs: string[] = [];
+function requiredRuns(tree: Tree): Alternatives[] {
+  const runs: Alternatives[] = [];
   let run = '';
   const end = (): void => {
-    if (run !== '') runs.push(run);
+    if (run !== '') runs.push([run]);
     run = '';
   };
   const visit = (part: Tree): void => {
@@ -53,6 +70,7 @@ function requiredRuns(tree: Tree): string[] {
         break;
       case 'any':
         end();
+        runs.push(...alternativesOf(part.of));
         break;
       default:
       // An edge takes no character.
@@ -61,6 +79,19 @@ function requiredRuns(tree: Tree): string[] {
   visit(tree);
   end();
   return runs;
+}
+
+/** What one of these trees requires, when each requires something. */
+function alternativesOf(trees: readonly Tree[]): Alternatives[] {
+  const best = trees.map((tree) =>
+    requiredRuns(tree).reduce<Alternatives>(
+      (longest, run) => (longest.length === 0 || shortest(run) > shortest(longest) ? run : longest),
+      [],
+    ),
+  );
+  const all = best.flat();
+  const isWhole = best.every(({ length }) => length > 0);
+  return isWhole && all.length <= MAX_ALTERNATIVES ? [all] : [];
 }
 
 /** The character of a set that has one, or both cases of one letter of English. */

@@ -6,8 +6,10 @@ import type { STREAM_QUERY } from '../contract/queries.js';
 import { DroverError } from '../errors.js';
 import type { NodeNaming } from '../memory/node-names.js';
 import { readQuery } from '../query/read-query.js';
+import type { Regex } from '../query/regex.js';
+import type { Alternatives } from '../query/required-texts.js';
 import { KIND_CODE, LEVEL_CODE } from './frame.js';
-import type { IndexedFrames } from './frame-line.js';
+import type { IndexedFrames, SampledFrames } from './frame-line.js';
 import { FrameQuery, type MakeJudge, splitQuery } from './frame-query.js';
 import { HashSet } from './hash-set.js';
 import type { BotLabels, LabelHistory } from './label-history.js';
@@ -117,9 +119,19 @@ export class Filter {
     return this.#query !== undefined;
   }
 
-  /** Texts that everything has that matches its query, gaps excepted. */
-  get texts(): readonly string[] {
+  /** Texts of which everything that matches its query has one each, gaps excepted. */
+  get texts(): readonly Alternatives[] {
     return this.#query?.texts ?? [];
+  }
+
+  /** Pieces of JSON that everything has that matches its query, gaps excepted. */
+  get pieces(): readonly string[] {
+    return this.#query?.pieces ?? [];
+  }
+
+  /** Regular expressions that the text of everything matches that matches its query, gaps excepted. */
+  get regexes(): readonly Regex[] {
+    return this.#query?.regexes ?? [];
   }
 
   /** To be called before its first frame, and after its last: judging bots needs memory. */
@@ -206,6 +218,19 @@ export class Filter {
     const some = (wanted: ReadonlySet<number> | undefined, there: number): boolean =>
       wanted === undefined || [...wanted].some((code) => there & (1 << code));
     return some(this.#kinds, kinds) && some(this.#levels, levels);
+  }
+
+  /** Whether some frame can pass that is no gap, by the names that there are. */
+  mayHaveNames(frames: SampledFrames): boolean {
+    const sessions = this.#sessions;
+    const scopes = this.#scopes;
+    const isWanted = (seq: number): boolean =>
+      sessions?.has(frames.sessionLow(seq), frames.sessionHigh(seq)) ?? true;
+    const isInScope = (seq: number): boolean =>
+      scopes?.has(frames.scopeLow(seq), frames.scopeHigh(seq)) ?? true;
+    if (scopes && !frames.scopeFrames.some(isInScope)) return false;
+    if (sessions && !frames.sessionFrames.some(isWanted)) return false;
+    return this.#query?.mayHaveNames(frames) ?? true;
   }
 
   matches(frames: IndexedFrames, seq: number): boolean {

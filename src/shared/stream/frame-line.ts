@@ -13,6 +13,12 @@ export type IndexedFrames = Pick<
   'kind' | 'level' | 'sessionLow' | 'sessionHigh' | 'scopeLow' | 'scopeHigh' | 'node' | 'text'
 >;
 
+/** Frames with some that stand for all: for each name, and for none, one of each kind of event that has it. */
+export interface SampledFrames extends IndexedFrames {
+  readonly scopeFrames: readonly number[];
+  readonly sessionFrames: readonly number[];
+}
+
 /** A frame as queries see it. Reads no more of it than they ask for. */
 export class FrameLine implements QueriedLine {
   readonly #frames: IndexedFrames;
@@ -20,6 +26,8 @@ export class FrameLine implements QueriedLine {
   readonly #nodeNames: NodeNaming | undefined;
   readonly #names: KnownNames;
   #frame: string | undefined;
+  #said: string | undefined;
+  #lower: string | undefined;
 
   constructor(
     frames: IndexedFrames,
@@ -68,6 +76,21 @@ export class FrameLine implements QueriedLine {
   }
 
   get text(): string {
+    this.#said ??= this.#read();
+    return this.#said;
+  }
+
+  get lowerText(): string {
+    this.#lower ??= this.text.toLowerCase();
+    return this.#lower;
+  }
+
+  /** Whether it is this frame. */
+  is(frames: IndexedFrames, seq: number, nodeNames: NodeNaming | undefined): boolean {
+    return this.#frames === frames && this.#seq === seq && this.#nodeNames === nodeNames;
+  }
+
+  #read(): string {
     if (!this.#isLine) return frameData(this.#text);
     const message = frameMessage(this.#text);
     if (!message.includes('\\') && !message.includes('\u009b')) return message;

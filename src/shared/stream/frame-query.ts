@@ -3,18 +3,36 @@
 import type { BotSnapshot } from '../contract/events.js';
 import type { NodeNaming } from '../memory/node-names.js';
 import type { FieldName } from '../query/fields.js';
-import { type BotCondition, botCondition, lineQuery, lineTest } from '../query/line-query.js';
+import {
+  type BotCondition,
+  botCondition,
+  type LineTest,
+  lineQuery,
+  lineTest,
+} from '../query/line-query.js';
 import { parseQuery } from '../query/parse-query.js';
 import { printQuery, printTerm } from '../query/print-query.js';
-import { requiredTexts } from '../query/required-texts.js';
-import type { Query } from '../query/term.js';
+import { Regex } from '../query/regex.js';
+import { type Alternatives, requiredTexts } from '../query/required-texts.js';
+import type { FieldTerm, Query, Term } from '../query/term.js';
 import { literal } from '../query/values.js';
-import { FrameLine, type IndexedFrames, snapshotLine } from './frame-line.js';
+import { fieldStart } from './frame.js';
+import { FrameLine, type IndexedFrames, type SampledFrames, snapshotLine } from './frame-line.js';
 import type { HashSet } from './hash-set.js';
 import { KnownNames } from './known-names.js';
 
 /** Of all queries of this thread: as many would take half a megabyte each. Hashes of 64 bits differ, also of other streams. */
 const NAMES = new KnownNames();
+
+/** The frame that was read last in this thread: rules read the same one, one after the other. */
+let lastLine: FrameLine | undefined;
+
+function lineOf(frames: IndexedFrames, seq: number, nodeNames: NodeNaming | undefined): FrameLine {
+  if (!lastLine?.is(frames, seq, nodeNames)) {
+    lastLine = new FrameLine(frames, seq, nodeNames, NAMES);
+  }
+  return lastLine;
+}
 
 /** Which bots match now: those that are named, or all others and events without a bot. */
 export interface BotsNow {
@@ -46,7 +64,10 @@ export class FrameQuery {
   readonly judge: BotJudge | undefined;
   /** Of the terms that need no bot. */
   readonly #line: Query;
-  readonly #test: ReturnType<typeof lineTest> | undefined;
+  readonly #test: LineTest | undefined;
+  /** Of the terms about the scope, and about the bot's id. */
+  readonly #scopeTest: LineTest | undefined;
+  readonly #botTest: LineTest | undefined;
   readonly #nodeNames: NodeNaming | undefined;
   readonly #except: HashSet | undefined;
 
@@ -61,7 +82,9 @@ export class FrameQuery {
     this.#line = line;
     this.lineKey = keyOf(line);
     this.key = keyOf(query);
-    this.#test = line.length > 0 ? lineTest(line) : undefined;
+    this.#test = testOf(line);
+    this.#scopeTest = testOf(line.filter((term) => isAbout(term, 'scope')));
+    this.#botTest = testOf(line.filter((term) => isAbout(term, 'bot')));
     const condition = botCondition(bot);
     this.judge = condition && makeJudge?.(keyOf(bot), condition);
     this.#nodeNames = nodeNames;
@@ -77,9 +100,31 @@ export class FrameQuery {
     return new FrameQuery(parseQuery(key, 'lines'), undefined, nodeNames, except);
   }
 
-  /** Texts that are in everything that matches: required-texts.ts. */
-  get texts(): string[] {
+  /** Texts of which one each is in everything that matches: required-texts.ts. */
+  get texts(): Alternatives[] {
     return requiredTexts(this.#line);
+  }
+
+  /** Regular expressions that everything matches that does. */
+  get regexes(): Regex[] {
+    return this.#line.flatMap((term) =>
+      term.type === 'regex' && !term.isNot ? [new Regex(term.source, term.ignoreCase)] : [],
+    );
+  }
+
+  /** Pieces of JSON that are in everything that matches. */
+  get pieces(): string[] {
+    return this.#line.flatMap((term) => {
+      const isWire = isAbout(term, 'transport') || isAbout(term, 'direction');
+      return isWire && !term.isNot ? [pieceOf(term)] : [];
+    });
+  }
+
+  /** Whether some frame can match that is no gap, by the names that there are. */
+  mayHaveNames(frames: SampledFrames): boolean {
+    const has = (test: LineTest | undefined, samples: 'scopeFrames' | 'sessionFrames'): boolean =>
+      test === undefined || frames[samples].some((seq) => this.#passes(test, frames, seq, true));
+    return has(this.#scopeTest, 'scopeFrames') && has(this.#botTest, 'sessionFrames');
   }
 
   /** Of a frame that is no gap. */
@@ -88,12 +133,15 @@ export class FrameQuery {
     const high = frames.sessionHigh(seq);
     if (this.#except?.has(low, high)) return false;
     if (this.judge && !this.judge.had(low, high, seq)) return false;
-    if (!this.#test) return true;
+    return this.#test === undefined || this.#passes(this.#test, frames, seq, false);
+  }
+
+  /** @param ifBroken the answer for a line that is no JSON: journals of earlier builds have some (src/journal/block.ts). */
+  #passes(test: LineTest, frames: IndexedFrames, seq: number, ifBroken: boolean): boolean {
     try {
-      return this.#test(new FrameLine(frames, seq, this.#nodeNames, NAMES));
+      return test(lineOf(frames, seq, this.#nodeNames));
     } catch (thrown) {
-      // Journals of earlier builds have lines that are no JSON (src/journal/block.ts).
-      if (thrown instanceof SyntaxError) return false;
+      if (thrown instanceof SyntaxError) return ifBroken;
       throw thrown;
     }
   }
@@ -102,6 +150,22 @@ export class FrameQuery {
     if (this.judge && !this.judge.matches(snapshot)) return false;
     return this.#test?.(snapshotLine(snapshot)) ?? true;
   }
+}
+
+function isAbout<F extends FieldName>(term: Term, field: F): term is FieldTerm & { field: F } {
+  return term.type === 'field' && term.field === field;
+}
+
+function testOf(terms: Query): LineTest | undefined {
+  return terms.length > 0 ? lineTest(terms) : undefined;
+}
+
+/** What the JSON has of a line with one of the values of the term: all of the field when there is one value. */
+function pieceOf({ field, values }: FieldTerm & { field: 'transport' | 'direction' }): string {
+  const [first = [], ...others] = values;
+  const value = others.length === 0 ? literal(first) : undefined;
+  const isPlain = value !== undefined && /^\w*$/.test(value);
+  return fieldStart(field) + (isPlain ? `${value}"` : '');
 }
 
 /** The order of terms, and that some are there twice, does not matter. */

@@ -85,21 +85,36 @@ export function frameData(frame: string): string {
 
 /** The message of a whole `log` frame as JSON without its quotes. */
 export function frameMessage(frame: string): string {
+  const { from, to } = messagePlace(frame, 0, frame.length);
+  return frame.slice(from, to);
+}
+
+/** Where the message is of the `log` frame that is from `start` to before `end`. */
+export function messagePlace(
+  frames: string,
+  start: number,
+  end: number,
+): { from: number; to: number } {
   // A quote inside a JSON string is escaped, so the first match is the field; it is the last of the event.
-  const from = frame.indexOf(MESSAGE_START) + MESSAGE_START.length;
-  return frame.slice(from, -(MESSAGE_END.length + FRAME_END.length));
+  const from = frames.indexOf(MESSAGE_START, start) + MESSAGE_START.length;
+  return { from, to: end - MESSAGE_END.length - FRAME_END.length };
+}
+
+/** Fields of a `log` event that are a text, or null. */
+type TextField = 'scope' | 'session_id' | 'transport' | 'direction';
+
+/** What the JSON of a `log` event has when this field is a text, up to that text. */
+export function fieldStart(field: TextField): string {
+  return `,"${field}":"`;
 }
 
 /**
  * What a field of a whole `log` frame is; null for `null`. Not by JSON.parse of the frame: that takes longer, and in journals of earlier
  * builds there are lines that are no JSON.
  */
-export function frameField(
-  frame: string,
-  field: 'scope' | 'session_id' | 'transport' | 'direction',
-): string | null {
+export function frameField(frame: string, field: TextField): string | null {
   // As with the message, the first match is the field: no text before it can have a quote that is not escaped.
-  const start = `,"${field}":"`;
+  const start = fieldStart(field);
   const at = frame.indexOf(start);
   if (at < 0) return null;
   const from = at + start.length;

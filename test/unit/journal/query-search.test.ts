@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { withoutEscapes } from '../../../src/shared/contract/escapes.js';
 import { lineTest } from '../../../src/shared/query/line-query.js';
 import { parseQuery } from '../../../src/shared/query/parse-query.js';
-import { journalDir, keyOfQuery, Life, logItem } from '../../harness/journal.js';
+import { journalDir, keyOfQuery, Life, logItem, messagesOf } from '../../harness/journal.js';
 
 /** Lines of several blocks: the words of each are in few of them. */
 const LINES = Array.from({ length: 1500 }, (_, n) => ({
@@ -32,32 +32,6 @@ beforeEach(async () => {
   life.broadcaster.publish(LINES.map(({ message, over }) => logItem(message, over)));
 });
 afterEach(() => life.end());
-
-async function found(query: string): Promise<string[]> {
-  const messages: string[] = [];
-  // A page ends after a while, on a busy machine before it has everything.
-  for (let afterSeq: number | null = null; ; ) {
-    const { body, cursor } = await life.journal.answers.page({
-      token: 'a',
-      filter: keyOfQuery(query),
-      order: 'oldest',
-      afterSeq,
-      beforeSeq: null,
-      afterMs: null,
-      beforeMs: null,
-      text: null,
-      limit: 10_000,
-      maxBytes: 2 ** 24,
-      lines: false,
-    });
-    const { events } = JSON.parse(Buffer.from(body).toString()) as {
-      events: { event: string; data: { message: string } }[];
-    };
-    for (const { event, data } of events) if (event === 'log') messages.push(data.message);
-    if (cursor === null) return messages;
-    afterSeq = cursor;
-  }
-}
 
 it.each([
   'griffin',
@@ -98,5 +72,6 @@ it.each([
       text: withoutEscapes(message),
     }),
   );
-  expect(await found(query)).toEqual(wanted.map(({ message }) => message));
+  const messages = await messagesOf(life, { filter: keyOfQuery(query), order: 'oldest' });
+  expect(messages).toEqual(wanted.map(({ message }) => message));
 });

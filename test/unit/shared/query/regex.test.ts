@@ -39,6 +39,19 @@ it('finds what RegExp finds', () => {
   }
 });
 
+it('may match the JSON of what it matches, and of plain text of nothing else', () => {
+  const random = randomFrom(8);
+  for (let round = 0; round < 1500; round++) {
+    const regex = new Regex(randomRegex(random), random() < 0.3);
+    const length = Math.floor(random() * 8);
+    const text = Array.from({ length }, () => 'abcA1 \né"'[Math.floor(random() * 9)]).join('');
+    const json = Buffer.from(`[${JSON.stringify(text)}]`);
+    const may = regex.mayMatch(json, 2, json.length - 2);
+    const isPlain = /^[abcA1 ]*$/.test(text);
+    expect(may, JSON.stringify(text)).toBe(isPlain ? regex.test(text) : may || regex.test(text));
+  }
+});
+
 it.each([
   ['^a', 'ba', false],
   ['a$', 'ab', false],
