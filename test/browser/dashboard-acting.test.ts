@@ -29,7 +29,7 @@ beforeAll(async () => {
   browser = await launchChromium();
   // Answers what painters fetch.
   web = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
-  service = await startForDashboard();
+  service = await startForDashboard({ demo: false });
   token = await service.token();
   for (const id of WALKERS) {
     const body = { id, kind: 'painter', config: { greeting: 'hi' }, labels: { team: 'walk' } };

@@ -18,7 +18,7 @@ let page: Page;
 
 beforeAll(async () => {
   browser = await launchChromium();
-  service = await startForDashboard();
+  service = await startForDashboard({ demo: false });
   ada = (await makeToken(service, { name: 'Ada', scopes: ['admin'] })).token;
   for (const id of ['easel-1', 'easel-2', 'easel-3']) {
     const body = { id, kind: 'painter', config: { greeting: 'hi' }, labels: { team: 'art' } };

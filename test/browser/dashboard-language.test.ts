@@ -190,7 +190,7 @@ const WORDS = `[
   ...(function* () {
     const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     // Texts of bots, and of the service, are as they are.
-    const theirs = '.log-row, .cell-line, .data-fields, .peek, code, .cause-title, .incident-reason, .text-box, .happening-text, .run-expectation-name, .mono, option, #palette-list .muted';
+    const theirs = '.log-row, .side-text, .cell-line, .data-fields, .peek, code, .cause-title, .incident-reason, .text-box, .happening-text, .run-expectation-name, .mono, option, #palette-list .muted';
     while (walk.nextNode()) {
       if (!walk.currentNode.parentElement.closest(theirs)) yield walk.currentNode.data.trim();
     }

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { PATIENCE_MS } from '../harness/patience.js';
 import { type Service, type ServiceOptions, startService } from '../harness/service.js';
 
 export const DASHBOARD_KINDS = fileURLToPath(
@@ -43,9 +44,6 @@ export interface OpenOptions {
   locale?: string;
 }
 
-/** Timeout for an element to appear, in ms. */
-const WAIT_MS = 15_000;
-
 /** An empty page in a new browser context. */
 export async function openPage(browser: Browser, options: OpenOptions = {}): Promise<Opened> {
   const { width = 1280, height = 800, dark = false, touch = false, locale = 'en-GB' } = options;
@@ -57,7 +55,7 @@ export async function openPage(browser: Browser, options: OpenOptions = {}): Pro
     locale,
   });
   // Shorter than a test's timeout, so that the error names the missing element.
-  context.setDefaultTimeout(WAIT_MS);
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   return { context, page, complaints: listen(page) };
 }

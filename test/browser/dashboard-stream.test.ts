@@ -30,6 +30,9 @@ afterAll(async () => {
   removeDir(dataDir);
 });
 
+/** Only this bot: lines of others would push its lines out of view. */
+const LOG = '#/log?bot=painter-1';
+
 async function openStreams(of = service): Promise<number> {
   const { json } = await call(of, 'GET', '/api/pressure', { token: await of.token() });
   return (json as { streams: { open: number } }).streams.open;
@@ -64,7 +67,7 @@ function rowTexts(page: Page): Promise<string[]> {
 async function anotherTab(context: BrowserContext, of = service): Promise<Page> {
   const page = await context.newPage();
   // No stored token: the other tabs provide one.
-  await page.goto(`${of.url}/#/log`);
+  await page.goto(`${of.url}/${LOG}`);
   await page.locator('[data-connection=open]').waitFor();
   return page;
 }
@@ -81,13 +84,12 @@ describe.each([
     const { context, page, complaints } = await openPage(browser);
     if (without !== '') await context.addInitScript(without);
     await openWithToken(page, service, token);
-    await show(page, '#/log');
+    await show(page, LOG);
     const second = await anotherTab(context);
     const third = await anotherTab(context);
     await print(`heard by all${without}`);
     for (const tab of [page, second, third]) await seesLine(tab, `heard by all${without}`);
-    expect(await openStreams()).toBe(1);
-    // The previous test's stream may still be closing.
+    await expect.poll(openStreams).toBe(1);
     await expect.poll(workers).toBe(workerCount);
     await page.close();
     await second.locator('[data-connection=open]').waitFor();
@@ -106,7 +108,7 @@ it('makes another tab the leader when the leader hangs', async () => {
   const { context, page } = await openPage(browser);
   await context.addInitScript('delete globalThis.SharedWorker');
   await openWithToken(page, service, token);
-  await show(page, '#/log');
+  await show(page, LOG);
   const second = await anotherTab(context);
   await print('while the first leads');
   await seesLine(second, 'while the first leads');
@@ -141,11 +143,11 @@ it('works without the shared worker when it does not load', async () => {
     };
   `);
   await openWithToken(page, service, token);
-  await show(page, '#/log');
+  await show(page, LOG);
   const second = await anotherTab(context);
   await print('heard without a worker');
   for (const tab of [page, second]) await seesLine(tab, 'heard without a worker');
-  expect(await openStreams()).toBe(1);
+  await expect.poll(openStreams).toBe(1);
   await context.close();
 });
 
@@ -263,9 +265,8 @@ it('reconnects all tabs after the service was killed and restarted, with a share
   const { context, page, complaints } = await openPage(browser);
   await openWithToken(page, own, await own.token());
   const tabs = [page, await anotherTab(context, own)];
-  // Only this bot: lines of others would push its line out of view.
-  for (const tab of tabs) await show(tab, '#/log?bot=painter-1');
-  expect(await workers(own)).toBe(1);
+  for (const tab of tabs) await show(tab, LOG);
+  await expect.poll(() => workers(own)).toBe(1);
   await invoke(own, 'painter-1', 'print', { text: 'before the kill' });
   for (const tab of tabs) await seesLine(tab, 'before the kill');
   await own.kill();
@@ -278,8 +279,8 @@ it('reconnects all tabs after the service was killed and restarted, with a share
   const say = () => invoke(own, 'painter-1', 'print', { text: 'after the kill' });
   await expect.poll(async () => (await say()).status).toBe(200);
   for (const tab of tabs) await seesLine(tab, 'after the kill');
-  expect(await openStreams(own)).toBe(1);
-  expect(await workers(own)).toBe(1);
+  await expect.poll(() => openStreams(own)).toBe(1);
+  await expect.poll(() => workers(own)).toBe(1);
   expect(complaints).toEqual([]);
   await context.close();
 });
@@ -290,7 +291,7 @@ it('shows that the service is gone, and continues when it is back', async () => 
   // The page itself opens the stream, because the test can delay a page's requests.
   await context.addInitScript('delete globalThis.SharedWorker');
   await openWithToken(page, service, token);
-  await show(page, '#/log');
+  await show(page, LOG);
   await print('before');
   await seesLine(page, 'before');
   const second = await anotherTab(context);
@@ -315,14 +316,13 @@ it('shows that the service is gone, and continues when it is back', async () => 
   // The failed request is repeated now, and typed text survives it.
   expect(await page.getByLabel('size').inputValue()).toBe('3');
   expect(await second.getByLabel('size').inputValue()).toBe('8');
-  // Only this bot: lines of bots that start now would push its line out of view.
-  await show(page, '#/log?bot=painter-1');
+  await show(page, LOG);
   await expect.poll(async () => (await print('after')).status).toBe(200);
   await seesLine(page, 'after');
   await show(page, '#/bots');
   await page.locator('[data-bot=demo-1] .status', { hasText: 'in_world' }).waitFor();
   // The earlier line is still present.
-  await show(page, '#/log?bot=painter-1');
+  await show(page, LOG);
   await seesLine(page, 'before');
 
   // Again with a clean shutdown: no line from the page's disconnected time is missing.
