@@ -27,6 +27,39 @@ export function Limits({ of: { bots, labels } }: { of: Pick<LinkOffer, 'bots' | 
   );
 }
 
+/** Its name and what it may do, as rows of a list of facts. @param isInFull says what `admin` is, too. */
+export function Access({
+  of,
+  isInFull = false,
+}: {
+  of: Pick<LinkOffer, 'name' | 'scopes' | 'bots' | 'labels'>;
+  isInFull?: boolean;
+}) {
+  return (
+    <>
+      <div>
+        <dt>{t('term.name')}</dt>
+        <dd class="anywhere">{of.name}</dd>
+      </div>
+      <div>
+        <dt>{t('term.scopes')}</dt>
+        <dd>
+          <Scopes scopes={of.scopes} />{' '}
+          {isInFull && of.scopes.includes('admin') ? (
+            <span class="muted">{t('who.everything')}</span>
+          ) : null}
+        </dd>
+      </div>
+      <div>
+        <dt>{t('term.bots')}</dt>
+        <dd>
+          <Limits of={of} />
+        </dd>
+      </div>
+    </>
+  );
+}
+
 export function Ago({ at }: { at: number }) {
   void second.value;
   return <time title={fullTime(at)}>{t('time.ago', { time: age(at) })}</time>;

@@ -10,7 +10,7 @@ import { creatorText, isSignIn, placeText } from '../model/token-text.js';
 import { Confirm, Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icons.js';
 import { sayError } from '../parts/toasts.js';
-import { Ago, Expiry, Limits, Scopes } from '../parts/token-facts.js';
+import { Access, Ago, Expiry } from '../parts/token-facts.js';
 import { rich, t } from '../texts/text.js';
 
 /** Time limit of the question what the token is, in ms. */
@@ -89,27 +89,10 @@ function Card() {
 }
 
 function Facts({ token }: { token: TokenInfo }) {
-  const { name, scopes, created_at_ms, last_used_from: from } = token;
-  const isAdmin = scopes.includes('admin');
+  const { created_at_ms, last_used_from: from } = token;
   return (
     <dl class="facts" data-who-am-i>
-      <div>
-        <dt>{t('term.name')}</dt>
-        <dd class="anywhere">{name}</dd>
-      </div>
-      <div>
-        <dt>{t('term.scopes')}</dt>
-        <dd>
-          <Scopes scopes={scopes} />{' '}
-          {isAdmin ? <span class="muted">{t('who.everything')}</span> : null}
-        </dd>
-      </div>
-      <div>
-        <dt>{t('term.bots')}</dt>
-        <dd>
-          <Limits of={token} />
-        </dd>
-      </div>
+      <Access of={token} isInFull />
       <div>
         <dt>{t('term.created')}</dt>
         <dd class="anywhere">

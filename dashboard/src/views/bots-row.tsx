@@ -134,6 +134,8 @@ function Cell({
     case 'silent':
       return <SilentCell bot={bot} />;
     case 'line': {
+      // A line changes no bot.
+      void second.value;
       const line = lastLines.get(id);
       return (
         <span class="cell-line" role="gridcell">

@@ -10,7 +10,7 @@ import {
 } from '../model/invitation.js';
 import { Confirm } from '../parts/dialog.js';
 import { sayError } from '../parts/toasts.js';
-import { Limits, Scopes, Until } from '../parts/token-facts.js';
+import { Access, Until } from '../parts/token-facts.js';
 import { t } from '../texts/text.js';
 import { KeepSignedIn } from './keep-signed-in.js';
 
@@ -73,29 +73,14 @@ export function InvitationQuestion() {
 }
 
 function Offer({ offer }: { offer: LinkOffer }) {
-  const { created_by, name, scopes, expires_at_ms, link_expires_at_ms } = offer;
+  const { created_by, expires_at_ms, link_expires_at_ms } = offer;
   return (
     <>
       <p>
         <strong class="anywhere">{created_by}</strong> {t('invitation.made')}
       </p>
       <dl class="facts">
-        <div>
-          <dt>{t('term.name')}</dt>
-          <dd class="anywhere">{name}</dd>
-        </div>
-        <div>
-          <dt>{t('term.scopes')}</dt>
-          <dd>
-            <Scopes scopes={scopes} />
-          </dd>
-        </div>
-        <div>
-          <dt>{t('term.bots')}</dt>
-          <dd>
-            <Limits of={offer} />
-          </dd>
-        </div>
+        <Access of={offer} />
         {expires_at_ms === null ? null : (
           <div>
             <dt>{t('invitation.accessEnds')}</dt>
