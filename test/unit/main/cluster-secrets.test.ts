@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -31,7 +31,9 @@ function spec(config: BotSpec['config'], more: Partial<BotSpec> = {}): BotSpec {
 
 function keyFile(text: string, mode = 0o600): string {
   const path = join(mkdtempSync(join(tmpdir(), 'drover-key-')), 'key');
-  writeFileSync(path, text, { mode });
+  writeFileSync(path, text);
+  // Whatever umask an earlier test of this process has left.
+  chmodSync(path, mode);
   return path;
 }
 
