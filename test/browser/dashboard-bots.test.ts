@@ -87,7 +87,7 @@ describe('the table of bots', () => {
     isHeld = false;
     await show(other.page, '#/bots?sort=silent&down=1');
     await expect.poll(() => silence(other.page).getAttribute('title')).toBe(said);
-    expect(await first(other.page)).toBe('quiet');
+    await expect.poll(() => first(other.page)).toBe('quiet');
 
     // The journal does not answer: what is not known is said.
     await other.page.unrouteAll();
