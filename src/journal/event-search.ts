@@ -139,7 +139,6 @@ function* posted(
   const { first, end } = search;
   const isDown = search.request.order === 'newest';
   const yieldEvery = search.filter?.hasQuery ? YIELD_QUERY : YIELD_EVERY;
-  const memory = reader.memory();
   const segments = segmentsOf(parts, search, [...sessions, NOBODY]);
   if (isDown) segments.reverse();
   for (const { segment, places } of segments) {
@@ -152,7 +151,7 @@ function* posted(
     for (const [at, seq] of frames.entries()) {
       if (!head?.has(seq)) {
         head = reader.headUpTo(seq);
-        block = head && found.mayHave(head) ? reader.blockIn(memory, head) : undefined;
+        block = head && found.mayHave(head) ? reader.block(head) : undefined;
       }
       if (block?.has(seq) && found.take(block, seq)) return yield seq;
       if (at % yieldEvery === yieldEvery - 1) yield seq;

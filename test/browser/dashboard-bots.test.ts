@@ -66,25 +66,43 @@ describe('the table of bots', () => {
     // Another browser, whose stream begins now: the line is not among the newest of the journal.
     const other = await openPage(browser);
     const asked: string[] = [];
+    let isHeld = true;
     await other.page.route('**/api/events?*', async (route) => {
       const url = new URL(route.request().url());
-      asked.push(url.searchParams.get('session') ?? '');
+      const sessions = url.searchParams.get('session');
+      asked.push(sessions ?? '');
+      if (sessions !== null && isHeld) return;
       if (!url.searchParams.has('session')) url.searchParams.set('limit', '1');
       await route.continue({ url: url.href });
     });
     await openWithToken(other.page, service, await service.token());
     await show(other.page, '#/bots?sort=silent&down=1');
+    await expect.poll(() => asked.join()).toContain('quiet');
+    // Nobody looks for silent bots when their table is left.
+    const ended = other.page.waitForEvent('requestfailed', (request) =>
+      request.url().includes('quiet'),
+    );
+    await show(other.page, '#/rules');
+    await ended;
+    isHeld = false;
+    await show(other.page, '#/bots?sort=silent&down=1');
     await expect.poll(() => silence(other.page).getAttribute('title')).toBe(said);
-    expect(await first(other.page)).toBe('quiet');
-    expect(asked.join()).toContain('quiet');
+    await expect.poll(() => first(other.page)).toBe('quiet');
 
     // The journal does not answer: what is not known is said.
     await other.page.unrouteAll();
-    await other.page.route('**/api/events?*', (route) => route.fulfill({ status: 503, json: {} }));
+    await other.page.route('**/api/events?*', (route) =>
+      route.fulfill({ status: 503, headers: { 'retry-after': '1' }, json: {} }),
+    );
     await other.page.reload();
     await expect.poll(() => silence(other.page).innerText()).toMatch(/^> \d+ s$/);
     expect(await silence(other.page).getAttribute('title')).toMatch(/^No line since \d{4}-/);
+    // It has said when to ask again.
+    await other.page.unrouteAll();
+    await expect.poll(() => silence(other.page).getAttribute('title')).toBe(said);
     await other.context.close();
+
+    await page.evaluate('globalThis.aheadMs = 0');
 
     // A stopped bot is not silent. It comes last.
     await call(service, 'POST', '/api/bots/quiet/stop');

@@ -243,7 +243,7 @@ it('a search that takes long says how far it is, and can be cancelled', async ()
   const steps = Array.from({ length: 30_000 }, (_, at) => ({ at, line: `busy ${at}` }));
   await drop({ name: 'large.ndjson', text: recording(steps, 30_000) });
   await log('large.ndjson').getByText('busy 3', { exact: true }).waitFor();
-  // Its worker reads the second part of the file when it is told to.
+  // Its worker reads more than the first part of the file when it is told to.
   const worker = page.workers().find((one) => one.url().includes('run-worker'));
   await worker?.evaluate(`{
     const read = Blob.prototype.arrayBuffer;
@@ -251,7 +251,7 @@ it('a search that takes long says how far it is, and can be cancelled', async ()
     globalThis.opened = new Promise((open) => { globalThis.open = open; });
     Blob.prototype.arrayBuffer = async function () {
       parts += 1;
-      if (parts === 2) await globalThis.opened;
+      if (parts > 1) await globalThis.opened;
       return read.call(this);
     };
   }`);
@@ -273,8 +273,19 @@ it('a search that takes long says how far it is, and can be cancelled', async ()
   await page.keyboard.press('End');
   expect(await log('large.ndjson').getByText('busy 29997', { exact: true }).count()).toBe(0);
 
+  await page.getByRole('button', { name: 'Search again' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText(/^Searching, 0 %/).waitFor();
+  expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('Cancel the search');
+  // A key that is held ends it once.
+  await page.keyboard.down('Enter');
+  await page.getByText(/^Cancelled after 0 %/).waitFor();
+  await page.keyboard.down('Enter');
+  await page.keyboard.up('Enter');
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Search again');
+
   await worker?.evaluate('open()');
-  await page.getByRole('button', { name: 'Search again' }).click();
+  await page.keyboard.press('Enter');
   await page.getByText('3,000 lines', { exact: true }).waitFor();
   expect(await page.getByText(/^Cancelled after/).count()).toBe(0);
   await log('large.ndjson').focus();

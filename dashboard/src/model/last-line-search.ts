@@ -7,9 +7,11 @@ export const MOST_IDS = 64;
 const MAX_PAGES = 40;
 
 export interface Page {
-  lines: readonly { at: number }[];
+  lines: readonly { at: number; bot: string | null }[];
   isLast: boolean;
   cursor: string | undefined;
+  /** Nodes of a cluster did not answer: their lines are not in it. */
+  isPartial: boolean;
 }
 
 export interface SearchParts {
@@ -27,16 +29,21 @@ export interface SearchParts {
 export async function searchLastLines(parts: SearchParts, isThorough: boolean): Promise<void> {
   let pages = 0;
   let cursor: string | undefined;
+  const seen = new Set<string | null>();
   // As long as a page of all bots finds more of them than one of some ids can.
   for (let found = MOST_IDS; found >= MOST_IDS; ) {
     if (pages++ === MAX_PAGES) return;
-    const before = parts.missing().length;
     const page = await parts.ask(undefined, cursor);
-    if (page.isLast) return parts.without(parts.missing());
+    if (page.isLast) {
+      if (!page.isPartial) parts.without(parts.missing());
+      return;
+    }
     const oldest = page.lines.at(-1);
-    if (oldest) parts.reached(oldest.at);
-    if (!isThorough) return;
-    found = before - parts.missing().length;
+    if (oldest && !page.isPartial) parts.reached(oldest.at);
+    if (!isThorough || parts.missing().length === 0) return;
+    found = -seen.size;
+    for (const { bot } of page.lines) seen.add(bot);
+    found += seen.size;
     ({ cursor } = page);
   }
   const all = [...parts.missing()];
@@ -49,7 +56,7 @@ export async function searchLastLines(parts: SearchParts, isThorough: boolean): 
       const missing = new Set(parts.missing());
       const rest = ids.filter((id) => missing.has(id));
       if (page.isLast) {
-        parts.without(rest);
+        if (!page.isPartial) parts.without(rest);
         break;
       }
       // A cursor belongs to the ids that it was given for.

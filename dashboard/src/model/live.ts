@@ -35,6 +35,10 @@ export const linesVersion = signal(0);
 export const linesEpoch = signal(0);
 /** The newest line of each bot. */
 export const lastLines = new Map<string, Line>();
+/** When this tab last missed lines, in ms by the service's clock; null while it has all since its stream began. */
+export const missedAt = signal<number | null>(null);
+/** Bots that may have said something after their line in `lastLines`, when lines were missed. */
+export const doubted = new Set<string>();
 
 /** Incremented with each error line of the service itself, which announces for example a new incident report. */
 export const serviceErrors = signal(0);
@@ -56,6 +60,8 @@ export function applyUpdate(update: Update): void {
     if (!isSame(connection.peek(), update.connection)) connection.value = update.connection;
     clockAheadMs.value = update.clockAheadMs;
     if (update.reset) {
+      // A tab that took no updates for a while: the hub may not have all lines any more.
+      doubtLastLines(Date.now() - update.clockAheadMs);
       bots.clear();
       lines = [];
       changes.clear();
@@ -64,6 +70,8 @@ export function applyUpdate(update: Update): void {
     }
     applyBots(update);
     applyLines(update);
+    // With the lines that it said before it went.
+    for (const id of update.gone) lastLines.delete(id);
     for (const change of update.changes) addChange(change);
     dropDeletedBots(changes);
     countedSince = update.countedSince;
@@ -85,6 +93,8 @@ export function currentState(): Omit<Handover, 'token'> {
 /** Clears everything: another token may see other bots. */
 export function resetState(): void {
   lastLines.clear();
+  doubted.clear();
+  missedAt.value = null;
   scopes.value = [];
   applyUpdate({
     reset: true,
@@ -111,7 +121,6 @@ function applyBots(update: Update): void {
   for (const id of update.gone) {
     bots.delete(id);
     changedBots.add(id);
-    lastLines.delete(id);
   }
   botsVersion.value += 1;
 }
@@ -119,11 +128,16 @@ function applyBots(update: Update): void {
 function applyLines({ lines: more, firstLine }: Update): void {
   if (more.length === 0) return;
   for (const line of more) {
-    if (line.bot !== null) lastLines.set(line.bot, line);
+    if (line.gap) doubtLastLines(line.at);
+    if (line.bot !== null) {
+      lastLines.set(line.bot, line);
+      doubted.delete(line.bot);
+    }
     if (line.level === 'error' && line.scope === SERVICE_SCOPE) serviceErrors.value += 1;
     if (line.scope !== '' && !scopes.peek().includes(line.scope)) addScope(line.scope);
   }
   dropDeletedBots(lastLines);
+  for (const id of doubted) if (!lastLines.has(id)) doubted.delete(id);
   for (const line of more) lines.push(inWords(line));
   // The hub removes old lines in batches.
   const gone = firstLine - (lines[0]?.n ?? 0);
@@ -131,10 +145,17 @@ function applyLines({ lines: more, firstLine }: Update): void {
   linesVersion.value += 1;
 }
 
+function doubtLastLines(nowMs: number): void {
+  if (lastLines.size === 0) return;
+  for (const id of lastLines.keys()) doubted.add(id);
+  missedAt.value = nowMs;
+}
+
 /** Adds lines of the journal, newest first, as last lines of the bots that have no later one. */
 export function addHistoryLines(history: readonly Line[]): void {
   for (const line of history) {
     if (line.bot === null) continue;
+    doubted.delete(line.bot);
     const known = lastLines.get(line.bot);
     if (known === undefined || known.at < line.at) lastLines.set(line.bot, line);
   }

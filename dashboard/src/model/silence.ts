@@ -2,11 +2,11 @@
 // they have had none.
 
 import type { BotSnapshot } from '../../../src/client/index.js';
-import { bots, countedSince, lastLines } from './live.js';
+import type { Line } from '../hub/messages.js';
+import { bots, clockAheadMs, countedSince, doubted, lastLines, missedAt } from './live.js';
 import { isStopped } from './stopped.js';
-import { serverNow } from './time.js';
 
-type Bot = Pick<BotSnapshot, 'id' | 'status' | 'desired'>;
+type Bot = Pick<BotSnapshot, 'id' | 'status' | 'desired' | 'since_ms'>;
 
 export interface Silence {
   /** Of the last line, or from when on there is none. In ms; undefined when the journal has none. */
@@ -39,25 +39,39 @@ function isUp(bot: Bot): boolean {
   return !isStopped(bot) && bot.status !== 'failed';
 }
 
+/** The last line of a bot; undefined when there may be a later one. */
+function lineOf(id: string): Line | undefined {
+  return doubted.has(id) ? undefined : lastLines.get(id);
+}
+
+/** From when on the page has seen all lines, in ms. */
+function seenSince(): number | undefined {
+  // Seconds are counted by the clock of this machine.
+  const begun = countedSince === null ? undefined : countedSince * 1000 - clockAheadMs.peek();
+  return readTo ?? missedAt.peek() ?? begun;
+}
+
 /** @returns null for a bot that does not run, and before anything is known. */
 export function silenceOf(bot: Bot): Silence | null {
-  const { id } = bot;
+  const { id, since_ms } = bot;
   if (!isUp(bot)) return null;
-  const line = lastLines.get(id);
-  if (line) return { at: line.at, isSince: false };
+  const line = lineOf(id);
+  // A change of the status is a line too. A line before it may be that of an earlier bot with this name.
+  if (line) return { at: Math.max(line.at, since_ms), isSince: false };
   if (without.has(id)) return { at: undefined, isSince: false };
-  const since = readTo ?? (countedSince === null ? undefined : countedSince * 1000);
-  return since === undefined ? null : { at: since, isSince: true };
+  const since = seenSince();
+  if (since === undefined) return null;
+  return since_ms < since ? { at: since, isSince: true } : { at: since_ms, isSince: false };
 }
 
-/** In ms, to sort by: the longest silence is the largest. */
-export function silenceMs(bot: Bot): number | null {
+/** To sort by: the longest silence is the largest. It is the same at any time, so that equal ones stay in their order. */
+export function silenceRank(bot: Bot): number | null {
   const silence = silenceOf(bot);
-  return silence && serverNow() - (silence.at ?? 0);
+  return silence && -(silence.at ?? 0);
 }
 
-/** Bots that run, and of which no line is known. */
+/** Bots that run, and of which no last line is known. */
 export function silentBots(): string[] {
-  const isSought = ({ id }: Bot): boolean => !lastLines.has(id) && !without.has(id);
+  const isSought = ({ id }: Bot): boolean => !lineOf(id) && !without.has(id);
   return [...bots.values()].flatMap((bot) => (isUp(bot) && isSought(bot) ? bot.id : []));
 }

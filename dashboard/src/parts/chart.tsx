@@ -163,7 +163,9 @@ function takePicks(chart: uPlot, pick: (from: number, to: number) => void): void
   const { over } = chart;
   let begun: number | undefined;
   over.addEventListener('pointerdown', ({ button, offsetX, pointerId }) => {
-    begun = button === 0 ? offsetX : undefined;
+    begun = undefined;
+    if (button !== 0) return;
+    begun = offsetX;
     // A drag may end outside, also because the page moves the chart.
     over.setPointerCapture(pointerId);
   });

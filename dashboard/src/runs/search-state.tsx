@@ -22,6 +22,8 @@ export function SearchState({ selection }: { selection: Selection }) {
       <button
         type="button"
         aria-label={isCancelled ? undefined : t('runs.cancelSearch')}
+        // A key that is held does not begin again what it has cancelled.
+        onKeyDown={(event) => event.repeat && event.preventDefault()}
         onClick={isCancelled ? again : cancel}
       >
         {isCancelled ? t('runs.searchAgain') : t('button.cancel')}

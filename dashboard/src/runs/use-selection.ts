@@ -47,6 +47,8 @@ export function useSelection({ link, facts }: OpenRun, query: string): Selection
   const [state, setState] = useState<State>({ ...BEGUN, count: all, isDone: query === '' });
   const [round, setRound] = useState(0);
   const [version, setVersion] = useState(0);
+  /** It was asked for with the button that has cancelled it, which keeps the focus: it says at once how far it is. */
+  const isAgain = useRef(false);
   const pages = useRef(new Pages(() => setVersion((before) => before + 1))).current;
   const isRecorded = facts?.recording !== undefined;
   useEffect(() => {
@@ -59,12 +61,15 @@ export function useSelection({ link, facts }: OpenRun, query: string): Selection
     // The rows of the last query are shown no more: their numbers mean others now.
     set({ ...BEGUN, count: query === '' ? all : 0 });
     let share = 0;
-    let isSlow = false;
+    let isSlow = isAgain.current;
+    isAgain.current = false;
     const say = (): void => set({ search: { share, isCancelled: false } });
-    const slow = setTimeout(() => {
+    const begin = (): void => {
       isSlow = true;
       say();
-    }, SLOW_MS);
+    };
+    if (isSlow) say();
+    const slow = isSlow ? undefined : setTimeout(begin, SLOW_MS);
     const end = (last: Partial<State>): void => {
       clearTimeout(slow);
       set({ ...last, isDone: true });
@@ -98,7 +103,10 @@ export function useSelection({ link, facts }: OpenRun, query: string): Selection
       () => {},
     );
   };
-  const again = (): void => setRound((before) => before + 1);
+  const again = (): void => {
+    isAgain.current = true;
+    setRound((before) => before + 1);
+  };
   return { ...state, version, row: (index) => pages.row(index), cancel, again };
 }
 

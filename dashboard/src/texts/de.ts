@@ -141,7 +141,7 @@ export const de: Texts = {
   'bots.desired': 'Soll',
   'bots.selectAll': 'Alle gezeigten Bots auswählen',
   'bots.silent': 'Still seit',
-  'bots.saidAt': 'Letzte Zeile um {time}',
+  'bots.saidAt': 'Letzte Zeile: {time}',
   'bots.silentSince': 'Keine Zeile seit {time}. Ob es davor eine gab, ist nicht bekannt.',
   'bots.longerThan': '> {time}',
   'bots.noLine': 'keine Zeile',

@@ -10,7 +10,7 @@ import { flatten } from '../data/flatten.js';
 import { pinsOf } from '../data/pins.js';
 import { cluster } from '../model/cluster.js';
 import { bots } from '../model/live.js';
-import { silenceMs } from '../model/silence.js';
+import { silenceRank } from '../model/silence.js';
 import { useWidth } from '../model/width.js';
 import { type PlainKey, t } from '../texts/text.js';
 
@@ -27,7 +27,7 @@ type Own = readonly [
   grow: number,
 ];
 /** How long a bot has said nothing: the page knows it, not the snapshot. */
-const SILENT: BotField = { name: 'silent', of: (bot) => silenceMs(bot) };
+const SILENT: BotField = { name: 'silent', of: (bot) => silenceRank(bot) };
 const OWN: Readonly<Record<string, Own>> = {
   id: ['term.bot', 'bot', 120, 1.2],
   kind: ['term.kind', 'kind', 84, 0.6],

@@ -77,9 +77,14 @@ function plainTest(term: Term): (line: QueriedLine) => boolean {
     const required = requiredTexts([{ ...term, isNot: false }]).map((texts) =>
       texts.map((text) => text.toLowerCase()),
     );
-    return (line) =>
-      required.every((texts) => texts.some((text) => lowerText(line).includes(text))) &&
-      regex.test(line.text);
+    return (line) => {
+      const { text } = line;
+      if (required.length === 0) return regex.test(text);
+      const lower = line.lowerText ?? text.toLowerCase();
+      return (
+        required.every((texts) => texts.some((one) => lower.includes(one))) && regex.test(text)
+      );
+    };
   }
   const wanted = term.text.toLowerCase();
   return (line) => lowerText(line).includes(wanted);

@@ -20,7 +20,9 @@ export class KnownNames {
     const name = read();
     if (name === null || low === 0) return name;
     if (this.#names.size >= MAX_NAMES) this.#names.clear();
-    this.#names.set(key, { low, high, name });
-    return name;
+    // A copy: a slice of a frame would keep the text of its whole block in memory.
+    const own = Buffer.from(name).toString();
+    this.#names.set(key, { low, high, name: own });
+    return own;
   }
 }

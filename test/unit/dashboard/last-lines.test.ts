@@ -10,8 +10,20 @@ interface Journalled {
   at: number;
 }
 
-/** A page of bots over a journal. @param most lines of a page. */
-function search(journal: readonly Journalled[], wanted: readonly string[], most = PAGE) {
+interface Options {
+  /** Lines of a page. */
+  most?: number;
+  isPartial?: boolean;
+  /** The page has no bots before the first answer. */
+  isEarly?: boolean;
+}
+
+/** A page of bots over a journal. */
+function search(
+  journal: readonly Journalled[],
+  wanted: readonly string[],
+  { most = PAGE, isPartial = false, isEarly = false }: Options = {},
+) {
   const newest = [...journal].sort((a, b) => b.at - a.at);
   const known = new Map<string, number>();
   const without = new Set<string>();
@@ -25,9 +37,10 @@ function search(journal: readonly Journalled[], wanted: readonly string[], most 
       const lines = fitting.slice(from, from + most);
       for (const { bot, at } of lines) if (!known.has(bot)) known.set(bot, at);
       const isLast = from + most >= fitting.length;
-      return { lines, isLast, cursor: isLast ? undefined : String(from + most) };
+      return { lines, isLast, isPartial, cursor: isLast ? undefined : String(from + most) };
     },
-    missing: () => wanted.filter((id) => !known.has(id) && !without.has(id)),
+    missing: () =>
+      isEarly && known.size === 0 ? [] : wanted.filter((id) => !known.has(id) && !without.has(id)),
     reached: (ms: number) => {
       reached = ms;
     },
@@ -68,15 +81,20 @@ describe('the search for last lines', () => {
     expect(found.asked).toEqual([undefined, MOST_IDS, 100 - MOST_IDS]);
   });
 
-  it('reads on as long as pages of all bots find many', async () => {
-    const all = ids('bot', 2000);
-    const journal = all.map((bot, at) => ({ bot, at: -at }));
-    const found = search([...journal, ...says(['loud'], 3000, 1, -3000)], [...all, 'loud']);
-    await found.run(true);
-    expect(found.known.size).toBe(2001);
-    expect(found.asked.slice(0, 2)).toEqual([undefined, undefined]);
-    expect(found.asked.length).toBeLessThanOrEqual(4);
-  });
+  it.each([false, true])(
+    'reads on as long as pages of all bots find many, bots that come late: %s',
+    async (isEarly) => {
+      const all = ids('bot', 2000);
+      const journal = all.map((bot, at) => ({ bot, at: -at }));
+      const found = search([...journal, ...says(['loud'], 3000, 1, -3000)], [...all, 'loud'], {
+        isEarly,
+      });
+      await found.run(true);
+      expect(found.known.size).toBe(2001);
+      expect(found.asked.slice(0, 2)).toEqual([undefined, undefined]);
+      expect(found.asked.length).toBeLessThanOrEqual(4);
+    },
+  );
 
   it('says of which bots the journal has no line, also where a page of ids is full of others', async () => {
     const journal = [
@@ -94,9 +112,19 @@ describe('the search for last lines', () => {
     expect([...small.without]).toEqual(['mute']);
   });
 
+  it('says nothing of those that it has not found where a node did not answer', async () => {
+    for (const journal of [[{ bot: 'a', at: 1 }], says(['loud'], 2500, 1)]) {
+      const found = search(journal, ['a', 'mute'], { isPartial: true });
+      await found.run(true);
+      expect(found.without.size).toBe(0);
+      expect(found.reached()).toBe(Number.POSITIVE_INFINITY);
+      expect(found.asked.length).toBeLessThan(5);
+    }
+  });
+
   it('ends after a bounded number of pages', async () => {
     const all = ids('bot', 5000);
-    const found = search(says(all, 1, 1), all, 50);
+    const found = search(says(all, 1, 1), all, { most: 50 });
     await found.run(true);
     expect(found.asked.length).toBeLessThanOrEqual(40);
     expect(found.without.size).toBe(0);

@@ -22,7 +22,9 @@ import {
   type StatsRequest,
 } from '../../../src/shared/contract/journal-messages.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
+import { Filter } from '../../../src/shared/stream/filter.js';
 import { KIND_CODE, LEVEL_CODE, NO_LEVEL, sseFrame } from '../../../src/shared/stream/frame.js';
+import { LabelHistory } from '../../../src/shared/stream/label-history.js';
 import { PAGE } from '../../harness/journal.js';
 
 const EPOCH = 'e';
@@ -200,9 +202,9 @@ it('a part ends where frames are missing, and the next one tells of it', () => {
 });
 
 const everything: PageRequest = { ...PAGE, order: 'oldest' };
-async function find(request: Partial<PageRequest>) {
+async function find(request: Partial<PageRequest>, filter: Filter | null = null) {
   const parts = { epoch: EPOCH, tables, reader, unposted: () => [], isOpen: () => true };
-  const { body, end, cursor } = await page(parts, { ...everything, ...request }, null);
+  const { body, end, cursor } = await page(parts, { ...everything, ...request }, filter);
   const lines = Buffer.from(body).toString().split('\n').slice(0, -1);
   const events = lines.map(
     (line) => JSON.parse(line) as { id: string; event: string; data: object },
@@ -253,6 +255,37 @@ it('a text is found across colours, and colours are not found as text', async ()
   expect((await find({ text: '[31m' })).seqs).toEqual([]);
   expect((await find({ text: 'b red' })).seqs).toEqual([3]);
 });
+
+it.each(['oldest', 'newest'] as const)(
+  'a gap passes every query, but must have the text of q, %s first',
+  async (order) => {
+    put(1, [frameOf(1, 'griffin of the harbour'), frameOf(2, 'harbour')]);
+    put(4, [gapOf(3, 4), frameOf(5, 'griffin'), frameOf(6, 'the last griffin of the harbour')]);
+    put(7, [frameOf(7, 'dropped griffin'), frameOf(8, 'to e-4')]);
+    const names = new NameHasher('key');
+    const makeJudge = (): never => {
+      throw new Error('there are no bots');
+    };
+    /** As `GET /api/events` reads its parameters. */
+    const asked = async (q: string, query: string): Promise<number[]> => {
+      const pairs = Object.entries({ q, query, order }).filter(([, value]) => value !== '');
+      const view = { epoch: EPOCH, names, nodes: undefined, makeJudge };
+      const { request } = parseEventQuery(pairs as [string, string][], view, null);
+      const filter = Filter.ofKey(request.filter as string, names, new LabelHistory());
+      const { seqs } = await find({ ...request, lines: true }, filter);
+      return seqs.toSorted((one, other) => one - other);
+    };
+    expect(await asked('', 'griffin')).toEqual([1, 4, 5, 6, 7]);
+    expect(await asked('', '/unicorn|wyvern/')).toEqual([4]);
+    expect(await asked('', 'scope:tc* transport:tcp')).toEqual([4]);
+    expect(await asked('HARBOUR', 'griffin')).toEqual([1, 6]);
+    expect(await asked('harbour', '/unicorn \\d+/')).toEqual([]);
+    // What its JSON says is its text.
+    expect(await asked('e-4', 'griffin')).toEqual([4]);
+    expect(await asked('FROM', 'unicorn -scope:*')).toEqual([4]);
+    expect(await asked('griffin', 'dropped')).toEqual([7]);
+  },
+);
 
 it('a page says where its range ended, so that a download does not run after the stream', async () => {
   fill(1, 3);

@@ -32,7 +32,7 @@ function spec(config: BotSpec['config'], more: Partial<BotSpec> = {}): BotSpec {
 function keyFile(text: string, mode = 0o600): string {
   const path = join(mkdtempSync(join(tmpdir(), 'drover-key-')), 'key');
   writeFileSync(path, text);
-  // Whatever umask an earlier test of this process has left.
+  // An earlier test of this process may have left a umask.
   chmodSync(path, mode);
   return path;
 }
