@@ -125,7 +125,7 @@ export const EVENTS_QUERY = {
   q: Type.String({
     maxLength: MAX_TEXT,
     description:
-      'Text in the message. Ignores case and ANSI escapes. For other events: text anywhere in their JSON.',
+      'Text in the message. Ignores case and ANSI escapes. For other events: text anywhere in their JSON; a quote in it is one inside a string, not one of the JSON itself.',
   }),
   limit,
   cursor: text('From the previous page, with the same parameters.'),
