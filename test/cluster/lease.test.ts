@@ -180,8 +180,11 @@ describe('a NATS server', () => {
 });
 
 describe('a bucket that is not for this node', () => {
-  const start = (leaseMs = LONG_MS) =>
-    nodes.make('h9', { servers: [server.url], leaseMs }).membership.start();
+  /** Closed when it has been refused: it would make a bucket that was deleted. */
+  const start = async (leaseMs = LONG_MS): Promise<void> => {
+    const node = nodes.make('h9', { servers: [server.url], leaseMs });
+    await node.membership.start().finally(() => node.close());
+  };
 
   it('has another lease', async () => {
     await join('h1', LONG_MS);
