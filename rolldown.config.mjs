@@ -82,8 +82,7 @@ export default defineConfig([
     'weak-lru-cache',
   ),
   // Main and the other threads, in place of their entries, programs that run as processes, and their shared code in
-  // dist/src/chunks. Not the bot hosts: they
-  // share modules with the kinds, which are not part of the bundle.
+  // dist/src/chunks. Not the bot hosts: they share modules with the kinds, which are not part of the bundle.
   {
     input: {
       ...inThePlaceOf(

@@ -4,6 +4,7 @@
 
 import type { LogEvent } from '../shared/contract/events.js';
 import type { LastLine } from '../shared/contract/threads.js';
+import { copyOfText } from '../shared/copy-of-text.js';
 import { frameData } from '../shared/stream/frame.js';
 
 /** Lines of a bot that are kept. */
@@ -133,6 +134,5 @@ function shownLine(frame: string): LastLine {
   const line = `${event.level} ${event.session_id} ${event.scope}: ${event.message}`;
   const at = event.timestamp_ms;
   if (line.length <= MAX_LINE_UNITS) return { at, text: line };
-  // Through a Buffer: a slice would keep the long string in memory.
-  return { at, text: Buffer.from(`${line.slice(0, MAX_LINE_UNITS - 1)}…`).toString() };
+  return { at, text: copyOfText(`${line.slice(0, MAX_LINE_UNITS - 1)}…`) };
 }

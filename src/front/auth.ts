@@ -1,4 +1,5 @@
 import type { ClientPlace, Rights, TokenRecord, TokenUse } from '../shared/contract/tokens.js';
+import { copyOfText } from '../shared/copy-of-text.js';
 import { DroverError } from '../shared/errors.js';
 import { tokenDigest } from '../shared/token-digest.js';
 import type { Exchange } from './engine/engine.js';
@@ -113,8 +114,8 @@ export class Authenticator {
     if (known) return known;
     const record = this.#byDigest.get(tokenDigest(token));
     if (!record) throw new DroverError('invalid_token');
-    // A copy: a substring would keep the whole header in memory.
-    const kept = Buffer.from(token).toString();
+    // Not a piece of a whole header.
+    const kept = copyOfText(token);
     const caller: Caller = { token: kept, record };
     this.#callers.set(kept, caller);
     this.#known.set(record.id, kept);

@@ -1,6 +1,7 @@
 // Finds the events of a request in the journal: those that match, in the order that is asked for.
 
 import type { PageRequest } from '../shared/contract/journal-messages.js';
+import type { Regex } from '../shared/query/regex.js';
 import type { Filter } from '../shared/stream/filter.js';
 import { KIND_CODE } from '../shared/stream/frame.js';
 import { type Block, CLOCK_SLACK_MS, type Head } from './block.js';
@@ -9,7 +10,7 @@ import { isPosted, NOBODY, placesIn } from './posting-iterator.js';
 import type { Recorder } from './recorder.js';
 import type { Readable } from './slices.js';
 import { type NameKey, SEGMENT, type Tables } from './tables.js';
-import { Expression, Needle, Piece, type Required, Texts } from './text-search.js';
+import { mayMatch, Needle, Piece, type Required, Texts } from './text-search.js';
 
 /** Postings that are read between two checks of the time. */
 const YIELD_EVERY = 256;
@@ -42,7 +43,7 @@ export interface Search<W extends Wanted = Wanted> {
   /** What a frame must have, unless it is a gap: the longest texts first, which are in the fewest. */
   required: readonly Required[];
   /** What its text must match, if it is a line. */
-  expressions: readonly Expression[];
+  regexes: readonly Regex[];
 }
 
 /** Whether an index answers the request, or every frame matches; otherwise everything may have to be read. */
@@ -72,8 +73,8 @@ export function limits<W extends Wanted>(
   const pieces = (filter?.pieces ?? []).map((one) => new Piece(one));
   const needles = (needle ? [needle, ...texts] : texts).sort((a, b) => b.length - a.length);
   const required = [...needles, ...pieces];
-  const expressions = (filter?.regexes ?? []).map((one) => new Expression(one));
-  return { request, filter, first, end, needle, required, expressions };
+  const regexes = filter?.regexes ?? [];
+  return { request, filter, first, end, needle, required, regexes };
 }
 
 /** Scans everything that may match, in the requested order, and yields its position from time to time. */
@@ -201,14 +202,14 @@ export abstract class Found<W extends Wanted = Wanted> {
     const from = Math.max(first, block.first);
     const to = Math.min(end, block.next);
     const frames = this.#candidates(block);
-    const { expressions } = this.search;
+    const { regexes } = this.search;
     const found: number[] = [];
     // A loop: it runs for every line of the journal when nothing is required.
     const count = frames?.length ?? to - from;
     for (let at = 0; at < count; at++) {
       const seq = frames ? (frames[at] as number) : from + at;
       if (seq < from || seq >= to) continue;
-      if (expressions.every((expression) => expression.mayMatch(block, seq))) found.push(seq);
+      if (regexes.every((regex) => mayMatch(regex, block, seq))) found.push(seq);
     }
     return found;
   }

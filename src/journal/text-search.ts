@@ -52,8 +52,7 @@ export class Texts implements Required {
   mayBeIn(block: Block): boolean {
     if (hasOne(block.latin1, ESCAPE_BYTES)) return true;
     if (!this.#isSeenIn(block)) return hasOne(lowerCase(block.data.toString()), this.#json);
-    this.#inBytes.lastIndex = 0;
-    return this.#inBytes.test(block.latin1);
+    return isIn(this.#inBytes, block);
   }
 
   /** Whether they are found by their bytes. */
@@ -110,25 +109,21 @@ export class Piece implements Required {
   }
 
   mayBeIn(block: Block): boolean {
-    this.#inBytes.lastIndex = 0;
-    return this.#inBytes.test(block.latin1);
+    return isIn(this.#inBytes, block);
   }
 }
 
-/** A regular expression that the text of a frame matches. */
-export class Expression {
-  readonly #regex: Regex;
+/** Whether the text of a frame may match. To make a string of each message takes longer than to match its bytes. */
+export function mayMatch(regex: Regex, block: Block, seq: number): boolean {
+  if (block.kind(seq) !== KIND_CODE.log) return true;
+  const { from, to } = messagePlace(block.latin1, block.start(seq), block.end(seq));
+  return regex.mayMatch(block.data, from, to);
+}
 
-  constructor(regex: Regex) {
-    this.#regex = regex;
-  }
-
-  /** Whether it may match. To make a string of each message takes longer than to match it. */
-  mayMatch(block: Block, seq: number): boolean {
-    if (block.kind(seq) !== KIND_CODE.log) return true;
-    const { from, to } = messagePlace(block.latin1, block.start(seq), block.end(seq));
-    return this.#regex.mayMatch(block.data, from, to);
-  }
+/** Whether it is in the bytes of a block. @param global a global regular expression. */
+function isIn(global: RegExp, { latin1 }: Block): boolean {
+  global.lastIndex = 0;
+  return global.test(latin1);
 }
 
 /** The frames in whose bytes it is. @param global a global regular expression that matches no empty text. */

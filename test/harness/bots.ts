@@ -164,7 +164,7 @@ export async function createNeighbour(
 }
 
 /** Time that the thread waits for a CPU counts as time that it was held: on a busy machine any bot may be named so. */
-const HELD = /^its code held the event loop of its bot host for \d+ ms/;
+export const HELD = /^its code held the event loop of its bot host for \d+ ms/;
 
 /**
  * The neighbour still runs after everything now on the stream, has lost none of its lines, and never restarted. The

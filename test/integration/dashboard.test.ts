@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { Hub } from '../../dashboard/src/hub/hub.js';
 import type { Port, ToHub, ToTab, Update } from '../../dashboard/src/hub/messages.js';
 import { historyLines } from '../../dashboard/src/model/history-lines.js';
-import { applyUpdate, resetState } from '../../dashboard/src/model/live.js';
+import { applyUpdate, noNews, resetState } from '../../dashboard/src/model/live.js';
 import type { LogFilter } from '../../dashboard/src/model/log-filter.js';
 import { LogWindow } from '../../dashboard/src/model/log-window.js';
 import { DroverClient } from '../../src/client/index.js';
@@ -126,18 +126,7 @@ it('drops distant rows while scrolling into the past and back, and shows each li
   // The state of a hub that has only the last lines.
   const { events } = await client.events({ kind: ['log'], limit: 1000 });
   const lines = historyLines(events.toReversed()).map((line, at) => ({ ...line, n: at + 1 }));
-  applyUpdate({
-    reset: true,
-    connection: { state: 'open' },
-    clockAheadMs: 0,
-    lines,
-    firstLine: 1,
-    changes: [],
-    bots: [],
-    gone: [],
-    seconds: [],
-    countedSince: null,
-  });
+  applyUpdate({ ...noNews(), reset: true, connection: { state: 'open' }, lines, firstLine: 1 });
   const shown = new LogWindow(FILTER, () => client, HELD);
   onTestFinished(() => shown.close());
   shown.begin();

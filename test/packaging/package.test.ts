@@ -162,6 +162,24 @@ it('npx drover prints its version', async () => {
   expect(stdout).toBe(`${version}\n`);
 });
 
+/** Starts a service of the package, and takes a token. It is gone after the test. @param data its data directory, in that of the test. */
+async function startPackaged(data: string, ...more: string[]) {
+  const flags = ['--port', '0', '--host', '127.0.0.1', '--data-dir', path.join(dir, data)];
+  const cli = path.join(dir, 'node_modules/.bin/drover');
+  const child = spawn(cli, ['start', ...flags, ...more], { cwd: dir, env });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const output = collect(child);
+  const closed = once(child, 'close');
+  await expect
+    .poll(output.stdout, { timeout: 60_000, message: output.stderr() })
+    .toMatch(/^listening on /m);
+  const [, pin = ''] = /^PIN=(\d{6}) /.exec(output.stdout()) ?? [];
+  const [, url = ''] = /^listening on (\S+)$/m.exec(output.stdout()) ?? [];
+  const token = await exchange(url, pin);
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  return { child, closed, output, url, headers };
+}
+
 it('runs a service with a bot of a local kind, and shuts down cleanly', async () => {
   mkdirSync(path.join(dir, 'kinds'));
   writeFileSync(
@@ -186,53 +204,34 @@ export default defineBot({
 });
 `,
   );
-  const flags = ['--port', '0', '--host', '127.0.0.1', '--data-dir', path.join(dir, 'data')];
-  const cli = path.join(dir, 'node_modules/.bin/drover');
-  const child = spawn(cli, ['start', ...flags, '--no-demo', '--kinds', 'kinds'], { cwd: dir, env });
-  const output = collect(child);
-  const closed = once(child, 'close');
-  try {
-    await expect
-      .poll(output.stdout, { timeout: 60_000, message: output.stderr() })
-      .toMatch(/^listening on /m);
-    const [, pin = ''] = /^PIN=(\d{6}) /.exec(output.stdout()) ?? [];
-    const [, url = ''] = /^listening on (\S+)$/m.exec(output.stdout()) ?? [];
-    const token = await exchange(url, pin);
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const ask = async (route: string, body?: object): Promise<unknown> => {
-      const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers };
-      const answer = await fetch(url + route, init);
-      const text = await answer.text();
-      expect(answer.ok, text).toBe(true);
-      return JSON.parse(text);
-    };
-    expect(await ask('/openapi.json')).toMatchObject({ info: { version } });
-    await ask('/api/bots', { id: 'g', kind: 'greeter', config: { whom: 'you' } });
-    const command = { session_id: 'g', command: 'greet' };
-    expect(await ask('/invoke', command)).toEqual({ result: { said: 'hello you' } });
-    expect((await fetch(`${url}/docs`)).status).toBe(200);
-    expect((await fetch(`${url}/metrics`, { headers })).status).toBe(200);
-    child.kill('SIGTERM');
-    await closed;
-    expect([child.exitCode, output.stderr()]).toEqual([0, '']);
-  } finally {
-    child.kill('SIGKILL');
-  }
+  const { child, closed, output, url, headers } = await startPackaged(
+    'data',
+    '--no-demo',
+    '--kinds',
+    'kinds',
+  );
+  const ask = async (route: string, body?: object): Promise<unknown> => {
+    const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers };
+    const answer = await fetch(url + route, init);
+    const text = await answer.text();
+    expect(answer.ok, text).toBe(true);
+    return JSON.parse(text);
+  };
+  expect(await ask('/openapi.json')).toMatchObject({ info: { version } });
+  await ask('/api/bots', { id: 'g', kind: 'greeter', config: { whom: 'you' } });
+  const command = { session_id: 'g', command: 'greet' };
+  expect(await ask('/invoke', command)).toEqual({ result: { said: 'hello you' } });
+  expect((await fetch(`${url}/docs`)).status).toBe(200);
+  expect((await fetch(`${url}/metrics`, { headers })).status).toBe(200);
+  child.kill('SIGTERM');
+  await closed;
+  expect([child.exitCode, output.stderr()]).toEqual([0, '']);
 });
 
 it('starts again after kill -9: its store and its journal are checked by programs of the package', async () => {
-  const flags = ['--port', '0', '--host', '127.0.0.1', '--data-dir', path.join(dir, 'killed')];
-  const cli = path.join(dir, 'node_modules/drover/dist/src/cli/main.js');
   const said: string[] = [];
   for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-    const child = spawn(process.execPath, [cli, 'start', ...flags], { cwd: dir, env });
-    onTestFinished(() => void child.kill('SIGKILL'));
-    const output = collect(child);
-    const closed = once(child, 'close');
-    await expect.poll(output.stdout).toMatch(/^listening on /m);
-    const [, pin = ''] = /^PIN=(\d{6}) /.exec(output.stdout()) ?? [];
-    const [, url = ''] = /^listening on (\S+)$/m.exec(output.stdout()) ?? [];
-    const headers = { authorization: `Bearer ${await exchange(url, pin)}` };
+    const { child, closed, output, url, headers } = await startPackaged('killed');
     await expect
       .poll(async () => (await fetch(`${url}/api/pressure`, { headers })).json())
       .toMatchObject({ journal: { state: 'on' } });

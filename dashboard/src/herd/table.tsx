@@ -7,7 +7,7 @@ import { useThrottled } from '../model/throttle.js';
 import { age, second, span } from '../model/time.js';
 import { shownMoment } from '../model/time-range.js';
 import { LineText } from '../parts/text.js';
-import { toneOf } from '../parts/tone.js';
+import { currentError } from '../parts/tone.js';
 import { language, t } from '../texts/text.js';
 import { shownStatus } from './cells.js';
 import { ordered } from './grouping.js';
@@ -60,9 +60,7 @@ export function HerdTable() {
         </thead>
         <tbody>
           {rows.slice(0, most).map(({ bot: { id, since_ms, last_error }, title, status }) => {
-            // As in the table of bots: the error of one that runs again is over.
-            const isDown = ['bad', 'wait'].includes(toneOf(status));
-            const said = (isDown ? last_error : null) ?? lastLines.get(id)?.text;
+            const said = currentError(status, last_error) ?? lastLines.get(id)?.text;
             const line = moment === undefined ? said : undefined;
             return (
               <tr key={id}>

@@ -90,14 +90,10 @@ export function currentState(): Omit<Handover, 'token'> {
   return { lines, changes: inOrder, bots: [...bots.values()], seconds, countedSince };
 }
 
-/** Clears everything: another token may see other bots. */
-export function resetState(): void {
-  lastLines.clear();
-  doubted.clear();
-  missedAt.value = null;
-  scopes.value = [];
-  applyUpdate({
-    reset: true,
+/** An update without news. */
+export function noNews(): Update {
+  return {
+    reset: false,
     connection: { state: 'connecting' },
     clockAheadMs: 0,
     lines: [],
@@ -107,7 +103,16 @@ export function resetState(): void {
     gone: [],
     seconds: [],
     countedSince: null,
-  });
+  };
+}
+
+/** Clears everything: another token may see other bots. */
+export function resetState(): void {
+  lastLines.clear();
+  doubted.clear();
+  missedAt.value = null;
+  scopes.value = [];
+  applyUpdate({ ...noNews(), reset: true });
   isLoaded.value = false;
 }
 

@@ -1,5 +1,8 @@
-import type { Signal } from '@preact/signals';
+import { type Signal, signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
+
+/** For a component that follows a signal only at times. */
+export const NEVER: Signal<number> = signal(0);
 
 /** The signal's value, updated at most once per `ms`, with a trailing update. */
 export function useThrottled<T>(source: Signal<T>, ms: number): T {

@@ -24,6 +24,12 @@ export function toneOf(status: string): Tone {
   return Object.hasOwn(TONES, status) ? (TONES[status] as Tone) : 'good';
 }
 
+/** The error that a status is about; null for that of a bot that runs again, which is over. */
+export function currentError(status: string, lastError: string | null): string | null {
+  const tone = toneOf(status);
+  return tone === 'bad' || tone === 'wait' ? lastError : null;
+}
+
 /** On a grid of 16 x 16. */
 export const SHAPES: Record<Tone, string> = {
   good: 'M8 3a5 5 0 1 1 0 10A5 5 0 0 1 8 3z',

@@ -9,7 +9,7 @@ import { Labels, labelsText } from '../parts/labels.js';
 import { NextTry } from '../parts/next-try.js';
 import { Status } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
-import { toneOf } from '../parts/tone.js';
+import { currentError } from '../parts/tone.js';
 import { PickButton } from '../query/pick-button.js';
 import { t } from '../texts/text.js';
 import type { BotColumn } from './bots-columns.js';
@@ -77,7 +77,6 @@ function Cell({
   inLine = [],
 }: Pick<RowProps, 'bot' | 'inLine'> & { column: BotColumn }) {
   const { id, kind, status, since_ms, restarts, labels, last_error, node } = bot;
-  const tone = toneOf(status);
   switch (name) {
     case 'id':
       return (
@@ -137,6 +136,7 @@ function Cell({
       // A line changes no bot.
       void second.value;
       const line = lastLines.get(id);
+      const error = currentError(status, last_error);
       return (
         <span class="cell-line" role="gridcell">
           <NextTry bot={bot} />
@@ -145,9 +145,9 @@ function Cell({
               {column.title} <FieldValue bot={bot} column={column} />
             </span>
           ))}
-          {(tone === 'bad' || tone === 'wait') && last_error !== null ? (
+          {error !== null ? (
             <span class="line-error">
-              <LineText text={last_error} />
+              <LineText text={error} />
             </span>
           ) : line ? (
             <LineText text={line.text} />

@@ -1,4 +1,3 @@
-import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ColumnsMenu } from '../columns/columns-menu.js';
 import { rowHeightOf } from '../model/density.js';
@@ -7,7 +6,7 @@ import { bots, botsVersion, isLoaded, linesVersion } from '../model/live.js';
 import { may } from '../model/own-token.js';
 import { changeQuery, go, hrefTo, route } from '../model/route.js';
 import { scrolledOf, setActive, setSelected, table } from '../model/table.js';
-import { useThrottled } from '../model/throttle.js';
+import { NEVER, useThrottled } from '../model/throttle.js';
 import { useWidth } from '../model/width.js';
 import { Icon } from '../parts/icons.js';
 import { moveInRow, moveToRow } from '../parts/row-keys.js';
@@ -28,7 +27,6 @@ import { SelectionBar } from './selection-bar.js';
 const REDRAW_MS = 300;
 /** How often bots are sorted again by how long they have said nothing, in ms. */
 const SILENCE_MS = 1000;
-const NEVER = signal(0);
 /** Below this width, in px, a row has two lines. */
 const NARROW_PX = 720;
 /** From this width, in px, it is a wall display with larger text. */

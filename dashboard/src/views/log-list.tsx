@@ -1,7 +1,6 @@
 // The rows of a log with the titles of its columns. It is one stop of the Tab key: the list has the focus, and says which row and which
 // cell of it the arrows have reached. So a row that goes, or that is drawn again, takes no focus with it.
 
-import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ColumnTitles } from '../columns/column-titles.js';
@@ -9,7 +8,7 @@ import type { ChosenColumns } from '../columns/use-columns.js';
 import type { Line } from '../hub/messages.js';
 import { bots, botsVersion } from '../model/live.js';
 import { settings } from '../model/settings.js';
-import { useThrottled } from '../model/throttle.js';
+import { NEVER, useThrottled } from '../model/throttle.js';
 import { day } from '../model/time.js';
 import { moveInRow } from '../parts/row-keys.js';
 import { VirtualList } from '../parts/virtual-list.js';
@@ -22,7 +21,6 @@ import { LogRow } from './log-row.js';
 
 /** A line names neither kind nor node: they are those of its bot, which may change, or be known later. */
 const BOTS_REDRAW_MS = 1000;
-const NO_BOTS = signal(0);
 
 interface Props {
   label: string;
@@ -94,7 +92,7 @@ export function LogList(props: Props) {
   );
   const { zone } = settings.value;
   const isOfBots = columns.some(({ name: column }) => column === 'kind' || column === 'node');
-  useThrottled(isOfBots ? botsVersion : NO_BOTS, BOTS_REDRAW_MS);
+  useThrottled(isOfBots ? botsVersion : NEVER, BOTS_REDRAW_MS);
   const measure = ({ bot, scope, id }: Line): void => {
     const { current } = longest;
     const { bot: ofBot = 0, scope: ofScope = 0, event = 0 } = current;

@@ -6,6 +6,7 @@
 // among 10,000 names two collide with a probability of about 5 in 10^12.
 
 import { createHash } from 'node:crypto';
+import { copyOfText } from '../copy-of-text.js';
 import { type SipKey, sipHash } from './sip-hash.js';
 
 /** A name in the index. Never 0 and 0, which stands for "none". */
@@ -57,8 +58,8 @@ export class NameHasher {
         this.#cache.delete(oldest);
       }
     }
-    // A copy: a slice of a query would keep the whole query in memory.
-    this.#cache.set(Buffer.from(name).toString(), hash);
+    // Not a piece of a whole query.
+    this.#cache.set(copyOfText(name), hash);
     return hash;
   }
 }

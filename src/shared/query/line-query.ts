@@ -87,11 +87,7 @@ function plainTest(term: Term): (line: QueriedLine) => boolean {
     };
   }
   const wanted = term.text.toLowerCase();
-  return (line) => lowerText(line).includes(wanted);
-}
-
-function lowerText(line: QueriedLine): string {
-  return line.lowerText ?? line.text.toLowerCase();
+  return (line) => (line.lowerText ?? line.text.toLowerCase()).includes(wanted);
 }
 
 function fieldTest(term: FieldTerm): (line: QueriedLine) => boolean {

@@ -1,3 +1,5 @@
+import { copyOfText } from '../copy-of-text.js';
+
 /** Most names that are kept. */
 const MAX_NAMES = 4096;
 
@@ -20,8 +22,8 @@ export class KnownNames {
     const name = read();
     if (name === null || low === 0) return name;
     if (this.#names.size >= MAX_NAMES) this.#names.clear();
-    // A copy: a slice of a frame would keep the text of its whole block in memory.
-    const own = Buffer.from(name).toString();
+    // Not a piece of the text of a whole block.
+    const own = copyOfText(name);
     this.#names.set(key, { low, high, name: own });
     return own;
   }

@@ -9,6 +9,7 @@ import {
   changes,
   lastLines,
   lines,
+  noNews,
   resetState,
 } from '../../../dashboard/src/model/live.js';
 import { isFiltered, type LogFilter } from '../../../dashboard/src/model/log-filter.js';
@@ -38,19 +39,7 @@ function more(count: number, text: (n: number) => string = (n) => `line ${n}`): 
 }
 
 function update(part: Partial<Update>): void {
-  applyUpdate({
-    reset: false,
-    connection: { state: 'connecting' },
-    clockAheadMs: 0,
-    lines: [],
-    firstLine: 0,
-    changes: [],
-    bots: [],
-    gone: [],
-    seconds: [],
-    countedSince: null,
-    ...part,
-  });
+  applyUpdate({ ...noNews(), ...part });
 }
 
 function openWindow(filter: Partial<LogFilter> = {}): LogWindow {

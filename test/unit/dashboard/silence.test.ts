@@ -3,7 +3,12 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { gapLine, logLine } from '../../../dashboard/src/hub/line.js';
 import type { Line, Update } from '../../../dashboard/src/hub/messages.js';
-import { addHistoryLines, applyUpdate, resetState } from '../../../dashboard/src/model/live.js';
+import {
+  addHistoryLines,
+  applyUpdate,
+  noNews,
+  resetState,
+} from '../../../dashboard/src/model/live.js';
 import {
   forgetSilence,
   noteReadTo,
@@ -43,19 +48,7 @@ function bot(id: string, since_ms = NOW - 600 * MINUTE_MS): BotSnapshot {
 }
 
 function update(part: Partial<Update>): void {
-  applyUpdate({
-    reset: false,
-    connection: { state: 'open' },
-    clockAheadMs: 0,
-    lines: [],
-    firstLine: 0,
-    changes: [],
-    bots: [],
-    gone: [],
-    seconds: [],
-    countedSince: null,
-    ...part,
-  });
+  applyUpdate({ ...noNews(), connection: { state: 'open' }, ...part });
 }
 
 it('is since the last line, or since the status changed, which is a line too', () => {
