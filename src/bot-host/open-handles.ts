@@ -1,10 +1,12 @@
 // Runs in a bot host thread. Owns the note whose connections, servers, child processes and threads there are, the search for those
 // that ended runs have left open, and their end.
 
-import { ChildProcess } from 'node:child_process';
+import childProcess, { ChildProcess } from 'node:child_process';
 import { Socket as UdpSocket } from 'node:dgram';
+import { syncBuiltinESMExports } from 'node:module';
 import { Server, Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
+import { ForkGate } from '../shared/memory/fork-gate.js';
 import { type CurrentRun, currentRun, runAsBot, runAsHost } from './current-bot.js';
 
 /** What libuv has open in this thread and keeps it awake. Not in Node's types, and in its documentation only as deprecated. */
@@ -26,8 +28,13 @@ const OPENERS: readonly (readonly [prototype: object, method: string])[] = [
   [ChildProcess.prototype, 'spawn'],
 ];
 
+/** These start a child process without `ChildProcess`. */
+const SYNCHRONOUS = ['spawnSync', 'execSync', 'execFileSync'] as const;
+
 /** How the functions that note it are called in a stack. */
 export const NOTING = 'droverNotesOpener';
+
+const gate = ForkGate.ofProcess();
 
 /** The run whose code has opened it. */
 const openers = new WeakMap<object, CurrentRun>();
@@ -54,12 +61,20 @@ export function noteOpeners(): void {
       if (run) openers.set(this, run);
       else openers.delete(this);
       if (run?.isGone) noteLate(run);
-      if (run && this instanceof ChildProcess) noteChild();
+      if (this instanceof ChildProcess) {
+        if (run) noteChild();
+        return gate.start(() => open.apply(this, args));
+      }
       return open.apply(this, args);
     };
     Object.defineProperty(noting, 'name', { value: NOTING });
     Reflect.set(prototype, method, noting);
   }
+  for (const name of SYNCHRONOUS) {
+    const start = childProcess[name] as (...args: unknown[]) => unknown;
+    Reflect.set(childProcess, name, (...args: unknown[]) => gate.start(() => start(...args)));
+  }
+  syncBuiltinESMExports();
 }
 
 /** For the event `worker` of the process: notes whose thread it is. */

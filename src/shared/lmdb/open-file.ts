@@ -1,3 +1,4 @@
+import { openForThisProcess } from '../close-on-exec.js';
 import { sizeOf } from './file-fault.js';
 import { FileRoom } from './file-room.js';
 import { open, type RootDatabase, type RootDatabaseOptions } from './lmdb.js';
@@ -22,7 +23,10 @@ export function openFile(
 ): OpenFile {
   const isNew = sizeOf(path) === undefined;
   reserveLockFile(path);
-  const root = open({ path, noSubdir: true, ...options });
+  const root = openForThisProcess(
+    () => open({ path, noSubdir: true, ...options }),
+    (opened) => void opened.close(),
+  );
   const room = new FileRoom(path, root);
   if (isNew) room.reserve(tableBytes);
   return {

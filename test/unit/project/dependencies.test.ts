@@ -41,7 +41,9 @@ describe('dependencies', () => {
     expect(version).toMatch(EXACT);
     const [, number = version] = /@(.+)$/.exec(version) ?? [];
     expect(packages[`node_modules/${name}`]?.version).toBe(number);
-    const documented = name.replace(/^(@lmdb\/lmdb-).*/, '$1<platform>');
+    const documented = name
+      .replace(/^(@lmdb\/lmdb-).*/, '$1<platform>')
+      .replace(/^(@koromix\/koffi-linux-).*/, '$1<platform>');
     expect(read('docs/DEPENDENCIES.md')).toContain(documented);
   });
 
@@ -54,8 +56,19 @@ describe('dependencies', () => {
 
   it('has the native packages of lmdb, which is bundled, in its version', () => {
     const lmdb = packages['node_modules/lmdb'];
-    const { 'msgpackr-extract': _, ...platforms } = optionalDependencies ?? {};
-    expect(platforms).toEqual(lmdb?.optionalDependencies);
+    const native = Object.entries(optionalDependencies ?? {}).filter(([name]) =>
+      name.startsWith('@lmdb/'),
+    );
+    expect(Object.fromEntries(native)).toEqual(lmdb?.optionalDependencies);
+  });
+
+  // Without it the service does not start.
+  it('has the native package of koffi for each Linux that lmdb has one for', () => {
+    const packagesOf = (start: string): string[] =>
+      Object.keys(optionalDependencies ?? {}).flatMap((name) =>
+        name.startsWith(start) ? name.slice(start.length) : [],
+      );
+    expect(packagesOf('@koromix/koffi-linux-')).toEqual(packagesOf('@lmdb/lmdb-linux-'));
   });
 
   it.each([
