@@ -25,6 +25,7 @@ import { Outbox } from '../src/bot-host/outbox.js';
 import { Pulse } from '../src/bot-host/pulse.js';
 import { UsageMeter } from '../src/bot-host/usage.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
+import { keepForBots } from '../src/shared/bot-environment.js';
 import type { SharedLease } from '../src/shared/cluster/lease-deadline.js';
 import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
 import type {
@@ -67,6 +68,8 @@ export default function runHost(start: HostStart): Promise<void> {
 
 /** The same for any carrier. */
 export async function hostBots(start: HostStart, carrier: HostCarrier): Promise<void> {
+  // A thread has its own copy of the environment.
+  keepForBots(process.env, start.env);
   const fence = start.lease && (await fenceOf(start.lease));
   return await new Promise((resolve, reject) => {
     const sources = useSources(start.sources);
@@ -134,7 +137,8 @@ export async function hostBots(start: HostStart, carrier: HostCarrier): Promise<
     const leftBehind = start.notesResources ? new LeftBehindList() : undefined;
     leftBehind?.start();
     const methods: Serves<HostMethods> = {
-      load: ({ module }) => loadModule(module, loaded, (url) => importKind(url, start.programs)),
+      load: ({ module }) =>
+        loadModule(module, loaded, (url) => importKind(url, start.programs, start.env)),
       sources,
       use({ modules }) {
         for (const module of modules) {

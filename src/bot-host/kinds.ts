@@ -33,15 +33,19 @@ export async function loadModule(
   }
 }
 
-/** The exports of a module. A program has none, so its kind is made. */
-export async function importKind(module: string, programs: Programs): Promise<object> {
+/** The exports of a module. A program has none, so its kind is made. @param env variables of the service that programs get. */
+export async function importKind(
+  module: string,
+  programs: Programs,
+  env: readonly string[],
+): Promise<object> {
   const program = Object.hasOwn(programs, module) ? programs[module] : undefined;
   if (!program) return import(module);
   // Loaded when there is one: it is not this folder's code, and a host without programs does not need it.
   const { programKind } = (await import(PROGRAM_KIND.href)) as {
-    programKind: (program: Program) => BotKind;
+    programKind: (program: Program, env: readonly string[]) => BotKind;
   };
-  return { default: programKind(program) };
+  return { default: programKind(program, env) };
 }
 
 function noKind(module: string, exports: Record<string, unknown>): LoadedKinds['failed'][number] {

@@ -1,17 +1,19 @@
 // Runs in the relay thread. Owns one bot host process: its pipes, and the service's end of each of its channels. The rest of the
 // service sees the ports and cells of a bot host thread.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, openSync, unlinkSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { botEnvironment } from '../shared/bot-environment.js';
 import { LeaseDeadline } from '../shared/cluster/lease-deadline.js';
 import type { HostPort, HostStart } from '../shared/contract/threads.js';
 import { messageOf } from '../shared/errors.js';
 import { applyImage } from '../shared/memory/cell-image.js';
+import { ForkGate } from '../shared/memory/fork-gate.js';
 import { Heartbeat } from '../shared/memory/heartbeat.js';
 import { InFlight } from '../shared/memory/in-flight.js';
 import { LastRun } from '../shared/memory/last-run.js';
@@ -51,6 +53,8 @@ const DRAIN_MS = 500;
 const ANSWER_MS = 500;
 /** Where files are memory, on Linux. */
 const MEMORY_DIR = '/dev/shm';
+
+const gate = ForkGate.ofProcess();
 
 /** A message of the Rpc between main and the host, as far as it is read here. */
 interface RpcMessage {
@@ -351,16 +355,23 @@ export class ProcessHost {
 }
 
 /** @throws Error when the system refuses it at once. */
-function startProcess({ maxHeapMb }: HostStart, note: number): ChildProcess {
+function startProcess({ maxHeapMb, env }: HostStart, note: number): ChildProcess {
   // A debugger's port is that of the service.
   const execArgv = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
   const flags = ['--expose-gc', `--max-old-space-size=${maxHeapMb + HEADROOM_MB}`];
   const entry = fileURLToPath(WORKERS.botProcess);
-  return spawn(process.execPath, [...execArgv, ...flags, entry], {
+  // Of its Node; its bots do not get it.
+  const { NODE_OPTIONS } = process.env;
+  const options: SpawnOptions = {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', note],
     // It leads its own group: a signal from the terminal is for the service, and the group can be ended as a whole.
     detached: true,
-  });
+    env: {
+      ...botEnvironment(process.env, env),
+      ...(NODE_OPTIONS !== undefined && { NODE_OPTIONS }),
+    },
+  };
+  return gate.start(() => spawn(process.execPath, [...execArgv, ...flags, entry], options));
 }
 
 /** A file in memory where there is such a place, without a name: it is gone with the last of the two that have it open. */

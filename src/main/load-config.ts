@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { checkPassed } from '../shared/bot-environment.js';
 import { validateConfig } from '../shared/config-validator.js';
 import { Config, MAX_SHUTDOWN_MS } from '../shared/contract/config.js';
 import { explainSchemaError } from '../shared/contract/explain.js';
@@ -63,6 +64,7 @@ export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, fla
   }
   const fault = quotaFault(config.quota);
   if (fault !== null) throw new StartupError(`${fault}; docs/CONFIGURATION.md lists all keys`);
+  expectBuilds('hosts.env', () => checkPassed(config.hosts.env));
   expectBuilds('network.allow', () => new NetworkRules(config.network.allow));
   return config;
 }

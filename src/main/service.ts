@@ -465,6 +465,7 @@ export class Service {
       inFlightBytes: hosts.in_flight_bytes,
       botLinesPerSecond: hosts.bot_lines_per_second,
       networkAllow: network.allow,
+      env: hosts.env,
       commandTimeoutMs: invoke.timeout_ms,
       modules: this.#kinds.modules,
       programs: this.#kinds.programs,

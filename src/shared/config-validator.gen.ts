@@ -3,19 +3,20 @@
 import { require } from './package-paths.js';
 "use strict";
 export const Config = validate0;
-const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","programs","restart","start","watchdog","quota","cluster","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","sign_in_days"],"properties":{"pin":{"type":"boolean"},"sign_in_days":{"type":"integer","minimum":0,"maximum":36500}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","isolation","isolation_by_kind","max_dedicated","max_heap_mb","process_memory_mb","process_cpu","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"isolation":{"type":"string","enum":["thread","process"]},"isolation_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"string","enum":["thread","process"]}}},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"process_memory_mb":{"anyOf":[{"type":"integer","minimum":64},{"type":"null"}]},"process_cpu":{"anyOf":[{"type":"number","minimum":0.01,"maximum":1024},{"type":"null"}]},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"programs":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","required":["command","protocol"],"properties":{"command":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":256},"protocol":{"type":"string","enum":["raw","jsonl","mcp"]},"description":{"type":"string","maxLength":1000},"cwd":{"type":"string","minLength":1},"env":{"type":"object","patternProperties":{"^[A-Za-z_][A-Za-z0-9_]*$":{"anyOf":[{"type":"string"},{"type":"object","required":["config"],"properties":{"config":{"type":"string","minLength":1}},"additionalProperties":false}]}},"additionalProperties":false},"config":{"type":"object"},"commands":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"additionalProperties":false}},"additionalProperties":false},"start_timeout_ms":{"type":"integer","minimum":100,"maximum":600000}},"additionalProperties":false}},"additionalProperties":false},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"quota":{"type":"object","required":["window_ms","cpu","memory_mb","lines_per_second","bytes_per_second","connections"],"properties":{"window_ms":{"type":"integer","minimum":1000,"maximum":600000},"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"cluster":{"type":"object","required":["servers","name","node","labels","credentials","tls","lease_ms","replicas","window_bytes","window_ms","secret_key_file"],"properties":{"servers":{"type":"array","items":{"type":"string","minLength":1}},"name":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9-]{0,30}$"},"node":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"credentials":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"tls":{"type":"object","required":["ca","cert","key"],"properties":{"ca":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]}},"additionalProperties":false},"lease_ms":{"type":"integer","minimum":2000,"maximum":300000},"replicas":{"anyOf":[{"type":"integer","minimum":1,"maximum":5},{"type":"null"}]},"window_bytes":{"type":"integer","minimum":16777216,"maximum":1099511627776},"window_ms":{"type":"integer","minimum":60000,"maximum":604800000},"secret_key_file":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"node_labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"failover":{"type":"string","enum":["restart","stay"]},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
+const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","programs","restart","start","watchdog","quota","cluster","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","sign_in_days"],"properties":{"pin":{"type":"boolean"},"sign_in_days":{"type":"integer","minimum":0,"maximum":36500}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","isolation","isolation_by_kind","env","max_dedicated","max_heap_mb","process_memory_mb","process_cpu","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"isolation":{"type":"string","enum":["thread","process"]},"isolation_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"string","enum":["thread","process"]}}},"env":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z_][A-Za-z0-9_]*\\*?$"},"uniqueItems":true},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"process_memory_mb":{"anyOf":[{"type":"integer","minimum":64},{"type":"null"}]},"process_cpu":{"anyOf":[{"type":"number","minimum":0.01,"maximum":1024},{"type":"null"}]},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"programs":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","required":["command","protocol"],"properties":{"command":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":256},"protocol":{"type":"string","enum":["raw","jsonl","mcp"]},"description":{"type":"string","maxLength":1000},"cwd":{"type":"string","minLength":1},"env":{"type":"object","patternProperties":{"^[A-Za-z_][A-Za-z0-9_]*$":{"anyOf":[{"type":"string"},{"type":"object","required":["config"],"properties":{"config":{"type":"string","minLength":1}},"additionalProperties":false}]}},"additionalProperties":false},"config":{"type":"object"},"commands":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"additionalProperties":false}},"additionalProperties":false},"start_timeout_ms":{"type":"integer","minimum":100,"maximum":600000}},"additionalProperties":false}},"additionalProperties":false},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"quota":{"type":"object","required":["window_ms","cpu","memory_mb","lines_per_second","bytes_per_second","connections"],"properties":{"window_ms":{"type":"integer","minimum":1000,"maximum":600000},"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"cluster":{"type":"object","required":["servers","name","node","labels","credentials","tls","lease_ms","replicas","window_bytes","window_ms","secret_key_file"],"properties":{"servers":{"type":"array","items":{"type":"string","minLength":1}},"name":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9-]{0,30}$"},"node":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"credentials":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"tls":{"type":"object","required":["ca","cert","key"],"properties":{"ca":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]}},"additionalProperties":false},"lease_ms":{"type":"integer","minimum":2000,"maximum":300000},"replicas":{"anyOf":[{"type":"integer","minimum":1,"maximum":5},{"type":"null"}]},"window_bytes":{"type":"integer","minimum":16777216,"maximum":1099511627776},"window_ms":{"type":"integer","minimum":60000,"maximum":604800000},"secret_key_file":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"node_labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"failover":{"type":"string","enum":["restart","stay"]},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
 const func0 = Object.prototype.hasOwnProperty;
 const func2 = require("ajv/dist/runtime/ucs2length").default;
 const pattern0 = new RegExp("^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$", "u");
 const pattern1 = new RegExp("^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$", "u");
 const pattern2 = new RegExp("^[0-9A-Fa-f.:]+(/[0-9]+)?$", "u");
 const pattern3 = new RegExp("^.*$", "u");
-const pattern5 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
-const pattern7 = new RegExp("^[A-Za-z_][A-Za-z0-9_]*$", "u");
-const pattern11 = new RegExp("^[A-Za-z0-9][A-Za-z0-9-]{0,30}$", "u");
-const pattern12 = new RegExp("^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$", "u");
-const pattern13 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$", "u");
-const pattern15 = new RegExp("^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$", "u");
+const pattern4 = new RegExp("^[A-Za-z_][A-Za-z0-9_]*\\*?$", "u");
+const pattern6 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
+const pattern8 = new RegExp("^[A-Za-z_][A-Za-z0-9_]*$", "u");
+const pattern12 = new RegExp("^[A-Za-z0-9][A-Za-z0-9-]{0,30}$", "u");
+const pattern13 = new RegExp("^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$", "u");
+const pattern14 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$", "u");
+const pattern16 = new RegExp("^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$", "u");
 
 function validate0(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1550,7 +1551,7 @@ const _errs117 = errors;
 if(errors === _errs117){
 if(data47 && typeof data47 == "object" && !Array.isArray(data47)){
 let missing6;
-if((((((((((((((data47.count === undefined) && (missing6 = "count")) || ((data47.isolation === undefined) && (missing6 = "isolation"))) || ((data47.isolation_by_kind === undefined) && (missing6 = "isolation_by_kind"))) || ((data47.max_dedicated === undefined) && (missing6 = "max_dedicated"))) || ((data47.max_heap_mb === undefined) && (missing6 = "max_heap_mb"))) || ((data47.process_memory_mb === undefined) && (missing6 = "process_memory_mb"))) || ((data47.process_cpu === undefined) && (missing6 = "process_cpu"))) || ((data47.in_flight_bytes === undefined) && (missing6 = "in_flight_bytes"))) || ((data47.stop_grace_ms === undefined) && (missing6 = "stop_grace_ms"))) || ((data47.kind_load_ms === undefined) && (missing6 = "kind_load_ms"))) || ((data47.starts_per_second === undefined) && (missing6 = "starts_per_second"))) || ((data47.starts_per_second_by_kind === undefined) && (missing6 = "starts_per_second_by_kind"))) || ((data47.bot_lines_per_second === undefined) && (missing6 = "bot_lines_per_second"))){
+if(((((((((((((((data47.count === undefined) && (missing6 = "count")) || ((data47.isolation === undefined) && (missing6 = "isolation"))) || ((data47.isolation_by_kind === undefined) && (missing6 = "isolation_by_kind"))) || ((data47.env === undefined) && (missing6 = "env"))) || ((data47.max_dedicated === undefined) && (missing6 = "max_dedicated"))) || ((data47.max_heap_mb === undefined) && (missing6 = "max_heap_mb"))) || ((data47.process_memory_mb === undefined) && (missing6 = "process_memory_mb"))) || ((data47.process_cpu === undefined) && (missing6 = "process_cpu"))) || ((data47.in_flight_bytes === undefined) && (missing6 = "in_flight_bytes"))) || ((data47.stop_grace_ms === undefined) && (missing6 = "stop_grace_ms"))) || ((data47.kind_load_ms === undefined) && (missing6 = "kind_load_ms"))) || ((data47.starts_per_second === undefined) && (missing6 = "starts_per_second"))) || ((data47.starts_per_second_by_kind === undefined) && (missing6 = "starts_per_second_by_kind"))) || ((data47.bot_lines_per_second === undefined) && (missing6 = "bot_lines_per_second"))){
 validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
 return false;
 }
@@ -1705,25 +1706,57 @@ else {
 var valid18 = true;
 }
 if(valid18){
-if(data47.max_dedicated !== undefined){
-let data52 = data47.max_dedicated;
+if(data47.env !== undefined){
+let data52 = data47.env;
 const _errs132 = errors;
-if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+if(errors === _errs132){
+if(Array.isArray(data52)){
+var valid21 = true;
+const len4 = data52.length;
+for(let i8=0; i8<len4; i8++){
+let data53 = data52[i8];
+const _errs134 = errors;
+if(errors === _errs134){
+if(typeof data53 === "string"){
+if(!pattern4.test(data53)){
+validate0.errors = [{instancePath:instancePath+"/hosts/env/" + i8,schemaPath:"#/properties/hosts/properties/env/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z_][A-Za-z0-9_]*\\*?$"},message:"must match pattern \""+"^[A-Za-z_][A-Za-z0-9_]*\\*?$"+"\""}];
 return false;
 }
-if(errors === _errs132){
-if((typeof data52 == "number") && (isFinite(data52))){
-if(data52 > 1024 || isNaN(data52)){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024"}];
-return false;
 }
 else {
-if(data52 < 0 || isNaN(data52)){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate0.errors = [{instancePath:instancePath+"/hosts/env/" + i8,schemaPath:"#/properties/hosts/properties/env/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
+var valid21 = _errs134 === errors;
+if(!valid21){
+break;
+}
+}
+if(valid21){
+let i9 = data52.length;
+let j4;
+if(i9 > 1){
+const indices4 = {};
+for(;i9--;){
+let item4 = data52[i9];
+if(typeof item4 !== "string"){
+continue;
+}
+if(typeof indices4[item4] == "number"){
+j4 = indices4[item4];
+validate0.errors = [{instancePath:instancePath+"/hosts/env",schemaPath:"#/properties/hosts/properties/env/uniqueItems",keyword:"uniqueItems",params:{i: i9, j: j4},message:"must NOT have duplicate items (items ## "+j4+" and "+i9+" are identical)"}];
+return false;
+break;
+}
+indices4[item4] = i9;
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/hosts/env",schemaPath:"#/properties/hosts/properties/env/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
 }
 }
 var valid18 = _errs132 === errors;
@@ -1732,34 +1765,61 @@ else {
 var valid18 = true;
 }
 if(valid18){
+if(data47.max_dedicated !== undefined){
+let data54 = data47.max_dedicated;
+const _errs136 = errors;
+if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
+validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs136){
+if((typeof data54 == "number") && (isFinite(data54))){
+if(data54 > 1024 || isNaN(data54)){
+validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024"}];
+return false;
+}
+else {
+if(data54 < 0 || isNaN(data54)){
+validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+var valid18 = _errs136 === errors;
+}
+else {
+var valid18 = true;
+}
+if(valid18){
 if(data47.max_heap_mb !== undefined){
-let data53 = data47.max_heap_mb;
-const _errs134 = errors;
-if(!(((typeof data53 == "number") && (!(data53 % 1) && !isNaN(data53))) && (isFinite(data53)))){
+let data55 = data47.max_heap_mb;
+const _errs138 = errors;
+if(!(((typeof data55 == "number") && (!(data55 % 1) && !isNaN(data55))) && (isFinite(data55)))){
 validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs134){
-if((typeof data53 == "number") && (isFinite(data53))){
-if(data53 < 32 || isNaN(data53)){
+if(errors === _errs138){
+if((typeof data55 == "number") && (isFinite(data55))){
+if(data55 < 32 || isNaN(data55)){
 validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/minimum",keyword:"minimum",params:{comparison: ">=", limit: 32},message:"must be >= 32"}];
 return false;
 }
 }
 }
-var valid18 = _errs134 === errors;
+var valid18 = _errs138 === errors;
 }
 else {
 var valid18 = true;
 }
 if(valid18){
 if(data47.process_memory_mb !== undefined){
-let data54 = data47.process_memory_mb;
-const _errs136 = errors;
-const _errs137 = errors;
-let valid21 = false;
-const _errs138 = errors;
-if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
+let data56 = data47.process_memory_mb;
+const _errs140 = errors;
+const _errs141 = errors;
+let valid23 = false;
+const _errs142 = errors;
+if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
 const err22 = {instancePath:instancePath+"/hosts/process_memory_mb",schemaPath:"#/properties/hosts/properties/process_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err22];
@@ -1769,9 +1829,9 @@ vErrors.push(err22);
 }
 errors++;
 }
-if(errors === _errs138){
-if((typeof data54 == "number") && (isFinite(data54))){
-if(data54 < 64 || isNaN(data54)){
+if(errors === _errs142){
+if((typeof data56 == "number") && (isFinite(data56))){
+if(data56 < 64 || isNaN(data56)){
 const err23 = {instancePath:instancePath+"/hosts/process_memory_mb",schemaPath:"#/properties/hosts/properties/process_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 64},message:"must be >= 64"};
 if(vErrors === null){
 vErrors = [err23];
@@ -1783,11 +1843,11 @@ errors++;
 }
 }
 }
-var _valid5 = _errs138 === errors;
-valid21 = valid21 || _valid5;
-if(!valid21){
-const _errs140 = errors;
-if(data54 !== null){
+var _valid5 = _errs142 === errors;
+valid23 = valid23 || _valid5;
+if(!valid23){
+const _errs144 = errors;
+if(data56 !== null){
 const err24 = {instancePath:instancePath+"/hosts/process_memory_mb",schemaPath:"#/properties/hosts/properties/process_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err24];
@@ -1797,10 +1857,10 @@ vErrors.push(err24);
 }
 errors++;
 }
-var _valid5 = _errs140 === errors;
-valid21 = valid21 || _valid5;
+var _valid5 = _errs144 === errors;
+valid23 = valid23 || _valid5;
 }
-if(!valid21){
+if(!valid23){
 const err25 = {instancePath:instancePath+"/hosts/process_memory_mb",schemaPath:"#/properties/hosts/properties/process_memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err25];
@@ -1813,31 +1873,31 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs137;
+errors = _errs141;
 if(vErrors !== null){
-if(_errs137){
-vErrors.length = _errs137;
+if(_errs141){
+vErrors.length = _errs141;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid18 = _errs136 === errors;
+var valid18 = _errs140 === errors;
 }
 else {
 var valid18 = true;
 }
 if(valid18){
 if(data47.process_cpu !== undefined){
-let data55 = data47.process_cpu;
-const _errs142 = errors;
-const _errs143 = errors;
-let valid22 = false;
-const _errs144 = errors;
-if(errors === _errs144){
-if((typeof data55 == "number") && (isFinite(data55))){
-if(data55 > 1024 || isNaN(data55)){
+let data57 = data47.process_cpu;
+const _errs146 = errors;
+const _errs147 = errors;
+let valid24 = false;
+const _errs148 = errors;
+if(errors === _errs148){
+if((typeof data57 == "number") && (isFinite(data57))){
+if(data57 > 1024 || isNaN(data57)){
 const err26 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024"};
 if(vErrors === null){
 vErrors = [err26];
@@ -1848,7 +1908,7 @@ vErrors.push(err26);
 errors++;
 }
 else {
-if(data55 < 0.01 || isNaN(data55)){
+if(data57 < 0.01 || isNaN(data57)){
 const err27 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"};
 if(vErrors === null){
 vErrors = [err27];
@@ -1871,11 +1931,11 @@ vErrors.push(err28);
 errors++;
 }
 }
-var _valid6 = _errs144 === errors;
-valid22 = valid22 || _valid6;
-if(!valid22){
-const _errs146 = errors;
-if(data55 !== null){
+var _valid6 = _errs148 === errors;
+valid24 = valid24 || _valid6;
+if(!valid24){
+const _errs150 = errors;
+if(data57 !== null){
 const err29 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err29];
@@ -1885,10 +1945,10 @@ vErrors.push(err29);
 }
 errors++;
 }
-var _valid6 = _errs146 === errors;
-valid22 = valid22 || _valid6;
+var _valid6 = _errs150 === errors;
+valid24 = valid24 || _valid6;
 }
-if(!valid22){
+if(!valid24){
 const err30 = {instancePath:instancePath+"/hosts/process_cpu",schemaPath:"#/properties/hosts/properties/process_cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err30];
@@ -1901,81 +1961,33 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs143;
+errors = _errs147;
 if(vErrors !== null){
-if(_errs143){
-vErrors.length = _errs143;
+if(_errs147){
+vErrors.length = _errs147;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid18 = _errs142 === errors;
+var valid18 = _errs146 === errors;
 }
 else {
 var valid18 = true;
 }
 if(valid18){
 if(data47.in_flight_bytes !== undefined){
-let data56 = data47.in_flight_bytes;
-const _errs148 = errors;
-if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs148){
-if((typeof data56 == "number") && (isFinite(data56))){
-if(data56 < 65536 || isNaN(data56)){
-validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 65536},message:"must be >= 65536"}];
-return false;
-}
-}
-}
-var valid18 = _errs148 === errors;
-}
-else {
-var valid18 = true;
-}
-if(valid18){
-if(data47.stop_grace_ms !== undefined){
-let data57 = data47.stop_grace_ms;
-const _errs150 = errors;
-if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs150){
-if((typeof data57 == "number") && (isFinite(data57))){
-if(data57 > 60000 || isNaN(data57)){
-validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
-return false;
-}
-else {
-if(data57 < 0 || isNaN(data57)){
-validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-var valid18 = _errs150 === errors;
-}
-else {
-var valid18 = true;
-}
-if(valid18){
-if(data47.kind_load_ms !== undefined){
-let data58 = data47.kind_load_ms;
+let data58 = data47.in_flight_bytes;
 const _errs152 = errors;
 if(!(((typeof data58 == "number") && (!(data58 % 1) && !isNaN(data58))) && (isFinite(data58)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs152){
 if((typeof data58 == "number") && (isFinite(data58))){
-if(data58 < 100 || isNaN(data58)){
-validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
+if(data58 < 65536 || isNaN(data58)){
+validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 65536},message:"must be >= 65536"}];
 return false;
 }
 }
@@ -1986,15 +1998,63 @@ else {
 var valid18 = true;
 }
 if(valid18){
-if(data47.starts_per_second !== undefined){
-let data59 = data47.starts_per_second;
+if(data47.stop_grace_ms !== undefined){
+let data59 = data47.stop_grace_ms;
 const _errs154 = errors;
-const _errs155 = errors;
-let valid23 = false;
-const _errs156 = errors;
-if(errors === _errs156){
+if(!(((typeof data59 == "number") && (!(data59 % 1) && !isNaN(data59))) && (isFinite(data59)))){
+validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs154){
 if((typeof data59 == "number") && (isFinite(data59))){
-if(data59 > 100000 || isNaN(data59)){
+if(data59 > 60000 || isNaN(data59)){
+validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
+return false;
+}
+else {
+if(data59 < 0 || isNaN(data59)){
+validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+var valid18 = _errs154 === errors;
+}
+else {
+var valid18 = true;
+}
+if(valid18){
+if(data47.kind_load_ms !== undefined){
+let data60 = data47.kind_load_ms;
+const _errs156 = errors;
+if(!(((typeof data60 == "number") && (!(data60 % 1) && !isNaN(data60))) && (isFinite(data60)))){
+validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs156){
+if((typeof data60 == "number") && (isFinite(data60))){
+if(data60 < 100 || isNaN(data60)){
+validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
+return false;
+}
+}
+}
+var valid18 = _errs156 === errors;
+}
+else {
+var valid18 = true;
+}
+if(valid18){
+if(data47.starts_per_second !== undefined){
+let data61 = data47.starts_per_second;
+const _errs158 = errors;
+const _errs159 = errors;
+let valid25 = false;
+const _errs160 = errors;
+if(errors === _errs160){
+if((typeof data61 == "number") && (isFinite(data61))){
+if(data61 > 100000 || isNaN(data61)){
 const err31 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000"};
 if(vErrors === null){
 vErrors = [err31];
@@ -2005,7 +2065,7 @@ vErrors.push(err31);
 errors++;
 }
 else {
-if(data59 < 0.01 || isNaN(data59)){
+if(data61 < 0.01 || isNaN(data61)){
 const err32 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"};
 if(vErrors === null){
 vErrors = [err32];
@@ -2028,11 +2088,11 @@ vErrors.push(err33);
 errors++;
 }
 }
-var _valid7 = _errs156 === errors;
-valid23 = valid23 || _valid7;
-if(!valid23){
-const _errs158 = errors;
-if(data59 !== null){
+var _valid7 = _errs160 === errors;
+valid25 = valid25 || _valid7;
+if(!valid25){
+const _errs162 = errors;
+if(data61 !== null){
 const err34 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err34];
@@ -2042,10 +2102,10 @@ vErrors.push(err34);
 }
 errors++;
 }
-var _valid7 = _errs158 === errors;
-valid23 = valid23 || _valid7;
+var _valid7 = _errs162 === errors;
+valid25 = valid25 || _valid7;
 }
-if(!valid23){
+if(!valid25){
 const err35 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err35];
@@ -2058,40 +2118,40 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs155;
+errors = _errs159;
 if(vErrors !== null){
-if(_errs155){
-vErrors.length = _errs155;
+if(_errs159){
+vErrors.length = _errs159;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid18 = _errs154 === errors;
+var valid18 = _errs158 === errors;
 }
 else {
 var valid18 = true;
 }
 if(valid18){
 if(data47.starts_per_second_by_kind !== undefined){
-let data60 = data47.starts_per_second_by_kind;
-const _errs160 = errors;
-if(errors === _errs160){
-if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
-var valid24 = true;
-for(const key8 in data60){
+let data62 = data47.starts_per_second_by_kind;
+const _errs164 = errors;
+if(errors === _errs164){
+if(data62 && typeof data62 == "object" && !Array.isArray(data62)){
+var valid26 = true;
+for(const key8 in data62){
 if(pattern3.test(key8)){
-let data61 = data60[key8];
-const _errs162 = errors;
-if(errors === _errs162){
-if((typeof data61 == "number") && (isFinite(data61))){
-if(data61 > 100000 || isNaN(data61)){
+let data63 = data62[key8];
+const _errs166 = errors;
+if(errors === _errs166){
+if((typeof data63 == "number") && (isFinite(data63))){
+if(data63 > 100000 || isNaN(data63)){
 validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/starts_per_second_by_kind/patternProperties/%5E.*%24/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000"}];
 return false;
 }
 else {
-if(data61 < 0.01 || isNaN(data61)){
+if(data63 < 0.01 || isNaN(data63)){
 validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/starts_per_second_by_kind/patternProperties/%5E.*%24/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2102,8 +2162,8 @@ validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind
 return false;
 }
 }
-var valid24 = _errs162 === errors;
-if(!valid24){
+var valid26 = _errs166 === errors;
+if(!valid26){
 break;
 }
 }
@@ -2114,31 +2174,32 @@ validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind
 return false;
 }
 }
-var valid18 = _errs160 === errors;
+var valid18 = _errs164 === errors;
 }
 else {
 var valid18 = true;
 }
 if(valid18){
 if(data47.bot_lines_per_second !== undefined){
-let data62 = data47.bot_lines_per_second;
-const _errs164 = errors;
-if(!(((typeof data62 == "number") && (!(data62 % 1) && !isNaN(data62))) && (isFinite(data62)))){
+let data64 = data47.bot_lines_per_second;
+const _errs168 = errors;
+if(!(((typeof data64 == "number") && (!(data64 % 1) && !isNaN(data64))) && (isFinite(data64)))){
 validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs164){
-if((typeof data62 == "number") && (isFinite(data62))){
-if(data62 < 0 || isNaN(data62)){
+if(errors === _errs168){
+if((typeof data64 == "number") && (isFinite(data64))){
+if(data64 < 0 || isNaN(data64)){
 validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid18 = _errs164 === errors;
+var valid18 = _errs168 === errors;
 }
 else {
 var valid18 = true;
+}
 }
 }
 }
@@ -2167,41 +2228,41 @@ var valid0 = true;
 }
 if(valid0){
 if(data.network !== undefined){
-let data63 = data.network;
-const _errs166 = errors;
-if(errors === _errs166){
-if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
+let data65 = data.network;
+const _errs170 = errors;
+if(errors === _errs170){
+if(data65 && typeof data65 == "object" && !Array.isArray(data65)){
 let missing7;
-if((data63.allow === undefined) && (missing7 = "allow")){
+if((data65.allow === undefined) && (missing7 = "allow")){
 validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
 return false;
 }
 else {
-const _errs168 = errors;
-for(const key9 in data63){
+const _errs172 = errors;
+for(const key9 in data65){
 if(!(key9 === "allow")){
 validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs168 === errors){
-if(data63.allow !== undefined){
-let data64 = data63.allow;
-const _errs170 = errors;
-let valid26 = false;
-const _errs171 = errors;
-if(errors === _errs171){
-if(Array.isArray(data64)){
-var valid27 = true;
-const len4 = data64.length;
-for(let i8=0; i8<len4; i8++){
-let data65 = data64[i8];
-const _errs173 = errors;
-if(errors === _errs173){
-if(typeof data65 === "string"){
-if(func2(data65) < 1){
-const err36 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(_errs172 === errors){
+if(data65.allow !== undefined){
+let data66 = data65.allow;
+const _errs174 = errors;
+let valid28 = false;
+const _errs175 = errors;
+if(errors === _errs175){
+if(Array.isArray(data66)){
+var valid29 = true;
+const len5 = data66.length;
+for(let i10=0; i10<len5; i10++){
+let data67 = data66[i10];
+const _errs177 = errors;
+if(errors === _errs177){
+if(typeof data67 === "string"){
+if(func2(data67) < 1){
+const err36 = {instancePath:instancePath+"/network/allow/" + i10,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -2212,7 +2273,7 @@ errors++;
 }
 }
 else {
-const err37 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err37 = {instancePath:instancePath+"/network/allow/" + i10,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -2222,8 +2283,8 @@ vErrors.push(err37);
 errors++;
 }
 }
-var valid27 = _errs173 === errors;
-if(!valid27){
+var valid29 = _errs177 === errors;
+if(!valid29){
 break;
 }
 }
@@ -2239,11 +2300,11 @@ vErrors.push(err38);
 errors++;
 }
 }
-var _valid8 = _errs171 === errors;
-valid26 = valid26 || _valid8;
-if(!valid26){
-const _errs175 = errors;
-if(data64 !== null){
+var _valid8 = _errs175 === errors;
+valid28 = valid28 || _valid8;
+if(!valid28){
+const _errs179 = errors;
+if(data66 !== null){
 const err39 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err39];
@@ -2253,10 +2314,10 @@ vErrors.push(err39);
 }
 errors++;
 }
-var _valid8 = _errs175 === errors;
-valid26 = valid26 || _valid8;
+var _valid8 = _errs179 === errors;
+valid28 = valid28 || _valid8;
 }
-if(!valid26){
+if(!valid28){
 const err40 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err40];
@@ -2269,10 +2330,10 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs170;
+errors = _errs174;
 if(vErrors !== null){
-if(_errs170){
-vErrors.length = _errs170;
+if(_errs174){
+vErrors.length = _errs174;
 }
 else {
 vErrors = null;
@@ -2288,42 +2349,42 @@ validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs166 === errors;
+var valid0 = _errs170 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.invoke !== undefined){
-let data66 = data.invoke;
-const _errs177 = errors;
-if(errors === _errs177){
-if(data66 && typeof data66 == "object" && !Array.isArray(data66)){
+let data68 = data.invoke;
+const _errs181 = errors;
+if(errors === _errs181){
+if(data68 && typeof data68 == "object" && !Array.isArray(data68)){
 let missing8;
-if((data66.timeout_ms === undefined) && (missing8 = "timeout_ms")){
+if((data68.timeout_ms === undefined) && (missing8 = "timeout_ms")){
 validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
 return false;
 }
 else {
-const _errs179 = errors;
-for(const key10 in data66){
+const _errs183 = errors;
+for(const key10 in data68){
 if(!(key10 === "timeout_ms")){
 validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs179 === errors){
-if(data66.timeout_ms !== undefined){
-let data67 = data66.timeout_ms;
-const _errs180 = errors;
-if(!(((typeof data67 == "number") && (!(data67 % 1) && !isNaN(data67))) && (isFinite(data67)))){
+if(_errs183 === errors){
+if(data68.timeout_ms !== undefined){
+let data69 = data68.timeout_ms;
+const _errs184 = errors;
+if(!(((typeof data69 == "number") && (!(data69 % 1) && !isNaN(data69))) && (isFinite(data69)))){
 validate0.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs180){
-if((typeof data67 == "number") && (isFinite(data67))){
-if(data67 < 10 || isNaN(data67)){
+if(errors === _errs184){
+if((typeof data69 == "number") && (isFinite(data69))){
+if(data69 < 10 || isNaN(data69)){
 validate0.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 10},message:"must be >= 10"}];
 return false;
 }
@@ -2338,84 +2399,84 @@ validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs177 === errors;
+var valid0 = _errs181 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.shutdown !== undefined){
-let data68 = data.shutdown;
-const _errs182 = errors;
-if(errors === _errs182){
-if(data68 && typeof data68 == "object" && !Array.isArray(data68)){
+let data70 = data.shutdown;
+const _errs186 = errors;
+if(errors === _errs186){
+if(data70 && typeof data70 == "object" && !Array.isArray(data70)){
 let missing9;
-if(((data68.bots_ms === undefined) && (missing9 = "bots_ms")) || ((data68.streams_ms === undefined) && (missing9 = "streams_ms"))){
+if(((data70.bots_ms === undefined) && (missing9 = "bots_ms")) || ((data70.streams_ms === undefined) && (missing9 = "streams_ms"))){
 validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
 return false;
 }
 else {
-const _errs184 = errors;
-for(const key11 in data68){
+const _errs188 = errors;
+for(const key11 in data70){
 if(!((key11 === "bots_ms") || (key11 === "streams_ms"))){
 validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key11},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs184 === errors){
-if(data68.bots_ms !== undefined){
-let data69 = data68.bots_ms;
-const _errs185 = errors;
-if(!(((typeof data69 == "number") && (!(data69 % 1) && !isNaN(data69))) && (isFinite(data69)))){
+if(_errs188 === errors){
+if(data70.bots_ms !== undefined){
+let data71 = data70.bots_ms;
+const _errs189 = errors;
+if(!(((typeof data71 == "number") && (!(data71 % 1) && !isNaN(data71))) && (isFinite(data71)))){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs185){
-if((typeof data69 == "number") && (isFinite(data69))){
-if(data69 > 7500 || isNaN(data69)){
+if(errors === _errs189){
+if((typeof data71 == "number") && (isFinite(data71))){
+if(data71 > 7500 || isNaN(data71)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
 return false;
 }
 else {
-if(data69 < 0 || isNaN(data69)){
+if(data71 < 0 || isNaN(data71)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid29 = _errs185 === errors;
+var valid31 = _errs189 === errors;
 }
 else {
-var valid29 = true;
+var valid31 = true;
 }
-if(valid29){
-if(data68.streams_ms !== undefined){
-let data70 = data68.streams_ms;
-const _errs187 = errors;
-if(!(((typeof data70 == "number") && (!(data70 % 1) && !isNaN(data70))) && (isFinite(data70)))){
+if(valid31){
+if(data70.streams_ms !== undefined){
+let data72 = data70.streams_ms;
+const _errs191 = errors;
+if(!(((typeof data72 == "number") && (!(data72 % 1) && !isNaN(data72))) && (isFinite(data72)))){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs187){
-if((typeof data70 == "number") && (isFinite(data70))){
-if(data70 > 7500 || isNaN(data70)){
+if(errors === _errs191){
+if((typeof data72 == "number") && (isFinite(data72))){
+if(data72 > 7500 || isNaN(data72)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
 return false;
 }
 else {
-if(data70 < 0 || isNaN(data70)){
+if(data72 < 0 || isNaN(data72)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid29 = _errs187 === errors;
+var valid31 = _errs191 === errors;
 }
 else {
-var valid29 = true;
+var valid31 = true;
 }
 }
 }
@@ -2426,39 +2487,39 @@ validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs182 === errors;
+var valid0 = _errs186 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.log !== undefined){
-let data71 = data.log;
-const _errs189 = errors;
-if(errors === _errs189){
-if(data71 && typeof data71 == "object" && !Array.isArray(data71)){
+let data73 = data.log;
+const _errs193 = errors;
+if(errors === _errs193){
+if(data73 && typeof data73 == "object" && !Array.isArray(data73)){
 let missing10;
-if((data71.access === undefined) && (missing10 = "access")){
+if((data73.access === undefined) && (missing10 = "access")){
 validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
 return false;
 }
 else {
-const _errs191 = errors;
-for(const key12 in data71){
+const _errs195 = errors;
+for(const key12 in data73){
 if(!(key12 === "access")){
 validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key12},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs191 === errors){
-if(data71.access !== undefined){
-let data72 = data71.access;
-if(typeof data72 !== "string"){
+if(_errs195 === errors){
+if(data73.access !== undefined){
+let data74 = data73.access;
+if(typeof data74 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/log/access",schemaPath:"#/properties/log/properties/access/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!(((data72 === "off") || (data72 === "errors")) || (data72 === "all"))){
+if(!(((data74 === "off") || (data74 === "errors")) || (data74 === "all"))){
 validate0.errors = [{instancePath:instancePath+"/log/access",schemaPath:"#/properties/log/properties/access/enum",keyword:"enum",params:{allowedValues: schema0.properties.log.properties.access.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
@@ -2471,70 +2532,70 @@ validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/l
 return false;
 }
 }
-var valid0 = _errs189 === errors;
+var valid0 = _errs193 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.pressure !== undefined){
-let data73 = data.pressure;
-const _errs194 = errors;
-if(errors === _errs194){
-if(data73 && typeof data73 == "object" && !Array.isArray(data73)){
+let data75 = data.pressure;
+const _errs198 = errors;
+if(errors === _errs198){
+if(data75 && typeof data75 == "object" && !Array.isArray(data75)){
 let missing11;
-if(((((data73.max_bots === undefined) && (missing11 = "max_bots")) || ((data73.max_cpu === undefined) && (missing11 = "max_cpu"))) || ((data73.max_memory_mb === undefined) && (missing11 = "max_memory_mb"))) || ((data73.max_queue === undefined) && (missing11 = "max_queue"))){
+if(((((data75.max_bots === undefined) && (missing11 = "max_bots")) || ((data75.max_cpu === undefined) && (missing11 = "max_cpu"))) || ((data75.max_memory_mb === undefined) && (missing11 = "max_memory_mb"))) || ((data75.max_queue === undefined) && (missing11 = "max_queue"))){
 validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
 return false;
 }
 else {
-const _errs196 = errors;
-for(const key13 in data73){
+const _errs200 = errors;
+for(const key13 in data75){
 if(!((((key13 === "max_bots") || (key13 === "max_cpu")) || (key13 === "max_memory_mb")) || (key13 === "max_queue"))){
 validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs196 === errors){
-if(data73.max_bots !== undefined){
-let data74 = data73.max_bots;
-const _errs197 = errors;
-if(!(((typeof data74 == "number") && (!(data74 % 1) && !isNaN(data74))) && (isFinite(data74)))){
+if(_errs200 === errors){
+if(data75.max_bots !== undefined){
+let data76 = data75.max_bots;
+const _errs201 = errors;
+if(!(((typeof data76 == "number") && (!(data76 % 1) && !isNaN(data76))) && (isFinite(data76)))){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs197){
-if((typeof data74 == "number") && (isFinite(data74))){
-if(data74 > 1000000 || isNaN(data74)){
+if(errors === _errs201){
+if((typeof data76 == "number") && (isFinite(data76))){
+if(data76 > 1000000 || isNaN(data76)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
 }
 else {
-if(data74 < 1 || isNaN(data74)){
+if(data76 < 1 || isNaN(data76)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid31 = _errs197 === errors;
+var valid33 = _errs201 === errors;
 }
 else {
-var valid31 = true;
+var valid33 = true;
 }
-if(valid31){
-if(data73.max_cpu !== undefined){
-let data75 = data73.max_cpu;
-const _errs199 = errors;
-if(errors === _errs199){
-if((typeof data75 == "number") && (isFinite(data75))){
-if(data75 > 1 || isNaN(data75)){
+if(valid33){
+if(data75.max_cpu !== undefined){
+let data77 = data75.max_cpu;
+const _errs203 = errors;
+if(errors === _errs203){
+if((typeof data77 == "number") && (isFinite(data77))){
+if(data77 > 1 || isNaN(data77)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#/properties/pressure/properties/max_cpu/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
 return false;
 }
 else {
-if(data75 < 0.01 || isNaN(data75)){
+if(data77 < 0.01 || isNaN(data77)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#/properties/pressure/properties/max_cpu/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2545,19 +2606,19 @@ validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#
 return false;
 }
 }
-var valid31 = _errs199 === errors;
+var valid33 = _errs203 === errors;
 }
 else {
-var valid31 = true;
+var valid33 = true;
 }
-if(valid31){
-if(data73.max_memory_mb !== undefined){
-let data76 = data73.max_memory_mb;
-const _errs201 = errors;
-const _errs202 = errors;
-let valid32 = false;
-const _errs203 = errors;
-if(!(((typeof data76 == "number") && (!(data76 % 1) && !isNaN(data76))) && (isFinite(data76)))){
+if(valid33){
+if(data75.max_memory_mb !== undefined){
+let data78 = data75.max_memory_mb;
+const _errs205 = errors;
+const _errs206 = errors;
+let valid34 = false;
+const _errs207 = errors;
+if(!(((typeof data78 == "number") && (!(data78 % 1) && !isNaN(data78))) && (isFinite(data78)))){
 const err41 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err41];
@@ -2567,9 +2628,9 @@ vErrors.push(err41);
 }
 errors++;
 }
-if(errors === _errs203){
-if((typeof data76 == "number") && (isFinite(data76))){
-if(data76 < 1 || isNaN(data76)){
+if(errors === _errs207){
+if((typeof data78 == "number") && (isFinite(data78))){
+if(data78 < 1 || isNaN(data78)){
 const err42 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err42];
@@ -2581,11 +2642,11 @@ errors++;
 }
 }
 }
-var _valid9 = _errs203 === errors;
-valid32 = valid32 || _valid9;
-if(!valid32){
-const _errs205 = errors;
-if(data76 !== null){
+var _valid9 = _errs207 === errors;
+valid34 = valid34 || _valid9;
+if(!valid34){
+const _errs209 = errors;
+if(data78 !== null){
 const err43 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err43];
@@ -2595,10 +2656,10 @@ vErrors.push(err43);
 }
 errors++;
 }
-var _valid9 = _errs205 === errors;
-valid32 = valid32 || _valid9;
+var _valid9 = _errs209 === errors;
+valid34 = valid34 || _valid9;
 }
-if(!valid32){
+if(!valid34){
 const err44 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err44];
@@ -2611,33 +2672,33 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs202;
+errors = _errs206;
 if(vErrors !== null){
-if(_errs202){
-vErrors.length = _errs202;
+if(_errs206){
+vErrors.length = _errs206;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid31 = _errs201 === errors;
+var valid33 = _errs205 === errors;
 }
 else {
-var valid31 = true;
+var valid33 = true;
 }
-if(valid31){
-if(data73.max_queue !== undefined){
-let data77 = data73.max_queue;
-const _errs207 = errors;
-if(errors === _errs207){
-if((typeof data77 == "number") && (isFinite(data77))){
-if(data77 > 1 || isNaN(data77)){
+if(valid33){
+if(data75.max_queue !== undefined){
+let data79 = data75.max_queue;
+const _errs211 = errors;
+if(errors === _errs211){
+if((typeof data79 == "number") && (isFinite(data79))){
+if(data79 > 1 || isNaN(data79)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:"#/properties/pressure/properties/max_queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
 return false;
 }
 else {
-if(data77 < 0.01 || isNaN(data77)){
+if(data79 < 0.01 || isNaN(data79)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:"#/properties/pressure/properties/max_queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2648,10 +2709,10 @@ validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:
 return false;
 }
 }
-var valid31 = _errs207 === errors;
+var valid33 = _errs211 === errors;
 }
 else {
-var valid31 = true;
+var valid33 = true;
 }
 }
 }
@@ -2664,82 +2725,82 @@ validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs194 === errors;
+var valid0 = _errs198 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.journal !== undefined){
-let data78 = data.journal;
-const _errs209 = errors;
-if(errors === _errs209){
-if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
+let data80 = data.journal;
+const _errs213 = errors;
+if(errors === _errs213){
+if(data80 && typeof data80 == "object" && !Array.isArray(data80)){
 let missing12;
-if((((((data78.enabled === undefined) && (missing12 = "enabled")) || ((data78.max_bytes === undefined) && (missing12 = "max_bytes"))) || ((data78.max_age_hours === undefined) && (missing12 = "max_age_hours"))) || ((data78.flush_ms === undefined) && (missing12 = "flush_ms"))) || ((data78.fsync === undefined) && (missing12 = "fsync"))){
+if((((((data80.enabled === undefined) && (missing12 = "enabled")) || ((data80.max_bytes === undefined) && (missing12 = "max_bytes"))) || ((data80.max_age_hours === undefined) && (missing12 = "max_age_hours"))) || ((data80.flush_ms === undefined) && (missing12 = "flush_ms"))) || ((data80.fsync === undefined) && (missing12 = "fsync"))){
 validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"}];
 return false;
 }
 else {
-const _errs211 = errors;
-for(const key14 in data78){
+const _errs215 = errors;
+for(const key14 in data80){
 if(!(((((key14 === "enabled") || (key14 === "max_bytes")) || (key14 === "max_age_hours")) || (key14 === "flush_ms")) || (key14 === "fsync"))){
 validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key14},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs211 === errors){
-if(data78.enabled !== undefined){
-const _errs212 = errors;
-if(typeof data78.enabled !== "boolean"){
+if(_errs215 === errors){
+if(data80.enabled !== undefined){
+const _errs216 = errors;
+if(typeof data80.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/journal/enabled",schemaPath:"#/properties/journal/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid33 = _errs212 === errors;
+var valid35 = _errs216 === errors;
 }
 else {
-var valid33 = true;
+var valid35 = true;
 }
-if(valid33){
-if(data78.max_bytes !== undefined){
-let data80 = data78.max_bytes;
-const _errs214 = errors;
-if(!(((typeof data80 == "number") && (!(data80 % 1) && !isNaN(data80))) && (isFinite(data80)))){
+if(valid35){
+if(data80.max_bytes !== undefined){
+let data82 = data80.max_bytes;
+const _errs218 = errors;
+if(!(((typeof data82 == "number") && (!(data82 % 1) && !isNaN(data82))) && (isFinite(data82)))){
 validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs214){
-if((typeof data80 == "number") && (isFinite(data80))){
-if(data80 > 1099511627776 || isNaN(data80)){
+if(errors === _errs218){
+if((typeof data82 == "number") && (isFinite(data82))){
+if(data82 > 1099511627776 || isNaN(data82)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"}];
 return false;
 }
 else {
-if(data80 < 1048576 || isNaN(data80)){
+if(data82 < 1048576 || isNaN(data82)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1048576},message:"must be >= 1048576"}];
 return false;
 }
 }
 }
 }
-var valid33 = _errs214 === errors;
+var valid35 = _errs218 === errors;
 }
 else {
-var valid33 = true;
+var valid35 = true;
 }
-if(valid33){
-if(data78.max_age_hours !== undefined){
-let data81 = data78.max_age_hours;
-const _errs216 = errors;
-if(errors === _errs216){
-if((typeof data81 == "number") && (isFinite(data81))){
-if(data81 > 87600 || isNaN(data81)){
+if(valid35){
+if(data80.max_age_hours !== undefined){
+let data83 = data80.max_age_hours;
+const _errs220 = errors;
+if(errors === _errs220){
+if((typeof data83 == "number") && (isFinite(data83))){
+if(data83 > 87600 || isNaN(data83)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPath:"#/properties/journal/properties/max_age_hours/maximum",keyword:"maximum",params:{comparison: "<=", limit: 87600},message:"must be <= 87600"}];
 return false;
 }
 else {
-if(data81 < 0.01 || isNaN(data81)){
+if(data83 < 0.01 || isNaN(data83)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPath:"#/properties/journal/properties/max_age_hours/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2750,46 +2811,46 @@ validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPa
 return false;
 }
 }
-var valid33 = _errs216 === errors;
+var valid35 = _errs220 === errors;
 }
 else {
-var valid33 = true;
+var valid35 = true;
 }
-if(valid33){
-if(data78.flush_ms !== undefined){
-let data82 = data78.flush_ms;
-const _errs218 = errors;
-if(!(((typeof data82 == "number") && (!(data82 % 1) && !isNaN(data82))) && (isFinite(data82)))){
+if(valid35){
+if(data80.flush_ms !== undefined){
+let data84 = data80.flush_ms;
+const _errs222 = errors;
+if(!(((typeof data84 == "number") && (!(data84 % 1) && !isNaN(data84))) && (isFinite(data84)))){
 validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs218){
-if((typeof data82 == "number") && (isFinite(data82))){
-if(data82 > 10000 || isNaN(data82)){
+if(errors === _errs222){
+if((typeof data84 == "number") && (isFinite(data84))){
+if(data84 > 10000 || isNaN(data84)){
 validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
 return false;
 }
 else {
-if(data82 < 5 || isNaN(data82)){
+if(data84 < 5 || isNaN(data84)){
 validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 5},message:"must be >= 5"}];
 return false;
 }
 }
 }
 }
-var valid33 = _errs218 === errors;
+var valid35 = _errs222 === errors;
 }
 else {
-var valid33 = true;
+var valid35 = true;
 }
-if(valid33){
-if(data78.fsync !== undefined){
-let data83 = data78.fsync;
-const _errs220 = errors;
-const _errs221 = errors;
-let valid34 = false;
-const _errs222 = errors;
-if(typeof data83 !== "string"){
+if(valid35){
+if(data80.fsync !== undefined){
+let data85 = data80.fsync;
+const _errs224 = errors;
+const _errs225 = errors;
+let valid36 = false;
+const _errs226 = errors;
+if(typeof data85 !== "string"){
 const err45 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err45];
@@ -2799,7 +2860,7 @@ vErrors.push(err45);
 }
 errors++;
 }
-if("always" !== data83){
+if("always" !== data85){
 const err46 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err46];
@@ -2809,11 +2870,11 @@ vErrors.push(err46);
 }
 errors++;
 }
-var _valid10 = _errs222 === errors;
-valid34 = valid34 || _valid10;
-if(!valid34){
-const _errs224 = errors;
-if(typeof data83 !== "string"){
+var _valid10 = _errs226 === errors;
+valid36 = valid36 || _valid10;
+if(!valid36){
+const _errs228 = errors;
+if(typeof data85 !== "string"){
 const err47 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err47];
@@ -2823,7 +2884,7 @@ vErrors.push(err47);
 }
 errors++;
 }
-if("background" !== data83){
+if("background" !== data85){
 const err48 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/const",keyword:"const",params:{allowedValue: "background"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err48];
@@ -2833,11 +2894,11 @@ vErrors.push(err48);
 }
 errors++;
 }
-var _valid10 = _errs224 === errors;
-valid34 = valid34 || _valid10;
-if(!valid34){
-const _errs226 = errors;
-if(typeof data83 !== "string"){
+var _valid10 = _errs228 === errors;
+valid36 = valid36 || _valid10;
+if(!valid36){
+const _errs230 = errors;
+if(typeof data85 !== "string"){
 const err49 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err49];
@@ -2847,7 +2908,7 @@ vErrors.push(err49);
 }
 errors++;
 }
-if("never" !== data83){
+if("never" !== data85){
 const err50 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err50];
@@ -2857,11 +2918,11 @@ vErrors.push(err50);
 }
 errors++;
 }
-var _valid10 = _errs226 === errors;
-valid34 = valid34 || _valid10;
+var _valid10 = _errs230 === errors;
+valid36 = valid36 || _valid10;
 }
 }
-if(!valid34){
+if(!valid36){
 const err51 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err51];
@@ -2874,20 +2935,20 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs221;
+errors = _errs225;
 if(vErrors !== null){
-if(_errs221){
-vErrors.length = _errs221;
+if(_errs225){
+vErrors.length = _errs225;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid33 = _errs220 === errors;
+var valid35 = _errs224 === errors;
 }
 else {
-var valid33 = true;
+var valid35 = true;
 }
 }
 }
@@ -2901,69 +2962,69 @@ validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs209 === errors;
+var valid0 = _errs213 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.demo !== undefined){
-let data84 = data.demo;
-const _errs228 = errors;
-if(errors === _errs228){
-if(data84 && typeof data84 == "object" && !Array.isArray(data84)){
+let data86 = data.demo;
+const _errs232 = errors;
+if(errors === _errs232){
+if(data86 && typeof data86 == "object" && !Array.isArray(data86)){
 let missing13;
-if(((data84.enabled === undefined) && (missing13 = "enabled")) || ((data84.bots === undefined) && (missing13 = "bots"))){
+if(((data86.enabled === undefined) && (missing13 = "enabled")) || ((data86.bots === undefined) && (missing13 = "bots"))){
 validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"}];
 return false;
 }
 else {
-const _errs230 = errors;
-for(const key15 in data84){
+const _errs234 = errors;
+for(const key15 in data86){
 if(!((key15 === "enabled") || (key15 === "bots"))){
 validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key15},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs230 === errors){
-if(data84.enabled !== undefined){
-const _errs231 = errors;
-if(typeof data84.enabled !== "boolean"){
+if(_errs234 === errors){
+if(data86.enabled !== undefined){
+const _errs235 = errors;
+if(typeof data86.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/demo/enabled",schemaPath:"#/properties/demo/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid35 = _errs231 === errors;
+var valid37 = _errs235 === errors;
 }
 else {
-var valid35 = true;
+var valid37 = true;
 }
-if(valid35){
-if(data84.bots !== undefined){
-let data86 = data84.bots;
-const _errs233 = errors;
-if(!(((typeof data86 == "number") && (!(data86 % 1) && !isNaN(data86))) && (isFinite(data86)))){
+if(valid37){
+if(data86.bots !== undefined){
+let data88 = data86.bots;
+const _errs237 = errors;
+if(!(((typeof data88 == "number") && (!(data88 % 1) && !isNaN(data88))) && (isFinite(data88)))){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs233){
-if((typeof data86 == "number") && (isFinite(data86))){
-if(data86 > 10000 || isNaN(data86)){
+if(errors === _errs237){
+if((typeof data88 == "number") && (isFinite(data88))){
+if(data88 > 10000 || isNaN(data88)){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
 return false;
 }
 else {
-if(data86 < 0 || isNaN(data86)){
+if(data88 < 0 || isNaN(data88)){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid35 = _errs233 === errors;
+var valid37 = _errs237 === errors;
 }
 else {
-var valid35 = true;
+var valid37 = true;
 }
 }
 }
@@ -2974,34 +3035,34 @@ validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs228 === errors;
+var valid0 = _errs232 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.drills !== undefined){
-let data87 = data.drills;
-const _errs235 = errors;
-if(errors === _errs235){
-if(data87 && typeof data87 == "object" && !Array.isArray(data87)){
+let data89 = data.drills;
+const _errs239 = errors;
+if(errors === _errs239){
+if(data89 && typeof data89 == "object" && !Array.isArray(data89)){
 let missing14;
-if((data87.enabled === undefined) && (missing14 = "enabled")){
+if((data89.enabled === undefined) && (missing14 = "enabled")){
 validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"}];
 return false;
 }
 else {
-const _errs237 = errors;
-for(const key16 in data87){
+const _errs241 = errors;
+for(const key16 in data89){
 if(!(key16 === "enabled")){
 validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs237 === errors){
-if(data87.enabled !== undefined){
-if(typeof data87.enabled !== "boolean"){
+if(_errs241 === errors){
+if(data89.enabled !== undefined){
+if(typeof data89.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/drills/enabled",schemaPath:"#/properties/drills/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
@@ -3014,36 +3075,36 @@ validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs235 === errors;
+var valid0 = _errs239 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.kinds !== undefined){
-let data89 = data.kinds;
-const _errs240 = errors;
-if(errors === _errs240){
-if(Array.isArray(data89)){
-var valid37 = true;
-const len5 = data89.length;
-for(let i9=0; i9<len5; i9++){
-let data90 = data89[i9];
-const _errs242 = errors;
-if(errors === _errs242){
-if(typeof data90 === "string"){
-if(func2(data90) < 1){
-validate0.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/properties/kinds/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
+let data91 = data.kinds;
+const _errs244 = errors;
+if(errors === _errs244){
+if(Array.isArray(data91)){
+var valid39 = true;
+const len6 = data91.length;
+for(let i11=0; i11<len6; i11++){
+let data92 = data91[i11];
+const _errs246 = errors;
+if(errors === _errs246){
+if(typeof data92 === "string"){
+if(func2(data92) < 1){
+validate0.errors = [{instancePath:instancePath+"/kinds/" + i11,schemaPath:"#/properties/kinds/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
 return false;
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/properties/kinds/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate0.errors = [{instancePath:instancePath+"/kinds/" + i11,schemaPath:"#/properties/kinds/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
-var valid37 = _errs242 === errors;
-if(!valid37){
+var valid39 = _errs246 === errors;
+if(!valid39){
 break;
 }
 }
@@ -3053,73 +3114,73 @@ validate0.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs240 === errors;
+var valid0 = _errs244 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.programs !== undefined){
-let data91 = data.programs;
-const _errs244 = errors;
-if(errors === _errs244){
-if(data91 && typeof data91 == "object" && !Array.isArray(data91)){
-const _errs246 = errors;
-for(const key17 in data91){
-if(!(pattern5.test(key17))){
+let data93 = data.programs;
+const _errs248 = errors;
+if(errors === _errs248){
+if(data93 && typeof data93 == "object" && !Array.isArray(data93)){
+const _errs250 = errors;
+for(const key17 in data93){
+if(!(pattern6.test(key17))){
 validate0.errors = [{instancePath:instancePath+"/programs",schemaPath:"#/properties/programs/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key17},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs246 === errors){
-var valid38 = true;
-for(const key18 in data91){
-if(pattern5.test(key18)){
-let data92 = data91[key18];
-const _errs247 = errors;
-if(errors === _errs247){
-if(data92 && typeof data92 == "object" && !Array.isArray(data92)){
+if(_errs250 === errors){
+var valid40 = true;
+for(const key18 in data93){
+if(pattern6.test(key18)){
+let data94 = data93[key18];
+const _errs251 = errors;
+if(errors === _errs251){
+if(data94 && typeof data94 == "object" && !Array.isArray(data94)){
 let missing15;
-if(((data92.command === undefined) && (missing15 = "command")) || ((data92.protocol === undefined) && (missing15 = "protocol"))){
+if(((data94.command === undefined) && (missing15 = "command")) || ((data94.protocol === undefined) && (missing15 = "protocol"))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
 return false;
 }
 else {
-const _errs249 = errors;
-for(const key19 in data92){
+const _errs253 = errors;
+for(const key19 in data94){
 if(!((((((((key19 === "command") || (key19 === "protocol")) || (key19 === "description")) || (key19 === "cwd")) || (key19 === "env")) || (key19 === "config")) || (key19 === "commands")) || (key19 === "start_timeout_ms"))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key19},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs249 === errors){
-if(data92.command !== undefined){
-let data93 = data92.command;
-const _errs250 = errors;
-if(errors === _errs250){
-if(Array.isArray(data93)){
-if(data93.length > 256){
+if(_errs253 === errors){
+if(data94.command !== undefined){
+let data95 = data94.command;
+const _errs254 = errors;
+if(errors === _errs254){
+if(Array.isArray(data95)){
+if(data95.length > 256){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/command",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/maxItems",keyword:"maxItems",params:{limit: 256},message:"must NOT have more than 256 items"}];
 return false;
 }
 else {
-if(data93.length < 1){
+if(data95.length < 1){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/command",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
 return false;
 }
 else {
-var valid40 = true;
-const len6 = data93.length;
-for(let i10=0; i10<len6; i10++){
-const _errs252 = errors;
-if(typeof data93[i10] !== "string"){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/command/" + i10,schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+var valid42 = true;
+const len7 = data95.length;
+for(let i12=0; i12<len7; i12++){
+const _errs256 = errors;
+if(typeof data95[i12] !== "string"){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/command/" + i12,schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid40 = _errs252 === errors;
-if(!valid40){
+var valid42 = _errs256 === errors;
+if(!valid42){
 break;
 }
 }
@@ -3131,35 +3192,35 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid39 = _errs250 === errors;
+var valid41 = _errs254 === errors;
 }
 else {
-var valid39 = true;
+var valid41 = true;
 }
-if(valid39){
-if(data92.protocol !== undefined){
-let data95 = data92.protocol;
-const _errs254 = errors;
-if(typeof data95 !== "string"){
+if(valid41){
+if(data94.protocol !== undefined){
+let data97 = data94.protocol;
+const _errs258 = errors;
+if(typeof data97 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/protocol",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/protocol/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!(((data95 === "raw") || (data95 === "jsonl")) || (data95 === "mcp"))){
+if(!(((data97 === "raw") || (data97 === "jsonl")) || (data97 === "mcp"))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/protocol",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/protocol/enum",keyword:"enum",params:{allowedValues: schema0.properties.programs.patternProperties["^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"].properties.protocol.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid39 = _errs254 === errors;
+var valid41 = _errs258 === errors;
 }
 else {
-var valid39 = true;
+var valid41 = true;
 }
-if(valid39){
-if(data92.description !== undefined){
-let data96 = data92.description;
-const _errs256 = errors;
-if(errors === _errs256){
-if(typeof data96 === "string"){
-if(func2(data96) > 1000){
+if(valid41){
+if(data94.description !== undefined){
+let data98 = data94.description;
+const _errs260 = errors;
+if(errors === _errs260){
+if(typeof data98 === "string"){
+if(func2(data98) > 1000){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/description",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/description/maxLength",keyword:"maxLength",params:{limit: 1000},message:"must NOT have more than 1000 characters"}];
 return false;
 }
@@ -3169,18 +3230,18 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid39 = _errs256 === errors;
+var valid41 = _errs260 === errors;
 }
 else {
-var valid39 = true;
+var valid41 = true;
 }
-if(valid39){
-if(data92.cwd !== undefined){
-let data97 = data92.cwd;
-const _errs258 = errors;
-if(errors === _errs258){
-if(typeof data97 === "string"){
-if(func2(data97) < 1){
+if(valid41){
+if(data94.cwd !== undefined){
+let data99 = data94.cwd;
+const _errs262 = errors;
+if(errors === _errs262){
+if(typeof data99 === "string"){
+if(func2(data99) < 1){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/cwd",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
 return false;
 }
@@ -3190,35 +3251,35 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid39 = _errs258 === errors;
+var valid41 = _errs262 === errors;
 }
 else {
-var valid39 = true;
+var valid41 = true;
 }
-if(valid39){
-if(data92.env !== undefined){
-let data98 = data92.env;
-const _errs260 = errors;
-if(errors === _errs260){
-if(data98 && typeof data98 == "object" && !Array.isArray(data98)){
-const _errs262 = errors;
-for(const key20 in data98){
-if(!(pattern7.test(key20))){
+if(valid41){
+if(data94.env !== undefined){
+let data100 = data94.env;
+const _errs264 = errors;
+if(errors === _errs264){
+if(data100 && typeof data100 == "object" && !Array.isArray(data100)){
+const _errs266 = errors;
+for(const key20 in data100){
+if(!(pattern8.test(key20))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key20},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs262 === errors){
-var valid41 = true;
-for(const key21 in data98){
-if(pattern7.test(key21)){
-let data99 = data98[key21];
-const _errs263 = errors;
-const _errs264 = errors;
-let valid42 = false;
-const _errs265 = errors;
-if(typeof data99 !== "string"){
+if(_errs266 === errors){
+var valid43 = true;
+for(const key21 in data100){
+if(pattern8.test(key21)){
+let data101 = data100[key21];
+const _errs267 = errors;
+const _errs268 = errors;
+let valid44 = false;
+const _errs269 = errors;
+if(typeof data101 !== "string"){
 const err52 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err52];
@@ -3228,14 +3289,14 @@ vErrors.push(err52);
 }
 errors++;
 }
-var _valid11 = _errs265 === errors;
-valid42 = valid42 || _valid11;
-if(!valid42){
-const _errs267 = errors;
-if(errors === _errs267){
-if(data99 && typeof data99 == "object" && !Array.isArray(data99)){
+var _valid11 = _errs269 === errors;
+valid44 = valid44 || _valid11;
+if(!valid44){
+const _errs271 = errors;
+if(errors === _errs271){
+if(data101 && typeof data101 == "object" && !Array.isArray(data101)){
 let missing16;
-if((data99.config === undefined) && (missing16 = "config")){
+if((data101.config === undefined) && (missing16 = "config")){
 const err53 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"};
 if(vErrors === null){
 vErrors = [err53];
@@ -3246,8 +3307,8 @@ vErrors.push(err53);
 errors++;
 }
 else {
-const _errs269 = errors;
-for(const key22 in data99){
+const _errs273 = errors;
+for(const key22 in data101){
 if(!(key22 === "config")){
 const err54 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key22},message:"must NOT have additional properties"};
 if(vErrors === null){
@@ -3260,13 +3321,13 @@ errors++;
 break;
 }
 }
-if(_errs269 === errors){
-if(data99.config !== undefined){
-let data100 = data99.config;
-const _errs270 = errors;
-if(errors === _errs270){
-if(typeof data100 === "string"){
-if(func2(data100) < 1){
+if(_errs273 === errors){
+if(data101.config !== undefined){
+let data102 = data101.config;
+const _errs274 = errors;
+if(errors === _errs274){
+if(typeof data102 === "string"){
+if(func2(data102) < 1){
 const err55 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/properties/config/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err55];
@@ -3303,10 +3364,10 @@ vErrors.push(err57);
 errors++;
 }
 }
-var _valid11 = _errs267 === errors;
-valid42 = valid42 || _valid11;
+var _valid11 = _errs271 === errors;
+valid44 = valid44 || _valid11;
 }
-if(!valid42){
+if(!valid44){
 const err58 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err58];
@@ -3319,18 +3380,18 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs264;
+errors = _errs268;
 if(vErrors !== null){
-if(_errs264){
-vErrors.length = _errs264;
+if(_errs268){
+vErrors.length = _errs268;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid41 = _errs263 === errors;
-if(!valid41){
+var valid43 = _errs267 === errors;
+if(!valid43){
 break;
 }
 }
@@ -3342,78 +3403,78 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid39 = _errs260 === errors;
+var valid41 = _errs264 === errors;
 }
 else {
-var valid39 = true;
+var valid41 = true;
 }
-if(valid39){
-if(data92.config !== undefined){
-let data101 = data92.config;
-const _errs272 = errors;
-if(!(data101 && typeof data101 == "object" && !Array.isArray(data101))){
+if(valid41){
+if(data94.config !== undefined){
+let data103 = data94.config;
+const _errs276 = errors;
+if(!(data103 && typeof data103 == "object" && !Array.isArray(data103))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
-var valid39 = _errs272 === errors;
+var valid41 = _errs276 === errors;
 }
 else {
-var valid39 = true;
+var valid41 = true;
 }
-if(valid39){
-if(data92.commands !== undefined){
-let data102 = data92.commands;
-const _errs274 = errors;
-if(errors === _errs274){
-if(data102 && typeof data102 == "object" && !Array.isArray(data102)){
-const _errs276 = errors;
-for(const key23 in data102){
-if(!(pattern5.test(key23))){
+if(valid41){
+if(data94.commands !== undefined){
+let data104 = data94.commands;
+const _errs278 = errors;
+if(errors === _errs278){
+if(data104 && typeof data104 == "object" && !Array.isArray(data104)){
+const _errs280 = errors;
+for(const key23 in data104){
+if(!(pattern6.test(key23))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key23},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs276 === errors){
-var valid44 = true;
-for(const key24 in data102){
-if(pattern5.test(key24)){
-let data103 = data102[key24];
-const _errs277 = errors;
-if(errors === _errs277){
-if(data103 && typeof data103 == "object" && !Array.isArray(data103)){
-const _errs279 = errors;
-for(const key25 in data103){
+if(_errs280 === errors){
+var valid46 = true;
+for(const key24 in data104){
+if(pattern6.test(key24)){
+let data105 = data104[key24];
+const _errs281 = errors;
+if(errors === _errs281){
+if(data105 && typeof data105 == "object" && !Array.isArray(data105)){
+const _errs283 = errors;
+for(const key25 in data105){
 if(!((key25 === "description") || (key25 === "args"))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key24.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key25},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs279 === errors){
-if(data103.description !== undefined){
-const _errs280 = errors;
-if(typeof data103.description !== "string"){
+if(_errs283 === errors){
+if(data105.description !== undefined){
+const _errs284 = errors;
+if(typeof data105.description !== "string"){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key24.replace(/~/g, "~0").replace(/\//g, "~1")+"/description",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid45 = _errs280 === errors;
+var valid47 = _errs284 === errors;
 }
 else {
-var valid45 = true;
+var valid47 = true;
 }
-if(valid45){
-if(data103.args !== undefined){
-let data105 = data103.args;
-const _errs282 = errors;
-if(!(data105 && typeof data105 == "object" && !Array.isArray(data105))){
+if(valid47){
+if(data105.args !== undefined){
+let data107 = data105.args;
+const _errs286 = errors;
+if(!(data107 && typeof data107 == "object" && !Array.isArray(data107))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key24.replace(/~/g, "~0").replace(/\//g, "~1")+"/args",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/args/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
-var valid45 = _errs282 === errors;
+var valid47 = _errs286 === errors;
 }
 else {
-var valid45 = true;
+var valid47 = true;
 }
 }
 }
@@ -3423,8 +3484,8 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid44 = _errs277 === errors;
-if(!valid44){
+var valid46 = _errs281 === errors;
+if(!valid46){
 break;
 }
 }
@@ -3436,37 +3497,37 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid39 = _errs274 === errors;
+var valid41 = _errs278 === errors;
 }
 else {
-var valid39 = true;
+var valid41 = true;
 }
-if(valid39){
-if(data92.start_timeout_ms !== undefined){
-let data106 = data92.start_timeout_ms;
-const _errs284 = errors;
-if(!(((typeof data106 == "number") && (!(data106 % 1) && !isNaN(data106))) && (isFinite(data106)))){
+if(valid41){
+if(data94.start_timeout_ms !== undefined){
+let data108 = data94.start_timeout_ms;
+const _errs288 = errors;
+if(!(((typeof data108 == "number") && (!(data108 % 1) && !isNaN(data108))) && (isFinite(data108)))){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/start_timeout_ms",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/start_timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs284){
-if((typeof data106 == "number") && (isFinite(data106))){
-if(data106 > 600000 || isNaN(data106)){
+if(errors === _errs288){
+if((typeof data108 == "number") && (isFinite(data108))){
+if(data108 > 600000 || isNaN(data108)){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/start_timeout_ms",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/start_timeout_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"}];
 return false;
 }
 else {
-if(data106 < 100 || isNaN(data106)){
+if(data108 < 100 || isNaN(data108)){
 validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/start_timeout_ms",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/start_timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
 return false;
 }
 }
 }
 }
-var valid39 = _errs284 === errors;
+var valid41 = _errs288 === errors;
 }
 else {
-var valid39 = true;
+var valid41 = true;
 }
 }
 }
@@ -3483,8 +3544,8 @@ validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g
 return false;
 }
 }
-var valid38 = _errs247 === errors;
-if(!valid38){
+var valid40 = _errs251 === errors;
+if(!valid40){
 break;
 }
 }
@@ -3496,39 +3557,39 @@ validate0.errors = [{instancePath:instancePath+"/programs",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs244 === errors;
+var valid0 = _errs248 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.restart !== undefined){
-let data107 = data.restart;
-const _errs286 = errors;
-if(errors === _errs286){
-if(data107 && typeof data107 == "object" && !Array.isArray(data107)){
+let data109 = data.restart;
+const _errs290 = errors;
+if(errors === _errs290){
+if(data109 && typeof data109 == "object" && !Array.isArray(data109)){
 let missing17;
-if(((((((data107.policy === undefined) && (missing17 = "policy")) || ((data107.max_restarts === undefined) && (missing17 = "max_restarts"))) || ((data107.window_ms === undefined) && (missing17 = "window_ms"))) || ((data107.backoff_ms === undefined) && (missing17 = "backoff_ms"))) || ((data107.backoff_cap_ms === undefined) && (missing17 = "backoff_cap_ms"))) || ((data107.healthy_ms === undefined) && (missing17 = "healthy_ms"))){
+if(((((((data109.policy === undefined) && (missing17 = "policy")) || ((data109.max_restarts === undefined) && (missing17 = "max_restarts"))) || ((data109.window_ms === undefined) && (missing17 = "window_ms"))) || ((data109.backoff_ms === undefined) && (missing17 = "backoff_ms"))) || ((data109.backoff_cap_ms === undefined) && (missing17 = "backoff_cap_ms"))) || ((data109.healthy_ms === undefined) && (missing17 = "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
 return false;
 }
 else {
-const _errs288 = errors;
-for(const key26 in data107){
+const _errs292 = errors;
+for(const key26 in data109){
 if(!((((((key26 === "policy") || (key26 === "max_restarts")) || (key26 === "window_ms")) || (key26 === "backoff_ms")) || (key26 === "backoff_cap_ms")) || (key26 === "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key26},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs288 === errors){
-if(data107.policy !== undefined){
-let data108 = data107.policy;
-const _errs289 = errors;
-const _errs290 = errors;
-let valid47 = false;
-const _errs291 = errors;
-if(typeof data108 !== "string"){
+if(_errs292 === errors){
+if(data109.policy !== undefined){
+let data110 = data109.policy;
+const _errs293 = errors;
+const _errs294 = errors;
+let valid49 = false;
+const _errs295 = errors;
+if(typeof data110 !== "string"){
 const err59 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err59];
@@ -3538,7 +3599,7 @@ vErrors.push(err59);
 }
 errors++;
 }
-if("always" !== data108){
+if("always" !== data110){
 const err60 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err60];
@@ -3548,11 +3609,11 @@ vErrors.push(err60);
 }
 errors++;
 }
-var _valid12 = _errs291 === errors;
-valid47 = valid47 || _valid12;
-if(!valid47){
-const _errs293 = errors;
-if(typeof data108 !== "string"){
+var _valid12 = _errs295 === errors;
+valid49 = valid49 || _valid12;
+if(!valid49){
+const _errs297 = errors;
+if(typeof data110 !== "string"){
 const err61 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err61];
@@ -3562,7 +3623,7 @@ vErrors.push(err61);
 }
 errors++;
 }
-if("on-failure" !== data108){
+if("on-failure" !== data110){
 const err62 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err62];
@@ -3572,11 +3633,11 @@ vErrors.push(err62);
 }
 errors++;
 }
-var _valid12 = _errs293 === errors;
-valid47 = valid47 || _valid12;
-if(!valid47){
-const _errs295 = errors;
-if(typeof data108 !== "string"){
+var _valid12 = _errs297 === errors;
+valid49 = valid49 || _valid12;
+if(!valid49){
+const _errs299 = errors;
+if(typeof data110 !== "string"){
 const err63 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err63];
@@ -3586,7 +3647,7 @@ vErrors.push(err63);
 }
 errors++;
 }
-if("never" !== data108){
+if("never" !== data110){
 const err64 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err64];
@@ -3596,11 +3657,11 @@ vErrors.push(err64);
 }
 errors++;
 }
-var _valid12 = _errs295 === errors;
-valid47 = valid47 || _valid12;
+var _valid12 = _errs299 === errors;
+valid49 = valid49 || _valid12;
 }
 }
-if(!valid47){
+if(!valid49){
 const err65 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err65];
@@ -3613,29 +3674,29 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs290;
+errors = _errs294;
 if(vErrors !== null){
-if(_errs290){
-vErrors.length = _errs290;
+if(_errs294){
+vErrors.length = _errs294;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid46 = _errs289 === errors;
+var valid48 = _errs293 === errors;
 }
 else {
-var valid46 = true;
+var valid48 = true;
 }
-if(valid46){
-if(data107.max_restarts !== undefined){
-let data109 = data107.max_restarts;
-const _errs297 = errors;
-const _errs298 = errors;
-let valid48 = false;
-const _errs299 = errors;
-if(!(((typeof data109 == "number") && (!(data109 % 1) && !isNaN(data109))) && (isFinite(data109)))){
+if(valid48){
+if(data109.max_restarts !== undefined){
+let data111 = data109.max_restarts;
+const _errs301 = errors;
+const _errs302 = errors;
+let valid50 = false;
+const _errs303 = errors;
+if(!(((typeof data111 == "number") && (!(data111 % 1) && !isNaN(data111))) && (isFinite(data111)))){
 const err66 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err66];
@@ -3645,9 +3706,9 @@ vErrors.push(err66);
 }
 errors++;
 }
-if(errors === _errs299){
-if((typeof data109 == "number") && (isFinite(data109))){
-if(data109 > 1000 || isNaN(data109)){
+if(errors === _errs303){
+if((typeof data111 == "number") && (isFinite(data111))){
+if(data111 > 1000 || isNaN(data111)){
 const err67 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
 if(vErrors === null){
 vErrors = [err67];
@@ -3658,7 +3719,7 @@ vErrors.push(err67);
 errors++;
 }
 else {
-if(data109 < 0 || isNaN(data109)){
+if(data111 < 0 || isNaN(data111)){
 const err68 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err68];
@@ -3671,11 +3732,11 @@ errors++;
 }
 }
 }
-var _valid13 = _errs299 === errors;
-valid48 = valid48 || _valid13;
-if(!valid48){
-const _errs301 = errors;
-if(data109 !== null){
+var _valid13 = _errs303 === errors;
+valid50 = valid50 || _valid13;
+if(!valid50){
+const _errs305 = errors;
+if(data111 !== null){
 const err69 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err69];
@@ -3685,10 +3746,10 @@ vErrors.push(err69);
 }
 errors++;
 }
-var _valid13 = _errs301 === errors;
-valid48 = valid48 || _valid13;
+var _valid13 = _errs305 === errors;
+valid50 = valid50 || _valid13;
 }
-if(!valid48){
+if(!valid50){
 const err70 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err70];
@@ -3701,104 +3762,104 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs298;
+errors = _errs302;
 if(vErrors !== null){
-if(_errs298){
-vErrors.length = _errs298;
+if(_errs302){
+vErrors.length = _errs302;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid46 = _errs297 === errors;
+var valid48 = _errs301 === errors;
 }
 else {
-var valid46 = true;
+var valid48 = true;
 }
-if(valid46){
-if(data107.window_ms !== undefined){
-let data110 = data107.window_ms;
-const _errs303 = errors;
-if(!(((typeof data110 == "number") && (!(data110 % 1) && !isNaN(data110))) && (isFinite(data110)))){
+if(valid48){
+if(data109.window_ms !== undefined){
+let data112 = data109.window_ms;
+const _errs307 = errors;
+if(!(((typeof data112 == "number") && (!(data112 % 1) && !isNaN(data112))) && (isFinite(data112)))){
 validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs303){
-if((typeof data110 == "number") && (isFinite(data110))){
-if(data110 < 1000 || isNaN(data110)){
+if(errors === _errs307){
+if((typeof data112 == "number") && (isFinite(data112))){
+if(data112 < 1000 || isNaN(data112)){
 validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
-var valid46 = _errs303 === errors;
+var valid48 = _errs307 === errors;
 }
 else {
-var valid46 = true;
+var valid48 = true;
 }
-if(valid46){
-if(data107.backoff_ms !== undefined){
-let data111 = data107.backoff_ms;
-const _errs305 = errors;
-if(!(((typeof data111 == "number") && (!(data111 % 1) && !isNaN(data111))) && (isFinite(data111)))){
-validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs305){
-if((typeof data111 == "number") && (isFinite(data111))){
-if(data111 < 0 || isNaN(data111)){
-validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-var valid46 = _errs305 === errors;
-}
-else {
-var valid46 = true;
-}
-if(valid46){
-if(data107.backoff_cap_ms !== undefined){
-let data112 = data107.backoff_cap_ms;
-const _errs307 = errors;
-if(!(((typeof data112 == "number") && (!(data112 % 1) && !isNaN(data112))) && (isFinite(data112)))){
-validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs307){
-if((typeof data112 == "number") && (isFinite(data112))){
-if(data112 < 0 || isNaN(data112)){
-validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-var valid46 = _errs307 === errors;
-}
-else {
-var valid46 = true;
-}
-if(valid46){
-if(data107.healthy_ms !== undefined){
-let data113 = data107.healthy_ms;
+if(valid48){
+if(data109.backoff_ms !== undefined){
+let data113 = data109.backoff_ms;
 const _errs309 = errors;
 if(!(((typeof data113 == "number") && (!(data113 % 1) && !isNaN(data113))) && (isFinite(data113)))){
-validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs309){
 if((typeof data113 == "number") && (isFinite(data113))){
 if(data113 < 0 || isNaN(data113)){
+validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid48 = _errs309 === errors;
+}
+else {
+var valid48 = true;
+}
+if(valid48){
+if(data109.backoff_cap_ms !== undefined){
+let data114 = data109.backoff_cap_ms;
+const _errs311 = errors;
+if(!(((typeof data114 == "number") && (!(data114 % 1) && !isNaN(data114))) && (isFinite(data114)))){
+validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs311){
+if((typeof data114 == "number") && (isFinite(data114))){
+if(data114 < 0 || isNaN(data114)){
+validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid48 = _errs311 === errors;
+}
+else {
+var valid48 = true;
+}
+if(valid48){
+if(data109.healthy_ms !== undefined){
+let data115 = data109.healthy_ms;
+const _errs313 = errors;
+if(!(((typeof data115 == "number") && (!(data115 % 1) && !isNaN(data115))) && (isFinite(data115)))){
+validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs313){
+if((typeof data115 == "number") && (isFinite(data115))){
+if(data115 < 0 || isNaN(data115)){
 validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid46 = _errs309 === errors;
+var valid48 = _errs313 === errors;
 }
 else {
-var valid46 = true;
+var valid48 = true;
 }
 }
 }
@@ -3813,74 +3874,74 @@ validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs286 === errors;
+var valid0 = _errs290 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.start !== undefined){
-let data114 = data.start;
-const _errs311 = errors;
-if(errors === _errs311){
-if(data114 && typeof data114 == "object" && !Array.isArray(data114)){
+let data116 = data.start;
+const _errs315 = errors;
+if(errors === _errs315){
+if(data116 && typeof data116 == "object" && !Array.isArray(data116)){
 let missing18;
-if(((data114.bots === undefined) && (missing18 = "bots")) || ((data114.safe_after === undefined) && (missing18 = "safe_after"))){
+if(((data116.bots === undefined) && (missing18 = "bots")) || ((data116.safe_after === undefined) && (missing18 = "safe_after"))){
 validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties/start/required",keyword:"required",params:{missingProperty: missing18},message:"must have required property '"+missing18+"'"}];
 return false;
 }
 else {
-const _errs313 = errors;
-for(const key27 in data114){
+const _errs317 = errors;
+for(const key27 in data116){
 if(!((key27 === "bots") || (key27 === "safe_after"))){
 validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties/start/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key27},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs313 === errors){
-if(data114.bots !== undefined){
-let data115 = data114.bots;
-const _errs314 = errors;
-if(typeof data115 !== "string"){
+if(_errs317 === errors){
+if(data116.bots !== undefined){
+let data117 = data116.bots;
+const _errs318 = errors;
+if(typeof data117 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/start/bots",schemaPath:"#/properties/start/properties/bots/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!(((data115 === "all") || (data115 === "safe")) || (data115 === "none"))){
+if(!(((data117 === "all") || (data117 === "safe")) || (data117 === "none"))){
 validate0.errors = [{instancePath:instancePath+"/start/bots",schemaPath:"#/properties/start/properties/bots/enum",keyword:"enum",params:{allowedValues: schema0.properties.start.properties.bots.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid49 = _errs314 === errors;
+var valid51 = _errs318 === errors;
 }
 else {
-var valid49 = true;
+var valid51 = true;
 }
-if(valid49){
-if(data114.safe_after !== undefined){
-let data116 = data114.safe_after;
-const _errs316 = errors;
-if(!(((typeof data116 == "number") && (!(data116 % 1) && !isNaN(data116))) && (isFinite(data116)))){
+if(valid51){
+if(data116.safe_after !== undefined){
+let data118 = data116.safe_after;
+const _errs320 = errors;
+if(!(((typeof data118 == "number") && (!(data118 % 1) && !isNaN(data118))) && (isFinite(data118)))){
 validate0.errors = [{instancePath:instancePath+"/start/safe_after",schemaPath:"#/properties/start/properties/safe_after/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs316){
-if((typeof data116 == "number") && (isFinite(data116))){
-if(data116 > 20 || isNaN(data116)){
+if(errors === _errs320){
+if((typeof data118 == "number") && (isFinite(data118))){
+if(data118 > 20 || isNaN(data118)){
 validate0.errors = [{instancePath:instancePath+"/start/safe_after",schemaPath:"#/properties/start/properties/safe_after/maximum",keyword:"maximum",params:{comparison: "<=", limit: 20},message:"must be <= 20"}];
 return false;
 }
 else {
-if(data116 < 0 || isNaN(data116)){
+if(data118 < 0 || isNaN(data118)){
 validate0.errors = [{instancePath:instancePath+"/start/safe_after",schemaPath:"#/properties/start/properties/safe_after/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid49 = _errs316 === errors;
+var valid51 = _errs320 === errors;
 }
 else {
-var valid49 = true;
+var valid51 = true;
 }
 }
 }
@@ -3891,60 +3952,60 @@ validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs311 === errors;
+var valid0 = _errs315 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.watchdog !== undefined){
-let data117 = data.watchdog;
-const _errs318 = errors;
-if(errors === _errs318){
-if(data117 && typeof data117 == "object" && !Array.isArray(data117)){
+let data119 = data.watchdog;
+const _errs322 = errors;
+if(errors === _errs322){
+if(data119 && typeof data119 == "object" && !Array.isArray(data119)){
 let missing19;
-if((((data117.hang_ms === undefined) && (missing19 = "hang_ms")) || ((data117.slow_ms === undefined) && (missing19 = "slow_ms"))) || ((data117.isolate_ms === undefined) && (missing19 = "isolate_ms"))){
+if((((data119.hang_ms === undefined) && (missing19 = "hang_ms")) || ((data119.slow_ms === undefined) && (missing19 = "slow_ms"))) || ((data119.isolate_ms === undefined) && (missing19 = "isolate_ms"))){
 validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/required",keyword:"required",params:{missingProperty: missing19},message:"must have required property '"+missing19+"'"}];
 return false;
 }
 else {
-const _errs320 = errors;
-for(const key28 in data117){
+const _errs324 = errors;
+for(const key28 in data119){
 if(!(((key28 === "hang_ms") || (key28 === "slow_ms")) || (key28 === "isolate_ms"))){
 validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key28},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs320 === errors){
-if(data117.hang_ms !== undefined){
-let data118 = data117.hang_ms;
-const _errs321 = errors;
-if(!(((typeof data118 == "number") && (!(data118 % 1) && !isNaN(data118))) && (isFinite(data118)))){
+if(_errs324 === errors){
+if(data119.hang_ms !== undefined){
+let data120 = data119.hang_ms;
+const _errs325 = errors;
+if(!(((typeof data120 == "number") && (!(data120 % 1) && !isNaN(data120))) && (isFinite(data120)))){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs321){
-if((typeof data118 == "number") && (isFinite(data118))){
-if(data118 < 500 || isNaN(data118)){
+if(errors === _errs325){
+if((typeof data120 == "number") && (isFinite(data120))){
+if(data120 < 500 || isNaN(data120)){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 500},message:"must be >= 500"}];
 return false;
 }
 }
 }
-var valid50 = _errs321 === errors;
+var valid52 = _errs325 === errors;
 }
 else {
-var valid50 = true;
+var valid52 = true;
 }
-if(valid50){
-if(data117.slow_ms !== undefined){
-let data119 = data117.slow_ms;
-const _errs323 = errors;
-const _errs324 = errors;
-let valid51 = false;
-const _errs325 = errors;
-if(!(((typeof data119 == "number") && (!(data119 % 1) && !isNaN(data119))) && (isFinite(data119)))){
+if(valid52){
+if(data119.slow_ms !== undefined){
+let data121 = data119.slow_ms;
+const _errs327 = errors;
+const _errs328 = errors;
+let valid53 = false;
+const _errs329 = errors;
+if(!(((typeof data121 == "number") && (!(data121 % 1) && !isNaN(data121))) && (isFinite(data121)))){
 const err71 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err71];
@@ -3954,9 +4015,9 @@ vErrors.push(err71);
 }
 errors++;
 }
-if(errors === _errs325){
-if((typeof data119 == "number") && (isFinite(data119))){
-if(data119 < 50 || isNaN(data119)){
+if(errors === _errs329){
+if((typeof data121 == "number") && (isFinite(data121))){
+if(data121 < 50 || isNaN(data121)){
 const err72 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 50},message:"must be >= 50"};
 if(vErrors === null){
 vErrors = [err72];
@@ -3968,11 +4029,11 @@ errors++;
 }
 }
 }
-var _valid14 = _errs325 === errors;
-valid51 = valid51 || _valid14;
-if(!valid51){
-const _errs327 = errors;
-if(data119 !== null){
+var _valid14 = _errs329 === errors;
+valid53 = valid53 || _valid14;
+if(!valid53){
+const _errs331 = errors;
+if(data121 !== null){
 const err73 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err73];
@@ -3982,10 +4043,10 @@ vErrors.push(err73);
 }
 errors++;
 }
-var _valid14 = _errs327 === errors;
-valid51 = valid51 || _valid14;
+var _valid14 = _errs331 === errors;
+valid53 = valid53 || _valid14;
 }
-if(!valid51){
+if(!valid53){
 const err74 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err74];
@@ -3998,29 +4059,29 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs324;
+errors = _errs328;
 if(vErrors !== null){
-if(_errs324){
-vErrors.length = _errs324;
+if(_errs328){
+vErrors.length = _errs328;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid50 = _errs323 === errors;
+var valid52 = _errs327 === errors;
 }
 else {
-var valid50 = true;
+var valid52 = true;
 }
-if(valid50){
-if(data117.isolate_ms !== undefined){
-let data120 = data117.isolate_ms;
-const _errs329 = errors;
-const _errs330 = errors;
-let valid52 = false;
-const _errs331 = errors;
-if(!(((typeof data120 == "number") && (!(data120 % 1) && !isNaN(data120))) && (isFinite(data120)))){
+if(valid52){
+if(data119.isolate_ms !== undefined){
+let data122 = data119.isolate_ms;
+const _errs333 = errors;
+const _errs334 = errors;
+let valid54 = false;
+const _errs335 = errors;
+if(!(((typeof data122 == "number") && (!(data122 % 1) && !isNaN(data122))) && (isFinite(data122)))){
 const err75 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err75];
@@ -4030,9 +4091,9 @@ vErrors.push(err75);
 }
 errors++;
 }
-if(errors === _errs331){
-if((typeof data120 == "number") && (isFinite(data120))){
-if(data120 < 100 || isNaN(data120)){
+if(errors === _errs335){
+if((typeof data122 == "number") && (isFinite(data122))){
+if(data122 < 100 || isNaN(data122)){
 const err76 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
 if(vErrors === null){
 vErrors = [err76];
@@ -4044,11 +4105,11 @@ errors++;
 }
 }
 }
-var _valid15 = _errs331 === errors;
-valid52 = valid52 || _valid15;
-if(!valid52){
-const _errs333 = errors;
-if(data120 !== null){
+var _valid15 = _errs335 === errors;
+valid54 = valid54 || _valid15;
+if(!valid54){
+const _errs337 = errors;
+if(data122 !== null){
 const err77 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err77];
@@ -4058,10 +4119,10 @@ vErrors.push(err77);
 }
 errors++;
 }
-var _valid15 = _errs333 === errors;
-valid52 = valid52 || _valid15;
+var _valid15 = _errs337 === errors;
+valid54 = valid54 || _valid15;
 }
-if(!valid52){
+if(!valid54){
 const err78 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err78];
@@ -4074,20 +4135,20 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs330;
+errors = _errs334;
 if(vErrors !== null){
-if(_errs330){
-vErrors.length = _errs330;
+if(_errs334){
+vErrors.length = _errs334;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid50 = _errs329 === errors;
+var valid52 = _errs333 === errors;
 }
 else {
-var valid50 = true;
+var valid52 = true;
 }
 }
 }
@@ -4099,68 +4160,68 @@ validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs318 === errors;
+var valid0 = _errs322 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.quota !== undefined){
-let data121 = data.quota;
-const _errs335 = errors;
-if(errors === _errs335){
-if(data121 && typeof data121 == "object" && !Array.isArray(data121)){
+let data123 = data.quota;
+const _errs339 = errors;
+if(errors === _errs339){
+if(data123 && typeof data123 == "object" && !Array.isArray(data123)){
 let missing20;
-if(((((((data121.window_ms === undefined) && (missing20 = "window_ms")) || ((data121.cpu === undefined) && (missing20 = "cpu"))) || ((data121.memory_mb === undefined) && (missing20 = "memory_mb"))) || ((data121.lines_per_second === undefined) && (missing20 = "lines_per_second"))) || ((data121.bytes_per_second === undefined) && (missing20 = "bytes_per_second"))) || ((data121.connections === undefined) && (missing20 = "connections"))){
+if(((((((data123.window_ms === undefined) && (missing20 = "window_ms")) || ((data123.cpu === undefined) && (missing20 = "cpu"))) || ((data123.memory_mb === undefined) && (missing20 = "memory_mb"))) || ((data123.lines_per_second === undefined) && (missing20 = "lines_per_second"))) || ((data123.bytes_per_second === undefined) && (missing20 = "bytes_per_second"))) || ((data123.connections === undefined) && (missing20 = "connections"))){
 validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/required",keyword:"required",params:{missingProperty: missing20},message:"must have required property '"+missing20+"'"}];
 return false;
 }
 else {
-const _errs337 = errors;
-for(const key29 in data121){
+const _errs341 = errors;
+for(const key29 in data123){
 if(!((((((key29 === "window_ms") || (key29 === "cpu")) || (key29 === "memory_mb")) || (key29 === "lines_per_second")) || (key29 === "bytes_per_second")) || (key29 === "connections"))){
 validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key29},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs337 === errors){
-if(data121.window_ms !== undefined){
-let data122 = data121.window_ms;
-const _errs338 = errors;
-if(!(((typeof data122 == "number") && (!(data122 % 1) && !isNaN(data122))) && (isFinite(data122)))){
+if(_errs341 === errors){
+if(data123.window_ms !== undefined){
+let data124 = data123.window_ms;
+const _errs342 = errors;
+if(!(((typeof data124 == "number") && (!(data124 % 1) && !isNaN(data124))) && (isFinite(data124)))){
 validate0.errors = [{instancePath:instancePath+"/quota/window_ms",schemaPath:"#/properties/quota/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs338){
-if((typeof data122 == "number") && (isFinite(data122))){
-if(data122 > 600000 || isNaN(data122)){
+if(errors === _errs342){
+if((typeof data124 == "number") && (isFinite(data124))){
+if(data124 > 600000 || isNaN(data124)){
 validate0.errors = [{instancePath:instancePath+"/quota/window_ms",schemaPath:"#/properties/quota/properties/window_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"}];
 return false;
 }
 else {
-if(data122 < 1000 || isNaN(data122)){
+if(data124 < 1000 || isNaN(data124)){
 validate0.errors = [{instancePath:instancePath+"/quota/window_ms",schemaPath:"#/properties/quota/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
 }
-var valid53 = _errs338 === errors;
+var valid55 = _errs342 === errors;
 }
 else {
-var valid53 = true;
+var valid55 = true;
 }
-if(valid53){
-if(data121.cpu !== undefined){
-let data123 = data121.cpu;
-const _errs340 = errors;
-const _errs341 = errors;
-let valid54 = false;
-const _errs342 = errors;
-if(errors === _errs342){
-if((typeof data123 == "number") && (isFinite(data123))){
-if(data123 > 256 || isNaN(data123)){
+if(valid55){
+if(data123.cpu !== undefined){
+let data125 = data123.cpu;
+const _errs344 = errors;
+const _errs345 = errors;
+let valid56 = false;
+const _errs346 = errors;
+if(errors === _errs346){
+if((typeof data125 == "number") && (isFinite(data125))){
+if(data125 > 256 || isNaN(data125)){
 const err79 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err79];
@@ -4171,7 +4232,7 @@ vErrors.push(err79);
 errors++;
 }
 else {
-if(data123 <= 0 || isNaN(data123)){
+if(data125 <= 0 || isNaN(data125)){
 const err80 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err80];
@@ -4194,13 +4255,13 @@ vErrors.push(err81);
 errors++;
 }
 }
-var _valid16 = _errs342 === errors;
-valid54 = valid54 || _valid16;
-if(!valid54){
-const _errs344 = errors;
-if(errors === _errs344){
-if(data123 && typeof data123 == "object" && !Array.isArray(data123)){
-if(Object.keys(data123).length < 1){
+var _valid16 = _errs346 === errors;
+valid56 = valid56 || _valid16;
+if(!valid56){
+const _errs348 = errors;
+if(errors === _errs348){
+if(data125 && typeof data125 == "object" && !Array.isArray(data125)){
+if(Object.keys(data125).length < 1){
 const err82 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err82];
@@ -4211,8 +4272,8 @@ vErrors.push(err82);
 errors++;
 }
 else {
-const _errs346 = errors;
-for(const key30 in data123){
+const _errs350 = errors;
+for(const key30 in data125){
 if(!((key30 === "soft") || (key30 === "hard"))){
 const err83 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key30},message:"must NOT have additional properties"};
 if(vErrors === null){
@@ -4225,13 +4286,13 @@ errors++;
 break;
 }
 }
-if(_errs346 === errors){
-if(data123.soft !== undefined){
-let data124 = data123.soft;
-const _errs347 = errors;
-if(errors === _errs347){
-if((typeof data124 == "number") && (isFinite(data124))){
-if(data124 > 256 || isNaN(data124)){
+if(_errs350 === errors){
+if(data125.soft !== undefined){
+let data126 = data125.soft;
+const _errs351 = errors;
+if(errors === _errs351){
+if((typeof data126 == "number") && (isFinite(data126))){
+if(data126 > 256 || isNaN(data126)){
 const err84 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err84];
@@ -4242,7 +4303,7 @@ vErrors.push(err84);
 errors++;
 }
 else {
-if(data124 <= 0 || isNaN(data124)){
+if(data126 <= 0 || isNaN(data126)){
 const err85 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err85];
@@ -4265,18 +4326,18 @@ vErrors.push(err86);
 errors++;
 }
 }
-var valid55 = _errs347 === errors;
+var valid57 = _errs351 === errors;
 }
 else {
-var valid55 = true;
+var valid57 = true;
 }
-if(valid55){
-if(data123.hard !== undefined){
-let data125 = data123.hard;
-const _errs349 = errors;
-if(errors === _errs349){
-if((typeof data125 == "number") && (isFinite(data125))){
-if(data125 > 256 || isNaN(data125)){
+if(valid57){
+if(data125.hard !== undefined){
+let data127 = data125.hard;
+const _errs353 = errors;
+if(errors === _errs353){
+if((typeof data127 == "number") && (isFinite(data127))){
+if(data127 > 256 || isNaN(data127)){
 const err87 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err87];
@@ -4287,7 +4348,7 @@ vErrors.push(err87);
 errors++;
 }
 else {
-if(data125 <= 0 || isNaN(data125)){
+if(data127 <= 0 || isNaN(data127)){
 const err88 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err88];
@@ -4310,10 +4371,10 @@ vErrors.push(err89);
 errors++;
 }
 }
-var valid55 = _errs349 === errors;
+var valid57 = _errs353 === errors;
 }
 else {
-var valid55 = true;
+var valid57 = true;
 }
 }
 }
@@ -4330,11 +4391,11 @@ vErrors.push(err90);
 errors++;
 }
 }
-var _valid16 = _errs344 === errors;
-valid54 = valid54 || _valid16;
-if(!valid54){
-const _errs351 = errors;
-if(data123 !== null){
+var _valid16 = _errs348 === errors;
+valid56 = valid56 || _valid16;
+if(!valid56){
+const _errs355 = errors;
+if(data125 !== null){
 const err91 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err91];
@@ -4344,11 +4405,11 @@ vErrors.push(err91);
 }
 errors++;
 }
-var _valid16 = _errs351 === errors;
-valid54 = valid54 || _valid16;
+var _valid16 = _errs355 === errors;
+valid56 = valid56 || _valid16;
 }
 }
-if(!valid54){
+if(!valid56){
 const err92 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err92];
@@ -4361,29 +4422,29 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs341;
+errors = _errs345;
 if(vErrors !== null){
-if(_errs341){
-vErrors.length = _errs341;
+if(_errs345){
+vErrors.length = _errs345;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid53 = _errs340 === errors;
+var valid55 = _errs344 === errors;
 }
 else {
-var valid53 = true;
+var valid55 = true;
 }
-if(valid53){
-if(data121.memory_mb !== undefined){
-let data126 = data121.memory_mb;
-const _errs353 = errors;
-const _errs354 = errors;
-let valid56 = false;
-const _errs355 = errors;
-if(!(((typeof data126 == "number") && (!(data126 % 1) && !isNaN(data126))) && (isFinite(data126)))){
+if(valid55){
+if(data123.memory_mb !== undefined){
+let data128 = data123.memory_mb;
+const _errs357 = errors;
+const _errs358 = errors;
+let valid58 = false;
+const _errs359 = errors;
+if(!(((typeof data128 == "number") && (!(data128 % 1) && !isNaN(data128))) && (isFinite(data128)))){
 const err93 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err93];
@@ -4393,9 +4454,9 @@ vErrors.push(err93);
 }
 errors++;
 }
-if(errors === _errs355){
-if((typeof data126 == "number") && (isFinite(data126))){
-if(data126 < 1 || isNaN(data126)){
+if(errors === _errs359){
+if((typeof data128 == "number") && (isFinite(data128))){
+if(data128 < 1 || isNaN(data128)){
 const err94 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err94];
@@ -4407,13 +4468,13 @@ errors++;
 }
 }
 }
-var _valid17 = _errs355 === errors;
-valid56 = valid56 || _valid17;
-if(!valid56){
-const _errs357 = errors;
-if(errors === _errs357){
-if(data126 && typeof data126 == "object" && !Array.isArray(data126)){
-if(Object.keys(data126).length < 1){
+var _valid17 = _errs359 === errors;
+valid58 = valid58 || _valid17;
+if(!valid58){
+const _errs361 = errors;
+if(errors === _errs361){
+if(data128 && typeof data128 == "object" && !Array.isArray(data128)){
+if(Object.keys(data128).length < 1){
 const err95 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err95];
@@ -4424,8 +4485,8 @@ vErrors.push(err95);
 errors++;
 }
 else {
-const _errs359 = errors;
-for(const key31 in data126){
+const _errs363 = errors;
+for(const key31 in data128){
 if(!((key31 === "soft") || (key31 === "hard"))){
 const err96 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key31},message:"must NOT have additional properties"};
 if(vErrors === null){
@@ -4438,11 +4499,11 @@ errors++;
 break;
 }
 }
-if(_errs359 === errors){
-if(data126.soft !== undefined){
-let data127 = data126.soft;
-const _errs360 = errors;
-if(!(((typeof data127 == "number") && (!(data127 % 1) && !isNaN(data127))) && (isFinite(data127)))){
+if(_errs363 === errors){
+if(data128.soft !== undefined){
+let data129 = data128.soft;
+const _errs364 = errors;
+if(!(((typeof data129 == "number") && (!(data129 % 1) && !isNaN(data129))) && (isFinite(data129)))){
 const err97 = {instancePath:instancePath+"/quota/memory_mb/soft",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err97];
@@ -4452,9 +4513,9 @@ vErrors.push(err97);
 }
 errors++;
 }
-if(errors === _errs360){
-if((typeof data127 == "number") && (isFinite(data127))){
-if(data127 < 1 || isNaN(data127)){
+if(errors === _errs364){
+if((typeof data129 == "number") && (isFinite(data129))){
+if(data129 < 1 || isNaN(data129)){
 const err98 = {instancePath:instancePath+"/quota/memory_mb/soft",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err98];
@@ -4466,16 +4527,16 @@ errors++;
 }
 }
 }
-var valid57 = _errs360 === errors;
+var valid59 = _errs364 === errors;
 }
 else {
-var valid57 = true;
+var valid59 = true;
 }
-if(valid57){
-if(data126.hard !== undefined){
-let data128 = data126.hard;
-const _errs362 = errors;
-if(!(((typeof data128 == "number") && (!(data128 % 1) && !isNaN(data128))) && (isFinite(data128)))){
+if(valid59){
+if(data128.hard !== undefined){
+let data130 = data128.hard;
+const _errs366 = errors;
+if(!(((typeof data130 == "number") && (!(data130 % 1) && !isNaN(data130))) && (isFinite(data130)))){
 const err99 = {instancePath:instancePath+"/quota/memory_mb/hard",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err99];
@@ -4485,9 +4546,9 @@ vErrors.push(err99);
 }
 errors++;
 }
-if(errors === _errs362){
-if((typeof data128 == "number") && (isFinite(data128))){
-if(data128 < 1 || isNaN(data128)){
+if(errors === _errs366){
+if((typeof data130 == "number") && (isFinite(data130))){
+if(data130 < 1 || isNaN(data130)){
 const err100 = {instancePath:instancePath+"/quota/memory_mb/hard",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err100];
@@ -4499,10 +4560,10 @@ errors++;
 }
 }
 }
-var valid57 = _errs362 === errors;
+var valid59 = _errs366 === errors;
 }
 else {
-var valid57 = true;
+var valid59 = true;
 }
 }
 }
@@ -4519,11 +4580,11 @@ vErrors.push(err101);
 errors++;
 }
 }
-var _valid17 = _errs357 === errors;
-valid56 = valid56 || _valid17;
-if(!valid56){
-const _errs364 = errors;
-if(data126 !== null){
+var _valid17 = _errs361 === errors;
+valid58 = valid58 || _valid17;
+if(!valid58){
+const _errs368 = errors;
+if(data128 !== null){
 const err102 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err102];
@@ -4533,11 +4594,11 @@ vErrors.push(err102);
 }
 errors++;
 }
-var _valid17 = _errs364 === errors;
-valid56 = valid56 || _valid17;
+var _valid17 = _errs368 === errors;
+valid58 = valid58 || _valid17;
 }
 }
-if(!valid56){
+if(!valid58){
 const err103 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err103];
@@ -4550,29 +4611,29 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs354;
+errors = _errs358;
 if(vErrors !== null){
-if(_errs354){
-vErrors.length = _errs354;
+if(_errs358){
+vErrors.length = _errs358;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid53 = _errs353 === errors;
+var valid55 = _errs357 === errors;
 }
 else {
-var valid53 = true;
+var valid55 = true;
 }
-if(valid53){
-if(data121.lines_per_second !== undefined){
-let data129 = data121.lines_per_second;
-const _errs366 = errors;
-const _errs367 = errors;
-let valid58 = false;
-const _errs368 = errors;
-if(!(((typeof data129 == "number") && (!(data129 % 1) && !isNaN(data129))) && (isFinite(data129)))){
+if(valid55){
+if(data123.lines_per_second !== undefined){
+let data131 = data123.lines_per_second;
+const _errs370 = errors;
+const _errs371 = errors;
+let valid60 = false;
+const _errs372 = errors;
+if(!(((typeof data131 == "number") && (!(data131 % 1) && !isNaN(data131))) && (isFinite(data131)))){
 const err104 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err104];
@@ -4582,9 +4643,9 @@ vErrors.push(err104);
 }
 errors++;
 }
-if(errors === _errs368){
-if((typeof data129 == "number") && (isFinite(data129))){
-if(data129 < 0 || isNaN(data129)){
+if(errors === _errs372){
+if((typeof data131 == "number") && (isFinite(data131))){
+if(data131 < 0 || isNaN(data131)){
 const err105 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err105];
@@ -4596,13 +4657,13 @@ errors++;
 }
 }
 }
-var _valid18 = _errs368 === errors;
-valid58 = valid58 || _valid18;
-if(!valid58){
-const _errs370 = errors;
-if(errors === _errs370){
-if(data129 && typeof data129 == "object" && !Array.isArray(data129)){
-if(Object.keys(data129).length < 1){
+var _valid18 = _errs372 === errors;
+valid60 = valid60 || _valid18;
+if(!valid60){
+const _errs374 = errors;
+if(errors === _errs374){
+if(data131 && typeof data131 == "object" && !Array.isArray(data131)){
+if(Object.keys(data131).length < 1){
 const err106 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err106];
@@ -4613,8 +4674,8 @@ vErrors.push(err106);
 errors++;
 }
 else {
-const _errs372 = errors;
-for(const key32 in data129){
+const _errs376 = errors;
+for(const key32 in data131){
 if(!((key32 === "soft") || (key32 === "hard"))){
 const err107 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key32},message:"must NOT have additional properties"};
 if(vErrors === null){
@@ -4627,11 +4688,11 @@ errors++;
 break;
 }
 }
-if(_errs372 === errors){
-if(data129.soft !== undefined){
-let data130 = data129.soft;
-const _errs373 = errors;
-if(!(((typeof data130 == "number") && (!(data130 % 1) && !isNaN(data130))) && (isFinite(data130)))){
+if(_errs376 === errors){
+if(data131.soft !== undefined){
+let data132 = data131.soft;
+const _errs377 = errors;
+if(!(((typeof data132 == "number") && (!(data132 % 1) && !isNaN(data132))) && (isFinite(data132)))){
 const err108 = {instancePath:instancePath+"/quota/lines_per_second/soft",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err108];
@@ -4641,9 +4702,9 @@ vErrors.push(err108);
 }
 errors++;
 }
-if(errors === _errs373){
-if((typeof data130 == "number") && (isFinite(data130))){
-if(data130 < 0 || isNaN(data130)){
+if(errors === _errs377){
+if((typeof data132 == "number") && (isFinite(data132))){
+if(data132 < 0 || isNaN(data132)){
 const err109 = {instancePath:instancePath+"/quota/lines_per_second/soft",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err109];
@@ -4655,16 +4716,16 @@ errors++;
 }
 }
 }
-var valid59 = _errs373 === errors;
+var valid61 = _errs377 === errors;
 }
 else {
-var valid59 = true;
+var valid61 = true;
 }
-if(valid59){
-if(data129.hard !== undefined){
-let data131 = data129.hard;
-const _errs375 = errors;
-if(!(((typeof data131 == "number") && (!(data131 % 1) && !isNaN(data131))) && (isFinite(data131)))){
+if(valid61){
+if(data131.hard !== undefined){
+let data133 = data131.hard;
+const _errs379 = errors;
+if(!(((typeof data133 == "number") && (!(data133 % 1) && !isNaN(data133))) && (isFinite(data133)))){
 const err110 = {instancePath:instancePath+"/quota/lines_per_second/hard",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err110];
@@ -4674,9 +4735,9 @@ vErrors.push(err110);
 }
 errors++;
 }
-if(errors === _errs375){
-if((typeof data131 == "number") && (isFinite(data131))){
-if(data131 < 0 || isNaN(data131)){
+if(errors === _errs379){
+if((typeof data133 == "number") && (isFinite(data133))){
+if(data133 < 0 || isNaN(data133)){
 const err111 = {instancePath:instancePath+"/quota/lines_per_second/hard",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err111];
@@ -4688,10 +4749,10 @@ errors++;
 }
 }
 }
-var valid59 = _errs375 === errors;
+var valid61 = _errs379 === errors;
 }
 else {
-var valid59 = true;
+var valid61 = true;
 }
 }
 }
@@ -4708,11 +4769,11 @@ vErrors.push(err112);
 errors++;
 }
 }
-var _valid18 = _errs370 === errors;
-valid58 = valid58 || _valid18;
-if(!valid58){
-const _errs377 = errors;
-if(data129 !== null){
+var _valid18 = _errs374 === errors;
+valid60 = valid60 || _valid18;
+if(!valid60){
+const _errs381 = errors;
+if(data131 !== null){
 const err113 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err113];
@@ -4722,11 +4783,11 @@ vErrors.push(err113);
 }
 errors++;
 }
-var _valid18 = _errs377 === errors;
-valid58 = valid58 || _valid18;
+var _valid18 = _errs381 === errors;
+valid60 = valid60 || _valid18;
 }
 }
-if(!valid58){
+if(!valid60){
 const err114 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err114];
@@ -4739,29 +4800,29 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs367;
+errors = _errs371;
 if(vErrors !== null){
-if(_errs367){
-vErrors.length = _errs367;
+if(_errs371){
+vErrors.length = _errs371;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid53 = _errs366 === errors;
+var valid55 = _errs370 === errors;
 }
 else {
-var valid53 = true;
+var valid55 = true;
 }
-if(valid53){
-if(data121.bytes_per_second !== undefined){
-let data132 = data121.bytes_per_second;
-const _errs379 = errors;
-const _errs380 = errors;
-let valid60 = false;
-const _errs381 = errors;
-if(!(((typeof data132 == "number") && (!(data132 % 1) && !isNaN(data132))) && (isFinite(data132)))){
+if(valid55){
+if(data123.bytes_per_second !== undefined){
+let data134 = data123.bytes_per_second;
+const _errs383 = errors;
+const _errs384 = errors;
+let valid62 = false;
+const _errs385 = errors;
+if(!(((typeof data134 == "number") && (!(data134 % 1) && !isNaN(data134))) && (isFinite(data134)))){
 const err115 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err115];
@@ -4771,9 +4832,9 @@ vErrors.push(err115);
 }
 errors++;
 }
-if(errors === _errs381){
-if((typeof data132 == "number") && (isFinite(data132))){
-if(data132 < 0 || isNaN(data132)){
+if(errors === _errs385){
+if((typeof data134 == "number") && (isFinite(data134))){
+if(data134 < 0 || isNaN(data134)){
 const err116 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err116];
@@ -4785,13 +4846,13 @@ errors++;
 }
 }
 }
-var _valid19 = _errs381 === errors;
-valid60 = valid60 || _valid19;
-if(!valid60){
-const _errs383 = errors;
-if(errors === _errs383){
-if(data132 && typeof data132 == "object" && !Array.isArray(data132)){
-if(Object.keys(data132).length < 1){
+var _valid19 = _errs385 === errors;
+valid62 = valid62 || _valid19;
+if(!valid62){
+const _errs387 = errors;
+if(errors === _errs387){
+if(data134 && typeof data134 == "object" && !Array.isArray(data134)){
+if(Object.keys(data134).length < 1){
 const err117 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err117];
@@ -4802,8 +4863,8 @@ vErrors.push(err117);
 errors++;
 }
 else {
-const _errs385 = errors;
-for(const key33 in data132){
+const _errs389 = errors;
+for(const key33 in data134){
 if(!((key33 === "soft") || (key33 === "hard"))){
 const err118 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key33},message:"must NOT have additional properties"};
 if(vErrors === null){
@@ -4816,11 +4877,11 @@ errors++;
 break;
 }
 }
-if(_errs385 === errors){
-if(data132.soft !== undefined){
-let data133 = data132.soft;
-const _errs386 = errors;
-if(!(((typeof data133 == "number") && (!(data133 % 1) && !isNaN(data133))) && (isFinite(data133)))){
+if(_errs389 === errors){
+if(data134.soft !== undefined){
+let data135 = data134.soft;
+const _errs390 = errors;
+if(!(((typeof data135 == "number") && (!(data135 % 1) && !isNaN(data135))) && (isFinite(data135)))){
 const err119 = {instancePath:instancePath+"/quota/bytes_per_second/soft",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err119];
@@ -4830,9 +4891,9 @@ vErrors.push(err119);
 }
 errors++;
 }
-if(errors === _errs386){
-if((typeof data133 == "number") && (isFinite(data133))){
-if(data133 < 0 || isNaN(data133)){
+if(errors === _errs390){
+if((typeof data135 == "number") && (isFinite(data135))){
+if(data135 < 0 || isNaN(data135)){
 const err120 = {instancePath:instancePath+"/quota/bytes_per_second/soft",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err120];
@@ -4844,16 +4905,16 @@ errors++;
 }
 }
 }
-var valid61 = _errs386 === errors;
+var valid63 = _errs390 === errors;
 }
 else {
-var valid61 = true;
+var valid63 = true;
 }
-if(valid61){
-if(data132.hard !== undefined){
-let data134 = data132.hard;
-const _errs388 = errors;
-if(!(((typeof data134 == "number") && (!(data134 % 1) && !isNaN(data134))) && (isFinite(data134)))){
+if(valid63){
+if(data134.hard !== undefined){
+let data136 = data134.hard;
+const _errs392 = errors;
+if(!(((typeof data136 == "number") && (!(data136 % 1) && !isNaN(data136))) && (isFinite(data136)))){
 const err121 = {instancePath:instancePath+"/quota/bytes_per_second/hard",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err121];
@@ -4863,9 +4924,9 @@ vErrors.push(err121);
 }
 errors++;
 }
-if(errors === _errs388){
-if((typeof data134 == "number") && (isFinite(data134))){
-if(data134 < 0 || isNaN(data134)){
+if(errors === _errs392){
+if((typeof data136 == "number") && (isFinite(data136))){
+if(data136 < 0 || isNaN(data136)){
 const err122 = {instancePath:instancePath+"/quota/bytes_per_second/hard",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err122];
@@ -4877,10 +4938,10 @@ errors++;
 }
 }
 }
-var valid61 = _errs388 === errors;
+var valid63 = _errs392 === errors;
 }
 else {
-var valid61 = true;
+var valid63 = true;
 }
 }
 }
@@ -4897,11 +4958,11 @@ vErrors.push(err123);
 errors++;
 }
 }
-var _valid19 = _errs383 === errors;
-valid60 = valid60 || _valid19;
-if(!valid60){
-const _errs390 = errors;
-if(data132 !== null){
+var _valid19 = _errs387 === errors;
+valid62 = valid62 || _valid19;
+if(!valid62){
+const _errs394 = errors;
+if(data134 !== null){
 const err124 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err124];
@@ -4911,11 +4972,11 @@ vErrors.push(err124);
 }
 errors++;
 }
-var _valid19 = _errs390 === errors;
-valid60 = valid60 || _valid19;
+var _valid19 = _errs394 === errors;
+valid62 = valid62 || _valid19;
 }
 }
-if(!valid60){
+if(!valid62){
 const err125 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err125];
@@ -4928,29 +4989,29 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs380;
+errors = _errs384;
 if(vErrors !== null){
-if(_errs380){
-vErrors.length = _errs380;
+if(_errs384){
+vErrors.length = _errs384;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid53 = _errs379 === errors;
+var valid55 = _errs383 === errors;
 }
 else {
-var valid53 = true;
+var valid55 = true;
 }
-if(valid53){
-if(data121.connections !== undefined){
-let data135 = data121.connections;
-const _errs392 = errors;
-const _errs393 = errors;
-let valid62 = false;
-const _errs394 = errors;
-if(!(((typeof data135 == "number") && (!(data135 % 1) && !isNaN(data135))) && (isFinite(data135)))){
+if(valid55){
+if(data123.connections !== undefined){
+let data137 = data123.connections;
+const _errs396 = errors;
+const _errs397 = errors;
+let valid64 = false;
+const _errs398 = errors;
+if(!(((typeof data137 == "number") && (!(data137 % 1) && !isNaN(data137))) && (isFinite(data137)))){
 const err126 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err126];
@@ -4960,9 +5021,9 @@ vErrors.push(err126);
 }
 errors++;
 }
-if(errors === _errs394){
-if((typeof data135 == "number") && (isFinite(data135))){
-if(data135 < 0 || isNaN(data135)){
+if(errors === _errs398){
+if((typeof data137 == "number") && (isFinite(data137))){
+if(data137 < 0 || isNaN(data137)){
 const err127 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err127];
@@ -4974,13 +5035,13 @@ errors++;
 }
 }
 }
-var _valid20 = _errs394 === errors;
-valid62 = valid62 || _valid20;
-if(!valid62){
-const _errs396 = errors;
-if(errors === _errs396){
-if(data135 && typeof data135 == "object" && !Array.isArray(data135)){
-if(Object.keys(data135).length < 1){
+var _valid20 = _errs398 === errors;
+valid64 = valid64 || _valid20;
+if(!valid64){
+const _errs400 = errors;
+if(errors === _errs400){
+if(data137 && typeof data137 == "object" && !Array.isArray(data137)){
+if(Object.keys(data137).length < 1){
 const err128 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err128];
@@ -4991,8 +5052,8 @@ vErrors.push(err128);
 errors++;
 }
 else {
-const _errs398 = errors;
-for(const key34 in data135){
+const _errs402 = errors;
+for(const key34 in data137){
 if(!((key34 === "soft") || (key34 === "hard"))){
 const err129 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key34},message:"must NOT have additional properties"};
 if(vErrors === null){
@@ -5005,11 +5066,11 @@ errors++;
 break;
 }
 }
-if(_errs398 === errors){
-if(data135.soft !== undefined){
-let data136 = data135.soft;
-const _errs399 = errors;
-if(!(((typeof data136 == "number") && (!(data136 % 1) && !isNaN(data136))) && (isFinite(data136)))){
+if(_errs402 === errors){
+if(data137.soft !== undefined){
+let data138 = data137.soft;
+const _errs403 = errors;
+if(!(((typeof data138 == "number") && (!(data138 % 1) && !isNaN(data138))) && (isFinite(data138)))){
 const err130 = {instancePath:instancePath+"/quota/connections/soft",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err130];
@@ -5019,9 +5080,9 @@ vErrors.push(err130);
 }
 errors++;
 }
-if(errors === _errs399){
-if((typeof data136 == "number") && (isFinite(data136))){
-if(data136 < 0 || isNaN(data136)){
+if(errors === _errs403){
+if((typeof data138 == "number") && (isFinite(data138))){
+if(data138 < 0 || isNaN(data138)){
 const err131 = {instancePath:instancePath+"/quota/connections/soft",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err131];
@@ -5033,16 +5094,16 @@ errors++;
 }
 }
 }
-var valid63 = _errs399 === errors;
+var valid65 = _errs403 === errors;
 }
 else {
-var valid63 = true;
+var valid65 = true;
 }
-if(valid63){
-if(data135.hard !== undefined){
-let data137 = data135.hard;
-const _errs401 = errors;
-if(!(((typeof data137 == "number") && (!(data137 % 1) && !isNaN(data137))) && (isFinite(data137)))){
+if(valid65){
+if(data137.hard !== undefined){
+let data139 = data137.hard;
+const _errs405 = errors;
+if(!(((typeof data139 == "number") && (!(data139 % 1) && !isNaN(data139))) && (isFinite(data139)))){
 const err132 = {instancePath:instancePath+"/quota/connections/hard",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err132];
@@ -5052,9 +5113,9 @@ vErrors.push(err132);
 }
 errors++;
 }
-if(errors === _errs401){
-if((typeof data137 == "number") && (isFinite(data137))){
-if(data137 < 0 || isNaN(data137)){
+if(errors === _errs405){
+if((typeof data139 == "number") && (isFinite(data139))){
+if(data139 < 0 || isNaN(data139)){
 const err133 = {instancePath:instancePath+"/quota/connections/hard",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err133];
@@ -5066,10 +5127,10 @@ errors++;
 }
 }
 }
-var valid63 = _errs401 === errors;
+var valid65 = _errs405 === errors;
 }
 else {
-var valid63 = true;
+var valid65 = true;
 }
 }
 }
@@ -5086,11 +5147,11 @@ vErrors.push(err134);
 errors++;
 }
 }
-var _valid20 = _errs396 === errors;
-valid62 = valid62 || _valid20;
-if(!valid62){
-const _errs403 = errors;
-if(data135 !== null){
+var _valid20 = _errs400 === errors;
+valid64 = valid64 || _valid20;
+if(!valid64){
+const _errs407 = errors;
+if(data137 !== null){
 const err135 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err135];
@@ -5100,11 +5161,11 @@ vErrors.push(err135);
 }
 errors++;
 }
-var _valid20 = _errs403 === errors;
-valid62 = valid62 || _valid20;
+var _valid20 = _errs407 === errors;
+valid64 = valid64 || _valid20;
 }
 }
-if(!valid62){
+if(!valid64){
 const err136 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err136];
@@ -5117,20 +5178,20 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs393;
+errors = _errs397;
 if(vErrors !== null){
-if(_errs393){
-vErrors.length = _errs393;
+if(_errs397){
+vErrors.length = _errs397;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid53 = _errs392 === errors;
+var valid55 = _errs396 === errors;
 }
 else {
-var valid53 = true;
+var valid55 = true;
 }
 }
 }
@@ -5145,56 +5206,56 @@ validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs335 === errors;
+var valid0 = _errs339 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.cluster !== undefined){
-let data138 = data.cluster;
-const _errs405 = errors;
-if(errors === _errs405){
-if(data138 && typeof data138 == "object" && !Array.isArray(data138)){
+let data140 = data.cluster;
+const _errs409 = errors;
+if(errors === _errs409){
+if(data140 && typeof data140 == "object" && !Array.isArray(data140)){
 let missing21;
-if((((((((((((data138.servers === undefined) && (missing21 = "servers")) || ((data138.name === undefined) && (missing21 = "name"))) || ((data138.node === undefined) && (missing21 = "node"))) || ((data138.labels === undefined) && (missing21 = "labels"))) || ((data138.credentials === undefined) && (missing21 = "credentials"))) || ((data138.tls === undefined) && (missing21 = "tls"))) || ((data138.lease_ms === undefined) && (missing21 = "lease_ms"))) || ((data138.replicas === undefined) && (missing21 = "replicas"))) || ((data138.window_bytes === undefined) && (missing21 = "window_bytes"))) || ((data138.window_ms === undefined) && (missing21 = "window_ms"))) || ((data138.secret_key_file === undefined) && (missing21 = "secret_key_file"))){
+if((((((((((((data140.servers === undefined) && (missing21 = "servers")) || ((data140.name === undefined) && (missing21 = "name"))) || ((data140.node === undefined) && (missing21 = "node"))) || ((data140.labels === undefined) && (missing21 = "labels"))) || ((data140.credentials === undefined) && (missing21 = "credentials"))) || ((data140.tls === undefined) && (missing21 = "tls"))) || ((data140.lease_ms === undefined) && (missing21 = "lease_ms"))) || ((data140.replicas === undefined) && (missing21 = "replicas"))) || ((data140.window_bytes === undefined) && (missing21 = "window_bytes"))) || ((data140.window_ms === undefined) && (missing21 = "window_ms"))) || ((data140.secret_key_file === undefined) && (missing21 = "secret_key_file"))){
 validate0.errors = [{instancePath:instancePath+"/cluster",schemaPath:"#/properties/cluster/required",keyword:"required",params:{missingProperty: missing21},message:"must have required property '"+missing21+"'"}];
 return false;
 }
 else {
-const _errs407 = errors;
-for(const key35 in data138){
+const _errs411 = errors;
+for(const key35 in data140){
 if(!(func0.call(schema0.properties.cluster.properties, key35))){
 validate0.errors = [{instancePath:instancePath+"/cluster",schemaPath:"#/properties/cluster/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key35},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs407 === errors){
-if(data138.servers !== undefined){
-let data139 = data138.servers;
-const _errs408 = errors;
-if(errors === _errs408){
-if(Array.isArray(data139)){
-var valid65 = true;
-const len7 = data139.length;
-for(let i11=0; i11<len7; i11++){
-let data140 = data139[i11];
-const _errs410 = errors;
-if(errors === _errs410){
-if(typeof data140 === "string"){
-if(func2(data140) < 1){
-validate0.errors = [{instancePath:instancePath+"/cluster/servers/" + i11,schemaPath:"#/properties/cluster/properties/servers/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
+if(_errs411 === errors){
+if(data140.servers !== undefined){
+let data141 = data140.servers;
+const _errs412 = errors;
+if(errors === _errs412){
+if(Array.isArray(data141)){
+var valid67 = true;
+const len8 = data141.length;
+for(let i13=0; i13<len8; i13++){
+let data142 = data141[i13];
+const _errs414 = errors;
+if(errors === _errs414){
+if(typeof data142 === "string"){
+if(func2(data142) < 1){
+validate0.errors = [{instancePath:instancePath+"/cluster/servers/" + i13,schemaPath:"#/properties/cluster/properties/servers/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
 return false;
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/cluster/servers/" + i11,schemaPath:"#/properties/cluster/properties/servers/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate0.errors = [{instancePath:instancePath+"/cluster/servers/" + i13,schemaPath:"#/properties/cluster/properties/servers/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
-var valid65 = _errs410 === errors;
-if(!valid65){
+var valid67 = _errs414 === errors;
+if(!valid67){
 break;
 }
 }
@@ -5204,18 +5265,18 @@ validate0.errors = [{instancePath:instancePath+"/cluster/servers",schemaPath:"#/
 return false;
 }
 }
-var valid64 = _errs408 === errors;
+var valid66 = _errs412 === errors;
 }
 else {
-var valid64 = true;
+var valid66 = true;
 }
-if(valid64){
-if(data138.name !== undefined){
-let data141 = data138.name;
-const _errs412 = errors;
-if(errors === _errs412){
-if(typeof data141 === "string"){
-if(!pattern11.test(data141)){
+if(valid66){
+if(data140.name !== undefined){
+let data143 = data140.name;
+const _errs416 = errors;
+if(errors === _errs416){
+if(typeof data143 === "string"){
+if(!pattern12.test(data143)){
 validate0.errors = [{instancePath:instancePath+"/cluster/name",schemaPath:"#/properties/cluster/properties/name/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9-]{0,30}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9-]{0,30}$"+"\""}];
 return false;
 }
@@ -5225,21 +5286,21 @@ validate0.errors = [{instancePath:instancePath+"/cluster/name",schemaPath:"#/pro
 return false;
 }
 }
-var valid64 = _errs412 === errors;
+var valid66 = _errs416 === errors;
 }
 else {
-var valid64 = true;
+var valid66 = true;
 }
-if(valid64){
-if(data138.node !== undefined){
-let data142 = data138.node;
-const _errs414 = errors;
-const _errs415 = errors;
-let valid66 = false;
-const _errs416 = errors;
-if(errors === _errs416){
-if(typeof data142 === "string"){
-if(!pattern12.test(data142)){
+if(valid66){
+if(data140.node !== undefined){
+let data144 = data140.node;
+const _errs418 = errors;
+const _errs419 = errors;
+let valid68 = false;
+const _errs420 = errors;
+if(errors === _errs420){
+if(typeof data144 === "string"){
+if(!pattern13.test(data144)){
 const err137 = {instancePath:instancePath+"/cluster/node",schemaPath:"#/properties/cluster/properties/node/anyOf/0/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""};
 if(vErrors === null){
 vErrors = [err137];
@@ -5261,11 +5322,11 @@ vErrors.push(err138);
 errors++;
 }
 }
-var _valid21 = _errs416 === errors;
-valid66 = valid66 || _valid21;
-if(!valid66){
-const _errs418 = errors;
-if(data142 !== null){
+var _valid21 = _errs420 === errors;
+valid68 = valid68 || _valid21;
+if(!valid68){
+const _errs422 = errors;
+if(data144 !== null){
 const err139 = {instancePath:instancePath+"/cluster/node",schemaPath:"#/properties/cluster/properties/node/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err139];
@@ -5275,10 +5336,10 @@ vErrors.push(err139);
 }
 errors++;
 }
-var _valid21 = _errs418 === errors;
-valid66 = valid66 || _valid21;
+var _valid21 = _errs422 === errors;
+valid68 = valid68 || _valid21;
 }
-if(!valid66){
+if(!valid68){
 const err140 = {instancePath:instancePath+"/cluster/node",schemaPath:"#/properties/cluster/properties/node/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err140];
@@ -5291,54 +5352,54 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs415;
+errors = _errs419;
 if(vErrors !== null){
-if(_errs415){
-vErrors.length = _errs415;
+if(_errs419){
+vErrors.length = _errs419;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid64 = _errs414 === errors;
+var valid66 = _errs418 === errors;
 }
 else {
-var valid64 = true;
+var valid66 = true;
 }
-if(valid64){
-if(data138.labels !== undefined){
-let data143 = data138.labels;
-const _errs420 = errors;
-if(errors === _errs420){
-if(data143 && typeof data143 == "object" && !Array.isArray(data143)){
-if(Object.keys(data143).length > 32){
+if(valid66){
+if(data140.labels !== undefined){
+let data145 = data140.labels;
+const _errs424 = errors;
+if(errors === _errs424){
+if(data145 && typeof data145 == "object" && !Array.isArray(data145)){
+if(Object.keys(data145).length > 32){
 validate0.errors = [{instancePath:instancePath+"/cluster/labels",schemaPath:"#/properties/cluster/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-const _errs422 = errors;
-for(const key36 in data143){
-if(!(pattern13.test(key36))){
+const _errs426 = errors;
+for(const key36 in data145){
+if(!(pattern14.test(key36))){
 validate0.errors = [{instancePath:instancePath+"/cluster/labels",schemaPath:"#/properties/cluster/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key36},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs422 === errors){
-var valid67 = true;
-for(const key37 in data143){
-if(pattern13.test(key37)){
-let data144 = data143[key37];
-const _errs423 = errors;
-if(errors === _errs423){
-if(typeof data144 === "string"){
-if(func2(data144) > 128){
+if(_errs426 === errors){
+var valid69 = true;
+for(const key37 in data145){
+if(pattern14.test(key37)){
+let data146 = data145[key37];
+const _errs427 = errors;
+if(errors === _errs427){
+if(typeof data146 === "string"){
+if(func2(data146) > 128){
 validate0.errors = [{instancePath:instancePath+"/cluster/labels/" + key37.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/cluster/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern15.test(data144)){
+if(!pattern16.test(data146)){
 validate0.errors = [{instancePath:instancePath+"/cluster/labels/" + key37.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/cluster/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
@@ -5349,8 +5410,8 @@ validate0.errors = [{instancePath:instancePath+"/cluster/labels/" + key37.replac
 return false;
 }
 }
-var valid67 = _errs423 === errors;
-if(!valid67){
+var valid69 = _errs427 === errors;
+if(!valid69){
 break;
 }
 }
@@ -5363,21 +5424,21 @@ validate0.errors = [{instancePath:instancePath+"/cluster/labels",schemaPath:"#/p
 return false;
 }
 }
-var valid64 = _errs420 === errors;
+var valid66 = _errs424 === errors;
 }
 else {
-var valid64 = true;
+var valid66 = true;
 }
-if(valid64){
-if(data138.credentials !== undefined){
-let data145 = data138.credentials;
-const _errs425 = errors;
-const _errs426 = errors;
-let valid68 = false;
-const _errs427 = errors;
-if(errors === _errs427){
-if(typeof data145 === "string"){
-if(func2(data145) < 1){
+if(valid66){
+if(data140.credentials !== undefined){
+let data147 = data140.credentials;
+const _errs429 = errors;
+const _errs430 = errors;
+let valid70 = false;
+const _errs431 = errors;
+if(errors === _errs431){
+if(typeof data147 === "string"){
+if(func2(data147) < 1){
 const err141 = {instancePath:instancePath+"/cluster/credentials",schemaPath:"#/properties/cluster/properties/credentials/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err141];
@@ -5399,11 +5460,11 @@ vErrors.push(err142);
 errors++;
 }
 }
-var _valid22 = _errs427 === errors;
-valid68 = valid68 || _valid22;
-if(!valid68){
-const _errs429 = errors;
-if(data145 !== null){
+var _valid22 = _errs431 === errors;
+valid70 = valid70 || _valid22;
+if(!valid70){
+const _errs433 = errors;
+if(data147 !== null){
 const err143 = {instancePath:instancePath+"/cluster/credentials",schemaPath:"#/properties/cluster/properties/credentials/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err143];
@@ -5413,10 +5474,10 @@ vErrors.push(err143);
 }
 errors++;
 }
-var _valid22 = _errs429 === errors;
-valid68 = valid68 || _valid22;
+var _valid22 = _errs433 === errors;
+valid70 = valid70 || _valid22;
 }
-if(!valid68){
+if(!valid70){
 const err144 = {instancePath:instancePath+"/cluster/credentials",schemaPath:"#/properties/cluster/properties/credentials/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err144];
@@ -5429,51 +5490,51 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs426;
+errors = _errs430;
 if(vErrors !== null){
-if(_errs426){
-vErrors.length = _errs426;
+if(_errs430){
+vErrors.length = _errs430;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid64 = _errs425 === errors;
+var valid66 = _errs429 === errors;
 }
 else {
-var valid64 = true;
+var valid66 = true;
 }
-if(valid64){
-if(data138.tls !== undefined){
-let data146 = data138.tls;
-const _errs431 = errors;
-if(errors === _errs431){
-if(data146 && typeof data146 == "object" && !Array.isArray(data146)){
+if(valid66){
+if(data140.tls !== undefined){
+let data148 = data140.tls;
+const _errs435 = errors;
+if(errors === _errs435){
+if(data148 && typeof data148 == "object" && !Array.isArray(data148)){
 let missing22;
-if((((data146.ca === undefined) && (missing22 = "ca")) || ((data146.cert === undefined) && (missing22 = "cert"))) || ((data146.key === undefined) && (missing22 = "key"))){
+if((((data148.ca === undefined) && (missing22 = "ca")) || ((data148.cert === undefined) && (missing22 = "cert"))) || ((data148.key === undefined) && (missing22 = "key"))){
 validate0.errors = [{instancePath:instancePath+"/cluster/tls",schemaPath:"#/properties/cluster/properties/tls/required",keyword:"required",params:{missingProperty: missing22},message:"must have required property '"+missing22+"'"}];
 return false;
 }
 else {
-const _errs433 = errors;
-for(const key38 in data146){
+const _errs437 = errors;
+for(const key38 in data148){
 if(!(((key38 === "ca") || (key38 === "cert")) || (key38 === "key"))){
 validate0.errors = [{instancePath:instancePath+"/cluster/tls",schemaPath:"#/properties/cluster/properties/tls/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key38},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs433 === errors){
-if(data146.ca !== undefined){
-let data147 = data146.ca;
-const _errs434 = errors;
-const _errs435 = errors;
-let valid70 = false;
-const _errs436 = errors;
-if(errors === _errs436){
-if(typeof data147 === "string"){
-if(func2(data147) < 1){
+if(_errs437 === errors){
+if(data148.ca !== undefined){
+let data149 = data148.ca;
+const _errs438 = errors;
+const _errs439 = errors;
+let valid72 = false;
+const _errs440 = errors;
+if(errors === _errs440){
+if(typeof data149 === "string"){
+if(func2(data149) < 1){
 const err145 = {instancePath:instancePath+"/cluster/tls/ca",schemaPath:"#/properties/cluster/properties/tls/properties/ca/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err145];
@@ -5495,11 +5556,11 @@ vErrors.push(err146);
 errors++;
 }
 }
-var _valid23 = _errs436 === errors;
-valid70 = valid70 || _valid23;
-if(!valid70){
-const _errs438 = errors;
-if(data147 !== null){
+var _valid23 = _errs440 === errors;
+valid72 = valid72 || _valid23;
+if(!valid72){
+const _errs442 = errors;
+if(data149 !== null){
 const err147 = {instancePath:instancePath+"/cluster/tls/ca",schemaPath:"#/properties/cluster/properties/tls/properties/ca/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err147];
@@ -5509,10 +5570,10 @@ vErrors.push(err147);
 }
 errors++;
 }
-var _valid23 = _errs438 === errors;
-valid70 = valid70 || _valid23;
+var _valid23 = _errs442 === errors;
+valid72 = valid72 || _valid23;
 }
-if(!valid70){
+if(!valid72){
 const err148 = {instancePath:instancePath+"/cluster/tls/ca",schemaPath:"#/properties/cluster/properties/tls/properties/ca/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err148];
@@ -5525,31 +5586,31 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs435;
+errors = _errs439;
 if(vErrors !== null){
-if(_errs435){
-vErrors.length = _errs435;
+if(_errs439){
+vErrors.length = _errs439;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid69 = _errs434 === errors;
+var valid71 = _errs438 === errors;
 }
 else {
-var valid69 = true;
+var valid71 = true;
 }
-if(valid69){
-if(data146.cert !== undefined){
-let data148 = data146.cert;
-const _errs440 = errors;
-const _errs441 = errors;
-let valid71 = false;
-const _errs442 = errors;
-if(errors === _errs442){
-if(typeof data148 === "string"){
-if(func2(data148) < 1){
+if(valid71){
+if(data148.cert !== undefined){
+let data150 = data148.cert;
+const _errs444 = errors;
+const _errs445 = errors;
+let valid73 = false;
+const _errs446 = errors;
+if(errors === _errs446){
+if(typeof data150 === "string"){
+if(func2(data150) < 1){
 const err149 = {instancePath:instancePath+"/cluster/tls/cert",schemaPath:"#/properties/cluster/properties/tls/properties/cert/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err149];
@@ -5571,11 +5632,11 @@ vErrors.push(err150);
 errors++;
 }
 }
-var _valid24 = _errs442 === errors;
-valid71 = valid71 || _valid24;
-if(!valid71){
-const _errs444 = errors;
-if(data148 !== null){
+var _valid24 = _errs446 === errors;
+valid73 = valid73 || _valid24;
+if(!valid73){
+const _errs448 = errors;
+if(data150 !== null){
 const err151 = {instancePath:instancePath+"/cluster/tls/cert",schemaPath:"#/properties/cluster/properties/tls/properties/cert/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err151];
@@ -5585,10 +5646,10 @@ vErrors.push(err151);
 }
 errors++;
 }
-var _valid24 = _errs444 === errors;
-valid71 = valid71 || _valid24;
+var _valid24 = _errs448 === errors;
+valid73 = valid73 || _valid24;
 }
-if(!valid71){
+if(!valid73){
 const err152 = {instancePath:instancePath+"/cluster/tls/cert",schemaPath:"#/properties/cluster/properties/tls/properties/cert/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err152];
@@ -5601,31 +5662,31 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs441;
+errors = _errs445;
 if(vErrors !== null){
-if(_errs441){
-vErrors.length = _errs441;
+if(_errs445){
+vErrors.length = _errs445;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid69 = _errs440 === errors;
+var valid71 = _errs444 === errors;
 }
 else {
-var valid69 = true;
+var valid71 = true;
 }
-if(valid69){
-if(data146.key !== undefined){
-let data149 = data146.key;
-const _errs446 = errors;
-const _errs447 = errors;
-let valid72 = false;
-const _errs448 = errors;
-if(errors === _errs448){
-if(typeof data149 === "string"){
-if(func2(data149) < 1){
+if(valid71){
+if(data148.key !== undefined){
+let data151 = data148.key;
+const _errs450 = errors;
+const _errs451 = errors;
+let valid74 = false;
+const _errs452 = errors;
+if(errors === _errs452){
+if(typeof data151 === "string"){
+if(func2(data151) < 1){
 const err153 = {instancePath:instancePath+"/cluster/tls/key",schemaPath:"#/properties/cluster/properties/tls/properties/key/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err153];
@@ -5647,11 +5708,11 @@ vErrors.push(err154);
 errors++;
 }
 }
-var _valid25 = _errs448 === errors;
-valid72 = valid72 || _valid25;
-if(!valid72){
-const _errs450 = errors;
-if(data149 !== null){
+var _valid25 = _errs452 === errors;
+valid74 = valid74 || _valid25;
+if(!valid74){
+const _errs454 = errors;
+if(data151 !== null){
 const err155 = {instancePath:instancePath+"/cluster/tls/key",schemaPath:"#/properties/cluster/properties/tls/properties/key/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err155];
@@ -5661,10 +5722,10 @@ vErrors.push(err155);
 }
 errors++;
 }
-var _valid25 = _errs450 === errors;
-valid72 = valid72 || _valid25;
+var _valid25 = _errs454 === errors;
+valid74 = valid74 || _valid25;
 }
-if(!valid72){
+if(!valid74){
 const err156 = {instancePath:instancePath+"/cluster/tls/key",schemaPath:"#/properties/cluster/properties/tls/properties/key/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err156];
@@ -5677,20 +5738,20 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs447;
+errors = _errs451;
 if(vErrors !== null){
-if(_errs447){
-vErrors.length = _errs447;
+if(_errs451){
+vErrors.length = _errs451;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid69 = _errs446 === errors;
+var valid71 = _errs450 === errors;
 }
 else {
-var valid69 = true;
+var valid71 = true;
 }
 }
 }
@@ -5702,46 +5763,46 @@ validate0.errors = [{instancePath:instancePath+"/cluster/tls",schemaPath:"#/prop
 return false;
 }
 }
-var valid64 = _errs431 === errors;
+var valid66 = _errs435 === errors;
 }
 else {
-var valid64 = true;
+var valid66 = true;
 }
-if(valid64){
-if(data138.lease_ms !== undefined){
-let data150 = data138.lease_ms;
-const _errs452 = errors;
-if(!(((typeof data150 == "number") && (!(data150 % 1) && !isNaN(data150))) && (isFinite(data150)))){
+if(valid66){
+if(data140.lease_ms !== undefined){
+let data152 = data140.lease_ms;
+const _errs456 = errors;
+if(!(((typeof data152 == "number") && (!(data152 % 1) && !isNaN(data152))) && (isFinite(data152)))){
 validate0.errors = [{instancePath:instancePath+"/cluster/lease_ms",schemaPath:"#/properties/cluster/properties/lease_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs452){
-if((typeof data150 == "number") && (isFinite(data150))){
-if(data150 > 300000 || isNaN(data150)){
+if(errors === _errs456){
+if((typeof data152 == "number") && (isFinite(data152))){
+if(data152 > 300000 || isNaN(data152)){
 validate0.errors = [{instancePath:instancePath+"/cluster/lease_ms",schemaPath:"#/properties/cluster/properties/lease_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 300000},message:"must be <= 300000"}];
 return false;
 }
 else {
-if(data150 < 2000 || isNaN(data150)){
+if(data152 < 2000 || isNaN(data152)){
 validate0.errors = [{instancePath:instancePath+"/cluster/lease_ms",schemaPath:"#/properties/cluster/properties/lease_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 2000},message:"must be >= 2000"}];
 return false;
 }
 }
 }
 }
-var valid64 = _errs452 === errors;
+var valid66 = _errs456 === errors;
 }
 else {
-var valid64 = true;
+var valid66 = true;
 }
-if(valid64){
-if(data138.replicas !== undefined){
-let data151 = data138.replicas;
-const _errs454 = errors;
-const _errs455 = errors;
-let valid73 = false;
-const _errs456 = errors;
-if(!(((typeof data151 == "number") && (!(data151 % 1) && !isNaN(data151))) && (isFinite(data151)))){
+if(valid66){
+if(data140.replicas !== undefined){
+let data153 = data140.replicas;
+const _errs458 = errors;
+const _errs459 = errors;
+let valid75 = false;
+const _errs460 = errors;
+if(!(((typeof data153 == "number") && (!(data153 % 1) && !isNaN(data153))) && (isFinite(data153)))){
 const err157 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err157];
@@ -5751,9 +5812,9 @@ vErrors.push(err157);
 }
 errors++;
 }
-if(errors === _errs456){
-if((typeof data151 == "number") && (isFinite(data151))){
-if(data151 > 5 || isNaN(data151)){
+if(errors === _errs460){
+if((typeof data153 == "number") && (isFinite(data153))){
+if(data153 > 5 || isNaN(data153)){
 const err158 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 5},message:"must be <= 5"};
 if(vErrors === null){
 vErrors = [err158];
@@ -5764,7 +5825,7 @@ vErrors.push(err158);
 errors++;
 }
 else {
-if(data151 < 1 || isNaN(data151)){
+if(data153 < 1 || isNaN(data153)){
 const err159 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err159];
@@ -5777,11 +5838,11 @@ errors++;
 }
 }
 }
-var _valid26 = _errs456 === errors;
-valid73 = valid73 || _valid26;
-if(!valid73){
-const _errs458 = errors;
-if(data151 !== null){
+var _valid26 = _errs460 === errors;
+valid75 = valid75 || _valid26;
+if(!valid75){
+const _errs462 = errors;
+if(data153 !== null){
 const err160 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err160];
@@ -5791,10 +5852,10 @@ vErrors.push(err160);
 }
 errors++;
 }
-var _valid26 = _errs458 === errors;
-valid73 = valid73 || _valid26;
+var _valid26 = _errs462 === errors;
+valid75 = valid75 || _valid26;
 }
-if(!valid73){
+if(!valid75){
 const err161 = {instancePath:instancePath+"/cluster/replicas",schemaPath:"#/properties/cluster/properties/replicas/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err161];
@@ -5807,85 +5868,85 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs455;
+errors = _errs459;
 if(vErrors !== null){
-if(_errs455){
-vErrors.length = _errs455;
+if(_errs459){
+vErrors.length = _errs459;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid64 = _errs454 === errors;
+var valid66 = _errs458 === errors;
 }
 else {
-var valid64 = true;
+var valid66 = true;
 }
-if(valid64){
-if(data138.window_bytes !== undefined){
-let data152 = data138.window_bytes;
-const _errs460 = errors;
-if(!(((typeof data152 == "number") && (!(data152 % 1) && !isNaN(data152))) && (isFinite(data152)))){
+if(valid66){
+if(data140.window_bytes !== undefined){
+let data154 = data140.window_bytes;
+const _errs464 = errors;
+if(!(((typeof data154 == "number") && (!(data154 % 1) && !isNaN(data154))) && (isFinite(data154)))){
 validate0.errors = [{instancePath:instancePath+"/cluster/window_bytes",schemaPath:"#/properties/cluster/properties/window_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs460){
-if((typeof data152 == "number") && (isFinite(data152))){
-if(data152 > 1099511627776 || isNaN(data152)){
+if(errors === _errs464){
+if((typeof data154 == "number") && (isFinite(data154))){
+if(data154 > 1099511627776 || isNaN(data154)){
 validate0.errors = [{instancePath:instancePath+"/cluster/window_bytes",schemaPath:"#/properties/cluster/properties/window_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"}];
 return false;
 }
 else {
-if(data152 < 16777216 || isNaN(data152)){
+if(data154 < 16777216 || isNaN(data154)){
 validate0.errors = [{instancePath:instancePath+"/cluster/window_bytes",schemaPath:"#/properties/cluster/properties/window_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16777216},message:"must be >= 16777216"}];
 return false;
 }
 }
 }
 }
-var valid64 = _errs460 === errors;
+var valid66 = _errs464 === errors;
 }
 else {
-var valid64 = true;
+var valid66 = true;
 }
-if(valid64){
-if(data138.window_ms !== undefined){
-let data153 = data138.window_ms;
-const _errs462 = errors;
-if(!(((typeof data153 == "number") && (!(data153 % 1) && !isNaN(data153))) && (isFinite(data153)))){
+if(valid66){
+if(data140.window_ms !== undefined){
+let data155 = data140.window_ms;
+const _errs466 = errors;
+if(!(((typeof data155 == "number") && (!(data155 % 1) && !isNaN(data155))) && (isFinite(data155)))){
 validate0.errors = [{instancePath:instancePath+"/cluster/window_ms",schemaPath:"#/properties/cluster/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs462){
-if((typeof data153 == "number") && (isFinite(data153))){
-if(data153 > 604800000 || isNaN(data153)){
+if(errors === _errs466){
+if((typeof data155 == "number") && (isFinite(data155))){
+if(data155 > 604800000 || isNaN(data155)){
 validate0.errors = [{instancePath:instancePath+"/cluster/window_ms",schemaPath:"#/properties/cluster/properties/window_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 604800000},message:"must be <= 604800000"}];
 return false;
 }
 else {
-if(data153 < 60000 || isNaN(data153)){
+if(data155 < 60000 || isNaN(data155)){
 validate0.errors = [{instancePath:instancePath+"/cluster/window_ms",schemaPath:"#/properties/cluster/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 60000},message:"must be >= 60000"}];
 return false;
 }
 }
 }
 }
-var valid64 = _errs462 === errors;
+var valid66 = _errs466 === errors;
 }
 else {
-var valid64 = true;
+var valid66 = true;
 }
-if(valid64){
-if(data138.secret_key_file !== undefined){
-let data154 = data138.secret_key_file;
-const _errs464 = errors;
-const _errs465 = errors;
-let valid74 = false;
-const _errs466 = errors;
-if(errors === _errs466){
-if(typeof data154 === "string"){
-if(func2(data154) < 1){
+if(valid66){
+if(data140.secret_key_file !== undefined){
+let data156 = data140.secret_key_file;
+const _errs468 = errors;
+const _errs469 = errors;
+let valid76 = false;
+const _errs470 = errors;
+if(errors === _errs470){
+if(typeof data156 === "string"){
+if(func2(data156) < 1){
 const err162 = {instancePath:instancePath+"/cluster/secret_key_file",schemaPath:"#/properties/cluster/properties/secret_key_file/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err162];
@@ -5907,11 +5968,11 @@ vErrors.push(err163);
 errors++;
 }
 }
-var _valid27 = _errs466 === errors;
-valid74 = valid74 || _valid27;
-if(!valid74){
-const _errs468 = errors;
-if(data154 !== null){
+var _valid27 = _errs470 === errors;
+valid76 = valid76 || _valid27;
+if(!valid76){
+const _errs472 = errors;
+if(data156 !== null){
 const err164 = {instancePath:instancePath+"/cluster/secret_key_file",schemaPath:"#/properties/cluster/properties/secret_key_file/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err164];
@@ -5921,10 +5982,10 @@ vErrors.push(err164);
 }
 errors++;
 }
-var _valid27 = _errs468 === errors;
-valid74 = valid74 || _valid27;
+var _valid27 = _errs472 === errors;
+valid76 = valid76 || _valid27;
 }
-if(!valid74){
+if(!valid76){
 const err165 = {instancePath:instancePath+"/cluster/secret_key_file",schemaPath:"#/properties/cluster/properties/secret_key_file/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err165];
@@ -5937,20 +5998,20 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs465;
+errors = _errs469;
 if(vErrors !== null){
-if(_errs465){
-vErrors.length = _errs465;
+if(_errs469){
+vErrors.length = _errs469;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid64 = _errs464 === errors;
+var valid66 = _errs468 === errors;
 }
 else {
-var valid64 = true;
+var valid66 = true;
 }
 }
 }
@@ -5970,173 +6031,173 @@ validate0.errors = [{instancePath:instancePath+"/cluster",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs405 === errors;
+var valid0 = _errs409 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.bots !== undefined){
-let data155 = data.bots;
-const _errs470 = errors;
-if(errors === _errs470){
-if(Array.isArray(data155)){
-var valid75 = true;
-const len8 = data155.length;
-for(let i12=0; i12<len8; i12++){
-let data156 = data155[i12];
-const _errs472 = errors;
-if(errors === _errs472){
-if(data156 && typeof data156 == "object" && !Array.isArray(data156)){
-if(data156.config === undefined){
-data156.config = {};
+let data157 = data.bots;
+const _errs474 = errors;
+if(errors === _errs474){
+if(Array.isArray(data157)){
+var valid77 = true;
+const len9 = data157.length;
+for(let i14=0; i14<len9; i14++){
+let data158 = data157[i14];
+const _errs476 = errors;
+if(errors === _errs476){
+if(data158 && typeof data158 == "object" && !Array.isArray(data158)){
+if(data158.config === undefined){
+data158.config = {};
 }
-if(data156.labels === undefined){
-data156.labels = {};
+if(data158.labels === undefined){
+data158.labels = {};
 }
-if(data156.dedicated === undefined){
-data156.dedicated = false;
+if(data158.dedicated === undefined){
+data158.dedicated = false;
 }
-if(data156.desired === undefined){
-data156.desired = "running";
+if(data158.desired === undefined){
+data158.desired = "running";
 }
 let missing23;
-if(((((((data156.id === undefined) && (missing23 = "id")) || ((data156.kind === undefined) && (missing23 = "kind"))) || ((data156.config === undefined) && (missing23 = "config"))) || ((data156.labels === undefined) && (missing23 = "labels"))) || ((data156.dedicated === undefined) && (missing23 = "dedicated"))) || ((data156.desired === undefined) && (missing23 = "desired"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing23},message:"must have required property '"+missing23+"'"}];
+if(((((((data158.id === undefined) && (missing23 = "id")) || ((data158.kind === undefined) && (missing23 = "kind"))) || ((data158.config === undefined) && (missing23 = "config"))) || ((data158.labels === undefined) && (missing23 = "labels"))) || ((data158.dedicated === undefined) && (missing23 = "dedicated"))) || ((data158.desired === undefined) && (missing23 = "desired"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing23},message:"must have required property '"+missing23+"'"}];
 return false;
 }
 else {
-const _errs474 = errors;
-for(const key39 in data156){
+const _errs478 = errors;
+for(const key39 in data158){
 if(!(func0.call(schema0.properties.bots.items.properties, key39))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key39},message:"must NOT have additional properties"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key39},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs474 === errors){
-if(data156.id !== undefined){
-let data157 = data156.id;
-const _errs475 = errors;
-if(errors === _errs475){
-if(typeof data157 === "string"){
-if(!pattern5.test(data157)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
-return false;
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/id",schemaPath:"#/properties/bots/items/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid76 = _errs475 === errors;
-}
-else {
-var valid76 = true;
-}
-if(valid76){
-if(data156.kind !== undefined){
-const _errs477 = errors;
-if(typeof data156.kind !== "string"){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid76 = _errs477 === errors;
-}
-else {
-var valid76 = true;
-}
-if(valid76){
-let data159 = data156.config;
+if(_errs478 === errors){
+if(data158.id !== undefined){
+let data159 = data158.id;
 const _errs479 = errors;
 if(errors === _errs479){
-if(!(data159 && typeof data159 == "object" && !Array.isArray(data159))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+if(typeof data159 === "string"){
+if(!pattern6.test(data159)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
 }
-var valid76 = _errs479 === errors;
-if(valid76){
-let data160 = data156.labels;
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/id",schemaPath:"#/properties/bots/items/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid78 = _errs479 === errors;
+}
+else {
+var valid78 = true;
+}
+if(valid78){
+if(data158.kind !== undefined){
 const _errs481 = errors;
-if(errors === _errs481){
-if(data160 && typeof data160 == "object" && !Array.isArray(data160)){
-if(Object.keys(data160).length > 32){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
+if(typeof data158.kind !== "string"){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
+var valid78 = _errs481 === errors;
+}
 else {
+var valid78 = true;
+}
+if(valid78){
+let data161 = data158.config;
 const _errs483 = errors;
-for(const key40 in data160){
-if(!(pattern13.test(key40))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key40},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs483 === errors){
-var valid77 = true;
-for(const key41 in data160){
-if(pattern13.test(key41)){
-let data161 = data160[key41];
-const _errs484 = errors;
-if(errors === _errs484){
-if(typeof data161 === "string"){
-if(func2(data161) > 128){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/labels/" + key41.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
-return false;
-}
-else {
-if(!pattern15.test(data161)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/labels/" + key41.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+if(errors === _errs483){
+if(!(data161 && typeof data161 == "object" && !Array.isArray(data161))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/labels/" + key41.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid77 = _errs484 === errors;
-if(!valid77){
-break;
-}
-}
-}
-}
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/labels",schemaPath:"#/properties/bots/items/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid76 = _errs481 === errors;
-if(valid76){
-if(data156.restart !== undefined){
-let data162 = data156.restart;
-const _errs486 = errors;
-if(errors === _errs486){
+var valid78 = _errs483 === errors;
+if(valid78){
+let data162 = data158.labels;
+const _errs485 = errors;
+if(errors === _errs485){
 if(data162 && typeof data162 == "object" && !Array.isArray(data162)){
-const _errs488 = errors;
-for(const key42 in data162){
-if(!((((((key42 === "policy") || (key42 === "max_restarts")) || (key42 === "window_ms")) || (key42 === "backoff_ms")) || (key42 === "backoff_cap_ms")) || (key42 === "healthy_ms"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key42},message:"must NOT have additional properties"}];
+if(Object.keys(data162).length > 32){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
+return false;
+}
+else {
+const _errs487 = errors;
+for(const key40 in data162){
+if(!(pattern14.test(key40))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key40},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs488 === errors){
-if(data162.policy !== undefined){
-let data163 = data162.policy;
-const _errs489 = errors;
+if(_errs487 === errors){
+var valid79 = true;
+for(const key41 in data162){
+if(pattern14.test(key41)){
+let data163 = data162[key41];
+const _errs488 = errors;
+if(errors === _errs488){
+if(typeof data163 === "string"){
+if(func2(data163) > 128){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/labels/" + key41.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+else {
+if(!pattern16.test(data163)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/labels/" + key41.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+return false;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/labels/" + key41.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid79 = _errs488 === errors;
+if(!valid79){
+break;
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/labels",schemaPath:"#/properties/bots/items/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid78 = _errs485 === errors;
+if(valid78){
+if(data158.restart !== undefined){
+let data164 = data158.restart;
 const _errs490 = errors;
-let valid79 = false;
-const _errs491 = errors;
-if(typeof data163 !== "string"){
-const err166 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(errors === _errs490){
+if(data164 && typeof data164 == "object" && !Array.isArray(data164)){
+const _errs492 = errors;
+for(const key42 in data164){
+if(!((((((key42 === "policy") || (key42 === "max_restarts")) || (key42 === "window_ms")) || (key42 === "backoff_ms")) || (key42 === "backoff_cap_ms")) || (key42 === "healthy_ms"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key42},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs492 === errors){
+if(data164.policy !== undefined){
+let data165 = data164.policy;
+const _errs493 = errors;
+const _errs494 = errors;
+let valid81 = false;
+const _errs495 = errors;
+if(typeof data165 !== "string"){
+const err166 = {instancePath:instancePath+"/bots/" + i14+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err166];
 }
@@ -6145,8 +6206,8 @@ vErrors.push(err166);
 }
 errors++;
 }
-if("always" !== data163){
-const err167 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
+if("always" !== data165){
+const err167 = {instancePath:instancePath+"/bots/" + i14+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err167];
 }
@@ -6155,12 +6216,12 @@ vErrors.push(err167);
 }
 errors++;
 }
-var _valid28 = _errs491 === errors;
-valid79 = valid79 || _valid28;
-if(!valid79){
-const _errs493 = errors;
-if(typeof data163 !== "string"){
-const err168 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid28 = _errs495 === errors;
+valid81 = valid81 || _valid28;
+if(!valid81){
+const _errs497 = errors;
+if(typeof data165 !== "string"){
+const err168 = {instancePath:instancePath+"/bots/" + i14+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err168];
 }
@@ -6169,8 +6230,8 @@ vErrors.push(err168);
 }
 errors++;
 }
-if("on-failure" !== data163){
-const err169 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
+if("on-failure" !== data165){
+const err169 = {instancePath:instancePath+"/bots/" + i14+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err169];
 }
@@ -6179,12 +6240,12 @@ vErrors.push(err169);
 }
 errors++;
 }
-var _valid28 = _errs493 === errors;
-valid79 = valid79 || _valid28;
-if(!valid79){
-const _errs495 = errors;
-if(typeof data163 !== "string"){
-const err170 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid28 = _errs497 === errors;
+valid81 = valid81 || _valid28;
+if(!valid81){
+const _errs499 = errors;
+if(typeof data165 !== "string"){
+const err170 = {instancePath:instancePath+"/bots/" + i14+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err170];
 }
@@ -6193,8 +6254,8 @@ vErrors.push(err170);
 }
 errors++;
 }
-if("never" !== data163){
-const err171 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if("never" !== data165){
+const err171 = {instancePath:instancePath+"/bots/" + i14+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err171];
 }
@@ -6203,12 +6264,12 @@ vErrors.push(err171);
 }
 errors++;
 }
-var _valid28 = _errs495 === errors;
-valid79 = valid79 || _valid28;
+var _valid28 = _errs499 === errors;
+valid81 = valid81 || _valid28;
 }
 }
-if(!valid79){
-const err172 = {instancePath:instancePath+"/bots/" + i12+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid81){
+const err172 = {instancePath:instancePath+"/bots/" + i14+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err172];
 }
@@ -6220,30 +6281,30 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs490;
+errors = _errs494;
 if(vErrors !== null){
-if(_errs490){
-vErrors.length = _errs490;
+if(_errs494){
+vErrors.length = _errs494;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid78 = _errs489 === errors;
+var valid80 = _errs493 === errors;
 }
 else {
-var valid78 = true;
+var valid80 = true;
 }
-if(valid78){
-if(data162.max_restarts !== undefined){
-let data164 = data162.max_restarts;
-const _errs497 = errors;
-const _errs498 = errors;
-let valid80 = false;
-const _errs499 = errors;
-if(!(((typeof data164 == "number") && (!(data164 % 1) && !isNaN(data164))) && (isFinite(data164)))){
-const err173 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(valid80){
+if(data164.max_restarts !== undefined){
+let data166 = data164.max_restarts;
+const _errs501 = errors;
+const _errs502 = errors;
+let valid82 = false;
+const _errs503 = errors;
+if(!(((typeof data166 == "number") && (!(data166 % 1) && !isNaN(data166))) && (isFinite(data166)))){
+const err173 = {instancePath:instancePath+"/bots/" + i14+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err173];
 }
@@ -6252,10 +6313,10 @@ vErrors.push(err173);
 }
 errors++;
 }
-if(errors === _errs499){
-if((typeof data164 == "number") && (isFinite(data164))){
-if(data164 > 1000 || isNaN(data164)){
-const err174 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+if(errors === _errs503){
+if((typeof data166 == "number") && (isFinite(data166))){
+if(data166 > 1000 || isNaN(data166)){
+const err174 = {instancePath:instancePath+"/bots/" + i14+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
 if(vErrors === null){
 vErrors = [err174];
 }
@@ -6265,8 +6326,8 @@ vErrors.push(err174);
 errors++;
 }
 else {
-if(data164 < 0 || isNaN(data164)){
-const err175 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(data166 < 0 || isNaN(data166)){
+const err175 = {instancePath:instancePath+"/bots/" + i14+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err175];
 }
@@ -6278,12 +6339,12 @@ errors++;
 }
 }
 }
-var _valid29 = _errs499 === errors;
-valid80 = valid80 || _valid29;
-if(!valid80){
-const _errs501 = errors;
-if(data164 !== null){
-const err176 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid29 = _errs503 === errors;
+valid82 = valid82 || _valid29;
+if(!valid82){
+const _errs505 = errors;
+if(data166 !== null){
+const err176 = {instancePath:instancePath+"/bots/" + i14+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err176];
 }
@@ -6292,11 +6353,11 @@ vErrors.push(err176);
 }
 errors++;
 }
-var _valid29 = _errs501 === errors;
-valid80 = valid80 || _valid29;
+var _valid29 = _errs505 === errors;
+valid82 = valid82 || _valid29;
 }
-if(!valid80){
-const err177 = {instancePath:instancePath+"/bots/" + i12+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid82){
+const err177 = {instancePath:instancePath+"/bots/" + i14+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err177];
 }
@@ -6308,192 +6369,192 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs498;
+errors = _errs502;
 if(vErrors !== null){
-if(_errs498){
-vErrors.length = _errs498;
+if(_errs502){
+vErrors.length = _errs502;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid78 = _errs497 === errors;
+var valid80 = _errs501 === errors;
 }
 else {
-var valid78 = true;
+var valid80 = true;
 }
-if(valid78){
-if(data162.window_ms !== undefined){
-let data165 = data162.window_ms;
-const _errs503 = errors;
-if(!(((typeof data165 == "number") && (!(data165 % 1) && !isNaN(data165))) && (isFinite(data165)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs503){
-if((typeof data165 == "number") && (isFinite(data165))){
-if(data165 < 1000 || isNaN(data165)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
-return false;
-}
-}
-}
-var valid78 = _errs503 === errors;
-}
-else {
-var valid78 = true;
-}
-if(valid78){
-if(data162.backoff_ms !== undefined){
-let data166 = data162.backoff_ms;
-const _errs505 = errors;
-if(!(((typeof data166 == "number") && (!(data166 % 1) && !isNaN(data166))) && (isFinite(data166)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs505){
-if((typeof data166 == "number") && (isFinite(data166))){
-if(data166 < 0 || isNaN(data166)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-var valid78 = _errs505 === errors;
-}
-else {
-var valid78 = true;
-}
-if(valid78){
-if(data162.backoff_cap_ms !== undefined){
-let data167 = data162.backoff_cap_ms;
+if(valid80){
+if(data164.window_ms !== undefined){
+let data167 = data164.window_ms;
 const _errs507 = errors;
 if(!(((typeof data167 == "number") && (!(data167 % 1) && !isNaN(data167))) && (isFinite(data167)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs507){
 if((typeof data167 == "number") && (isFinite(data167))){
-if(data167 < 0 || isNaN(data167)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+if(data167 < 1000 || isNaN(data167)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
-var valid78 = _errs507 === errors;
+var valid80 = _errs507 === errors;
 }
 else {
-var valid78 = true;
+var valid80 = true;
 }
-if(valid78){
-if(data162.healthy_ms !== undefined){
-let data168 = data162.healthy_ms;
+if(valid80){
+if(data164.backoff_ms !== undefined){
+let data168 = data164.backoff_ms;
 const _errs509 = errors;
 if(!(((typeof data168 == "number") && (!(data168 % 1) && !isNaN(data168))) && (isFinite(data168)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs509){
 if((typeof data168 == "number") && (isFinite(data168))){
 if(data168 < 0 || isNaN(data168)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid78 = _errs509 === errors;
+var valid80 = _errs509 === errors;
+}
+else {
+var valid80 = true;
+}
+if(valid80){
+if(data164.backoff_cap_ms !== undefined){
+let data169 = data164.backoff_cap_ms;
+const _errs511 = errors;
+if(!(((typeof data169 == "number") && (!(data169 % 1) && !isNaN(data169))) && (isFinite(data169)))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs511){
+if((typeof data169 == "number") && (isFinite(data169))){
+if(data169 < 0 || isNaN(data169)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid80 = _errs511 === errors;
+}
+else {
+var valid80 = true;
+}
+if(valid80){
+if(data164.healthy_ms !== undefined){
+let data170 = data164.healthy_ms;
+const _errs513 = errors;
+if(!(((typeof data170 == "number") && (!(data170 % 1) && !isNaN(data170))) && (isFinite(data170)))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs513){
+if((typeof data170 == "number") && (isFinite(data170))){
+if(data170 < 0 || isNaN(data170)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid80 = _errs513 === errors;
+}
+else {
+var valid80 = true;
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart",schemaPath:"#/properties/bots/items/properties/restart/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid78 = _errs490 === errors;
 }
 else {
 var valid78 = true;
 }
-}
-}
-}
-}
-}
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/restart",schemaPath:"#/properties/bots/items/properties/restart/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid76 = _errs486 === errors;
-}
-else {
-var valid76 = true;
-}
-if(valid76){
-const _errs511 = errors;
-if(typeof data156.dedicated !== "boolean"){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
-return false;
-}
-var valid76 = _errs511 === errors;
-if(valid76){
-if(data156.isolation !== undefined){
-let data170 = data156.isolation;
-const _errs513 = errors;
-if(typeof data170 !== "string"){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-if(!((data170 === "thread") || (data170 === "process"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema0.properties.bots.items.properties.isolation.enum},message:"must be equal to one of the allowed values"}];
-return false;
-}
-var valid76 = _errs513 === errors;
-}
-else {
-var valid76 = true;
-}
-if(valid76){
-if(data156.host_group !== undefined){
-let data171 = data156.host_group;
+if(valid78){
 const _errs515 = errors;
-if(errors === _errs515){
-if(typeof data171 === "string"){
-if(!pattern5.test(data171)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/host_group",schemaPath:"#/properties/bots/items/properties/host_group/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+if(typeof data158.dedicated !== "boolean"){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/host_group",schemaPath:"#/properties/bots/items/properties/host_group/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid76 = _errs515 === errors;
-}
-else {
-var valid76 = true;
-}
-if(valid76){
-if(data156.quota !== undefined){
-let data172 = data156.quota;
+var valid78 = _errs515 === errors;
+if(valid78){
+if(data158.isolation !== undefined){
+let data172 = data158.isolation;
 const _errs517 = errors;
-if(errors === _errs517){
-if(data172 && typeof data172 == "object" && !Array.isArray(data172)){
+if(typeof data172 !== "string"){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+if(!((data172 === "thread") || (data172 === "process"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema0.properties.bots.items.properties.isolation.enum},message:"must be equal to one of the allowed values"}];
+return false;
+}
+var valid78 = _errs517 === errors;
+}
+else {
+var valid78 = true;
+}
+if(valid78){
+if(data158.host_group !== undefined){
+let data173 = data158.host_group;
 const _errs519 = errors;
-for(const key43 in data172){
+if(errors === _errs519){
+if(typeof data173 === "string"){
+if(!pattern6.test(data173)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/host_group",schemaPath:"#/properties/bots/items/properties/host_group/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+return false;
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/host_group",schemaPath:"#/properties/bots/items/properties/host_group/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid78 = _errs519 === errors;
+}
+else {
+var valid78 = true;
+}
+if(valid78){
+if(data158.quota !== undefined){
+let data174 = data158.quota;
+const _errs521 = errors;
+if(errors === _errs521){
+if(data174 && typeof data174 == "object" && !Array.isArray(data174)){
+const _errs523 = errors;
+for(const key43 in data174){
 if(!(((((key43 === "cpu") || (key43 === "memory_mb")) || (key43 === "lines_per_second")) || (key43 === "bytes_per_second")) || (key43 === "connections"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/quota",schemaPath:"#/properties/bots/items/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key43},message:"must NOT have additional properties"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/quota",schemaPath:"#/properties/bots/items/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key43},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs519 === errors){
-if(data172.cpu !== undefined){
-let data173 = data172.cpu;
-const _errs520 = errors;
-const _errs521 = errors;
-let valid82 = false;
-const _errs522 = errors;
-if(errors === _errs522){
-if((typeof data173 == "number") && (isFinite(data173))){
-if(data173 > 256 || isNaN(data173)){
-const err178 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(_errs523 === errors){
+if(data174.cpu !== undefined){
+let data175 = data174.cpu;
+const _errs524 = errors;
+const _errs525 = errors;
+let valid84 = false;
+const _errs526 = errors;
+if(errors === _errs526){
+if((typeof data175 == "number") && (isFinite(data175))){
+if(data175 > 256 || isNaN(data175)){
+const err178 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err178];
 }
@@ -6503,8 +6564,8 @@ vErrors.push(err178);
 errors++;
 }
 else {
-if(data173 <= 0 || isNaN(data173)){
-const err179 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(data175 <= 0 || isNaN(data175)){
+const err179 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err179];
 }
@@ -6516,7 +6577,7 @@ errors++;
 }
 }
 else {
-const err180 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
+const err180 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err180];
 }
@@ -6526,14 +6587,14 @@ vErrors.push(err180);
 errors++;
 }
 }
-var _valid30 = _errs522 === errors;
-valid82 = valid82 || _valid30;
-if(!valid82){
-const _errs524 = errors;
-if(errors === _errs524){
-if(data173 && typeof data173 == "object" && !Array.isArray(data173)){
-if(Object.keys(data173).length < 1){
-const err181 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+var _valid30 = _errs526 === errors;
+valid84 = valid84 || _valid30;
+if(!valid84){
+const _errs528 = errors;
+if(errors === _errs528){
+if(data175 && typeof data175 == "object" && !Array.isArray(data175)){
+if(Object.keys(data175).length < 1){
+const err181 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err181];
 }
@@ -6543,10 +6604,10 @@ vErrors.push(err181);
 errors++;
 }
 else {
-const _errs526 = errors;
-for(const key44 in data173){
+const _errs530 = errors;
+for(const key44 in data175){
 if(!((key44 === "soft") || (key44 === "hard"))){
-const err182 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key44},message:"must NOT have additional properties"};
+const err182 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key44},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err182];
 }
@@ -6557,14 +6618,14 @@ errors++;
 break;
 }
 }
-if(_errs526 === errors){
-if(data173.soft !== undefined){
-let data174 = data173.soft;
-const _errs527 = errors;
-if(errors === _errs527){
-if((typeof data174 == "number") && (isFinite(data174))){
-if(data174 > 256 || isNaN(data174)){
-const err183 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(_errs530 === errors){
+if(data175.soft !== undefined){
+let data176 = data175.soft;
+const _errs531 = errors;
+if(errors === _errs531){
+if((typeof data176 == "number") && (isFinite(data176))){
+if(data176 > 256 || isNaN(data176)){
+const err183 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err183];
 }
@@ -6574,8 +6635,8 @@ vErrors.push(err183);
 errors++;
 }
 else {
-if(data174 <= 0 || isNaN(data174)){
-const err184 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(data176 <= 0 || isNaN(data176)){
+const err184 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err184];
 }
@@ -6587,7 +6648,7 @@ errors++;
 }
 }
 else {
-const err185 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
+const err185 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err185];
 }
@@ -6597,19 +6658,19 @@ vErrors.push(err185);
 errors++;
 }
 }
-var valid83 = _errs527 === errors;
+var valid85 = _errs531 === errors;
 }
 else {
-var valid83 = true;
+var valid85 = true;
 }
-if(valid83){
-if(data173.hard !== undefined){
-let data175 = data173.hard;
-const _errs529 = errors;
-if(errors === _errs529){
-if((typeof data175 == "number") && (isFinite(data175))){
-if(data175 > 256 || isNaN(data175)){
-const err186 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(valid85){
+if(data175.hard !== undefined){
+let data177 = data175.hard;
+const _errs533 = errors;
+if(errors === _errs533){
+if((typeof data177 == "number") && (isFinite(data177))){
+if(data177 > 256 || isNaN(data177)){
+const err186 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err186];
 }
@@ -6619,8 +6680,8 @@ vErrors.push(err186);
 errors++;
 }
 else {
-if(data175 <= 0 || isNaN(data175)){
-const err187 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(data177 <= 0 || isNaN(data177)){
+const err187 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err187];
 }
@@ -6632,7 +6693,7 @@ errors++;
 }
 }
 else {
-const err188 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
+const err188 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err188];
 }
@@ -6642,17 +6703,17 @@ vErrors.push(err188);
 errors++;
 }
 }
-var valid83 = _errs529 === errors;
+var valid85 = _errs533 === errors;
 }
 else {
-var valid83 = true;
+var valid85 = true;
 }
 }
 }
 }
 }
 else {
-const err189 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err189 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err189];
 }
@@ -6662,12 +6723,12 @@ vErrors.push(err189);
 errors++;
 }
 }
-var _valid30 = _errs524 === errors;
-valid82 = valid82 || _valid30;
-if(!valid82){
-const _errs531 = errors;
-if(data173 !== null){
-const err190 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid30 = _errs528 === errors;
+valid84 = valid84 || _valid30;
+if(!valid84){
+const _errs535 = errors;
+if(data175 !== null){
+const err190 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err190];
 }
@@ -6676,12 +6737,12 @@ vErrors.push(err190);
 }
 errors++;
 }
-var _valid30 = _errs531 === errors;
-valid82 = valid82 || _valid30;
+var _valid30 = _errs535 === errors;
+valid84 = valid84 || _valid30;
 }
 }
-if(!valid82){
-const err191 = {instancePath:instancePath+"/bots/" + i12+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid84){
+const err191 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err191];
 }
@@ -6693,30 +6754,30 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs521;
+errors = _errs525;
 if(vErrors !== null){
-if(_errs521){
-vErrors.length = _errs521;
+if(_errs525){
+vErrors.length = _errs525;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid81 = _errs520 === errors;
+var valid83 = _errs524 === errors;
 }
 else {
-var valid81 = true;
+var valid83 = true;
 }
-if(valid81){
-if(data172.memory_mb !== undefined){
-let data176 = data172.memory_mb;
-const _errs533 = errors;
-const _errs534 = errors;
-let valid84 = false;
-const _errs535 = errors;
-if(!(((typeof data176 == "number") && (!(data176 % 1) && !isNaN(data176))) && (isFinite(data176)))){
-const err192 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(valid83){
+if(data174.memory_mb !== undefined){
+let data178 = data174.memory_mb;
+const _errs537 = errors;
+const _errs538 = errors;
+let valid86 = false;
+const _errs539 = errors;
+if(!(((typeof data178 == "number") && (!(data178 % 1) && !isNaN(data178))) && (isFinite(data178)))){
+const err192 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err192];
 }
@@ -6725,10 +6786,10 @@ vErrors.push(err192);
 }
 errors++;
 }
-if(errors === _errs535){
-if((typeof data176 == "number") && (isFinite(data176))){
-if(data176 < 1 || isNaN(data176)){
-const err193 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(errors === _errs539){
+if((typeof data178 == "number") && (isFinite(data178))){
+if(data178 < 1 || isNaN(data178)){
+const err193 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err193];
 }
@@ -6739,14 +6800,14 @@ errors++;
 }
 }
 }
-var _valid31 = _errs535 === errors;
-valid84 = valid84 || _valid31;
-if(!valid84){
-const _errs537 = errors;
-if(errors === _errs537){
-if(data176 && typeof data176 == "object" && !Array.isArray(data176)){
-if(Object.keys(data176).length < 1){
-const err194 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+var _valid31 = _errs539 === errors;
+valid86 = valid86 || _valid31;
+if(!valid86){
+const _errs541 = errors;
+if(errors === _errs541){
+if(data178 && typeof data178 == "object" && !Array.isArray(data178)){
+if(Object.keys(data178).length < 1){
+const err194 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err194];
 }
@@ -6756,10 +6817,10 @@ vErrors.push(err194);
 errors++;
 }
 else {
-const _errs539 = errors;
-for(const key45 in data176){
+const _errs543 = errors;
+for(const key45 in data178){
 if(!((key45 === "soft") || (key45 === "hard"))){
-const err195 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key45},message:"must NOT have additional properties"};
+const err195 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key45},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err195];
 }
@@ -6770,12 +6831,12 @@ errors++;
 break;
 }
 }
-if(_errs539 === errors){
-if(data176.soft !== undefined){
-let data177 = data176.soft;
-const _errs540 = errors;
-if(!(((typeof data177 == "number") && (!(data177 % 1) && !isNaN(data177))) && (isFinite(data177)))){
-const err196 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(_errs543 === errors){
+if(data178.soft !== undefined){
+let data179 = data178.soft;
+const _errs544 = errors;
+if(!(((typeof data179 == "number") && (!(data179 % 1) && !isNaN(data179))) && (isFinite(data179)))){
+const err196 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err196];
 }
@@ -6784,10 +6845,10 @@ vErrors.push(err196);
 }
 errors++;
 }
-if(errors === _errs540){
-if((typeof data177 == "number") && (isFinite(data177))){
-if(data177 < 1 || isNaN(data177)){
-const err197 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(errors === _errs544){
+if((typeof data179 == "number") && (isFinite(data179))){
+if(data179 < 1 || isNaN(data179)){
+const err197 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err197];
 }
@@ -6798,17 +6859,17 @@ errors++;
 }
 }
 }
-var valid85 = _errs540 === errors;
+var valid87 = _errs544 === errors;
 }
 else {
-var valid85 = true;
+var valid87 = true;
 }
-if(valid85){
-if(data176.hard !== undefined){
-let data178 = data176.hard;
-const _errs542 = errors;
-if(!(((typeof data178 == "number") && (!(data178 % 1) && !isNaN(data178))) && (isFinite(data178)))){
-const err198 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(valid87){
+if(data178.hard !== undefined){
+let data180 = data178.hard;
+const _errs546 = errors;
+if(!(((typeof data180 == "number") && (!(data180 % 1) && !isNaN(data180))) && (isFinite(data180)))){
+const err198 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err198];
 }
@@ -6817,10 +6878,10 @@ vErrors.push(err198);
 }
 errors++;
 }
-if(errors === _errs542){
-if((typeof data178 == "number") && (isFinite(data178))){
-if(data178 < 1 || isNaN(data178)){
-const err199 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(errors === _errs546){
+if((typeof data180 == "number") && (isFinite(data180))){
+if(data180 < 1 || isNaN(data180)){
+const err199 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err199];
 }
@@ -6831,17 +6892,17 @@ errors++;
 }
 }
 }
-var valid85 = _errs542 === errors;
+var valid87 = _errs546 === errors;
 }
 else {
-var valid85 = true;
+var valid87 = true;
 }
 }
 }
 }
 }
 else {
-const err200 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err200 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err200];
 }
@@ -6851,12 +6912,12 @@ vErrors.push(err200);
 errors++;
 }
 }
-var _valid31 = _errs537 === errors;
-valid84 = valid84 || _valid31;
-if(!valid84){
-const _errs544 = errors;
-if(data176 !== null){
-const err201 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid31 = _errs541 === errors;
+valid86 = valid86 || _valid31;
+if(!valid86){
+const _errs548 = errors;
+if(data178 !== null){
+const err201 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err201];
 }
@@ -6865,12 +6926,12 @@ vErrors.push(err201);
 }
 errors++;
 }
-var _valid31 = _errs544 === errors;
-valid84 = valid84 || _valid31;
+var _valid31 = _errs548 === errors;
+valid86 = valid86 || _valid31;
 }
 }
-if(!valid84){
-const err202 = {instancePath:instancePath+"/bots/" + i12+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid86){
+const err202 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err202];
 }
@@ -6882,30 +6943,30 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs534;
+errors = _errs538;
 if(vErrors !== null){
-if(_errs534){
-vErrors.length = _errs534;
+if(_errs538){
+vErrors.length = _errs538;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid81 = _errs533 === errors;
+var valid83 = _errs537 === errors;
 }
 else {
-var valid81 = true;
+var valid83 = true;
 }
-if(valid81){
-if(data172.lines_per_second !== undefined){
-let data179 = data172.lines_per_second;
-const _errs546 = errors;
-const _errs547 = errors;
-let valid86 = false;
-const _errs548 = errors;
-if(!(((typeof data179 == "number") && (!(data179 % 1) && !isNaN(data179))) && (isFinite(data179)))){
-const err203 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(valid83){
+if(data174.lines_per_second !== undefined){
+let data181 = data174.lines_per_second;
+const _errs550 = errors;
+const _errs551 = errors;
+let valid88 = false;
+const _errs552 = errors;
+if(!(((typeof data181 == "number") && (!(data181 % 1) && !isNaN(data181))) && (isFinite(data181)))){
+const err203 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err203];
 }
@@ -6914,10 +6975,10 @@ vErrors.push(err203);
 }
 errors++;
 }
-if(errors === _errs548){
-if((typeof data179 == "number") && (isFinite(data179))){
-if(data179 < 0 || isNaN(data179)){
-const err204 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(errors === _errs552){
+if((typeof data181 == "number") && (isFinite(data181))){
+if(data181 < 0 || isNaN(data181)){
+const err204 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err204];
 }
@@ -6928,14 +6989,14 @@ errors++;
 }
 }
 }
-var _valid32 = _errs548 === errors;
-valid86 = valid86 || _valid32;
-if(!valid86){
-const _errs550 = errors;
-if(errors === _errs550){
-if(data179 && typeof data179 == "object" && !Array.isArray(data179)){
-if(Object.keys(data179).length < 1){
-const err205 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+var _valid32 = _errs552 === errors;
+valid88 = valid88 || _valid32;
+if(!valid88){
+const _errs554 = errors;
+if(errors === _errs554){
+if(data181 && typeof data181 == "object" && !Array.isArray(data181)){
+if(Object.keys(data181).length < 1){
+const err205 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err205];
 }
@@ -6945,10 +7006,10 @@ vErrors.push(err205);
 errors++;
 }
 else {
-const _errs552 = errors;
-for(const key46 in data179){
+const _errs556 = errors;
+for(const key46 in data181){
 if(!((key46 === "soft") || (key46 === "hard"))){
-const err206 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key46},message:"must NOT have additional properties"};
+const err206 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key46},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err206];
 }
@@ -6959,12 +7020,12 @@ errors++;
 break;
 }
 }
-if(_errs552 === errors){
-if(data179.soft !== undefined){
-let data180 = data179.soft;
-const _errs553 = errors;
-if(!(((typeof data180 == "number") && (!(data180 % 1) && !isNaN(data180))) && (isFinite(data180)))){
-const err207 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(_errs556 === errors){
+if(data181.soft !== undefined){
+let data182 = data181.soft;
+const _errs557 = errors;
+if(!(((typeof data182 == "number") && (!(data182 % 1) && !isNaN(data182))) && (isFinite(data182)))){
+const err207 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err207];
 }
@@ -6973,10 +7034,10 @@ vErrors.push(err207);
 }
 errors++;
 }
-if(errors === _errs553){
-if((typeof data180 == "number") && (isFinite(data180))){
-if(data180 < 0 || isNaN(data180)){
-const err208 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(errors === _errs557){
+if((typeof data182 == "number") && (isFinite(data182))){
+if(data182 < 0 || isNaN(data182)){
+const err208 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err208];
 }
@@ -6987,17 +7048,17 @@ errors++;
 }
 }
 }
-var valid87 = _errs553 === errors;
+var valid89 = _errs557 === errors;
 }
 else {
-var valid87 = true;
+var valid89 = true;
 }
-if(valid87){
-if(data179.hard !== undefined){
-let data181 = data179.hard;
-const _errs555 = errors;
-if(!(((typeof data181 == "number") && (!(data181 % 1) && !isNaN(data181))) && (isFinite(data181)))){
-const err209 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(valid89){
+if(data181.hard !== undefined){
+let data183 = data181.hard;
+const _errs559 = errors;
+if(!(((typeof data183 == "number") && (!(data183 % 1) && !isNaN(data183))) && (isFinite(data183)))){
+const err209 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err209];
 }
@@ -7006,10 +7067,10 @@ vErrors.push(err209);
 }
 errors++;
 }
-if(errors === _errs555){
-if((typeof data181 == "number") && (isFinite(data181))){
-if(data181 < 0 || isNaN(data181)){
-const err210 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(errors === _errs559){
+if((typeof data183 == "number") && (isFinite(data183))){
+if(data183 < 0 || isNaN(data183)){
+const err210 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err210];
 }
@@ -7020,17 +7081,17 @@ errors++;
 }
 }
 }
-var valid87 = _errs555 === errors;
+var valid89 = _errs559 === errors;
 }
 else {
-var valid87 = true;
+var valid89 = true;
 }
 }
 }
 }
 }
 else {
-const err211 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err211 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err211];
 }
@@ -7040,12 +7101,12 @@ vErrors.push(err211);
 errors++;
 }
 }
-var _valid32 = _errs550 === errors;
-valid86 = valid86 || _valid32;
-if(!valid86){
-const _errs557 = errors;
-if(data179 !== null){
-const err212 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid32 = _errs554 === errors;
+valid88 = valid88 || _valid32;
+if(!valid88){
+const _errs561 = errors;
+if(data181 !== null){
+const err212 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err212];
 }
@@ -7054,12 +7115,12 @@ vErrors.push(err212);
 }
 errors++;
 }
-var _valid32 = _errs557 === errors;
-valid86 = valid86 || _valid32;
+var _valid32 = _errs561 === errors;
+valid88 = valid88 || _valid32;
 }
 }
-if(!valid86){
-const err213 = {instancePath:instancePath+"/bots/" + i12+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid88){
+const err213 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err213];
 }
@@ -7071,30 +7132,30 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs547;
+errors = _errs551;
 if(vErrors !== null){
-if(_errs547){
-vErrors.length = _errs547;
+if(_errs551){
+vErrors.length = _errs551;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid81 = _errs546 === errors;
+var valid83 = _errs550 === errors;
 }
 else {
-var valid81 = true;
+var valid83 = true;
 }
-if(valid81){
-if(data172.bytes_per_second !== undefined){
-let data182 = data172.bytes_per_second;
-const _errs559 = errors;
-const _errs560 = errors;
-let valid88 = false;
-const _errs561 = errors;
-if(!(((typeof data182 == "number") && (!(data182 % 1) && !isNaN(data182))) && (isFinite(data182)))){
-const err214 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(valid83){
+if(data174.bytes_per_second !== undefined){
+let data184 = data174.bytes_per_second;
+const _errs563 = errors;
+const _errs564 = errors;
+let valid90 = false;
+const _errs565 = errors;
+if(!(((typeof data184 == "number") && (!(data184 % 1) && !isNaN(data184))) && (isFinite(data184)))){
+const err214 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err214];
 }
@@ -7103,10 +7164,10 @@ vErrors.push(err214);
 }
 errors++;
 }
-if(errors === _errs561){
-if((typeof data182 == "number") && (isFinite(data182))){
-if(data182 < 0 || isNaN(data182)){
-const err215 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(errors === _errs565){
+if((typeof data184 == "number") && (isFinite(data184))){
+if(data184 < 0 || isNaN(data184)){
+const err215 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err215];
 }
@@ -7117,14 +7178,14 @@ errors++;
 }
 }
 }
-var _valid33 = _errs561 === errors;
-valid88 = valid88 || _valid33;
-if(!valid88){
-const _errs563 = errors;
-if(errors === _errs563){
-if(data182 && typeof data182 == "object" && !Array.isArray(data182)){
-if(Object.keys(data182).length < 1){
-const err216 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+var _valid33 = _errs565 === errors;
+valid90 = valid90 || _valid33;
+if(!valid90){
+const _errs567 = errors;
+if(errors === _errs567){
+if(data184 && typeof data184 == "object" && !Array.isArray(data184)){
+if(Object.keys(data184).length < 1){
+const err216 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err216];
 }
@@ -7134,10 +7195,10 @@ vErrors.push(err216);
 errors++;
 }
 else {
-const _errs565 = errors;
-for(const key47 in data182){
+const _errs569 = errors;
+for(const key47 in data184){
 if(!((key47 === "soft") || (key47 === "hard"))){
-const err217 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key47},message:"must NOT have additional properties"};
+const err217 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key47},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err217];
 }
@@ -7148,12 +7209,12 @@ errors++;
 break;
 }
 }
-if(_errs565 === errors){
-if(data182.soft !== undefined){
-let data183 = data182.soft;
-const _errs566 = errors;
-if(!(((typeof data183 == "number") && (!(data183 % 1) && !isNaN(data183))) && (isFinite(data183)))){
-const err218 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(_errs569 === errors){
+if(data184.soft !== undefined){
+let data185 = data184.soft;
+const _errs570 = errors;
+if(!(((typeof data185 == "number") && (!(data185 % 1) && !isNaN(data185))) && (isFinite(data185)))){
+const err218 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err218];
 }
@@ -7162,10 +7223,10 @@ vErrors.push(err218);
 }
 errors++;
 }
-if(errors === _errs566){
-if((typeof data183 == "number") && (isFinite(data183))){
-if(data183 < 0 || isNaN(data183)){
-const err219 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(errors === _errs570){
+if((typeof data185 == "number") && (isFinite(data185))){
+if(data185 < 0 || isNaN(data185)){
+const err219 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err219];
 }
@@ -7176,17 +7237,17 @@ errors++;
 }
 }
 }
-var valid89 = _errs566 === errors;
+var valid91 = _errs570 === errors;
 }
 else {
-var valid89 = true;
+var valid91 = true;
 }
-if(valid89){
-if(data182.hard !== undefined){
-let data184 = data182.hard;
-const _errs568 = errors;
-if(!(((typeof data184 == "number") && (!(data184 % 1) && !isNaN(data184))) && (isFinite(data184)))){
-const err220 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(valid91){
+if(data184.hard !== undefined){
+let data186 = data184.hard;
+const _errs572 = errors;
+if(!(((typeof data186 == "number") && (!(data186 % 1) && !isNaN(data186))) && (isFinite(data186)))){
+const err220 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err220];
 }
@@ -7195,10 +7256,10 @@ vErrors.push(err220);
 }
 errors++;
 }
-if(errors === _errs568){
-if((typeof data184 == "number") && (isFinite(data184))){
-if(data184 < 0 || isNaN(data184)){
-const err221 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(errors === _errs572){
+if((typeof data186 == "number") && (isFinite(data186))){
+if(data186 < 0 || isNaN(data186)){
+const err221 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err221];
 }
@@ -7209,17 +7270,17 @@ errors++;
 }
 }
 }
-var valid89 = _errs568 === errors;
+var valid91 = _errs572 === errors;
 }
 else {
-var valid89 = true;
+var valid91 = true;
 }
 }
 }
 }
 }
 else {
-const err222 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err222 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err222];
 }
@@ -7229,12 +7290,12 @@ vErrors.push(err222);
 errors++;
 }
 }
-var _valid33 = _errs563 === errors;
-valid88 = valid88 || _valid33;
-if(!valid88){
-const _errs570 = errors;
-if(data182 !== null){
-const err223 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid33 = _errs567 === errors;
+valid90 = valid90 || _valid33;
+if(!valid90){
+const _errs574 = errors;
+if(data184 !== null){
+const err223 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err223];
 }
@@ -7243,12 +7304,12 @@ vErrors.push(err223);
 }
 errors++;
 }
-var _valid33 = _errs570 === errors;
-valid88 = valid88 || _valid33;
+var _valid33 = _errs574 === errors;
+valid90 = valid90 || _valid33;
 }
 }
-if(!valid88){
-const err224 = {instancePath:instancePath+"/bots/" + i12+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid90){
+const err224 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err224];
 }
@@ -7260,30 +7321,30 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs560;
+errors = _errs564;
 if(vErrors !== null){
-if(_errs560){
-vErrors.length = _errs560;
+if(_errs564){
+vErrors.length = _errs564;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid81 = _errs559 === errors;
+var valid83 = _errs563 === errors;
 }
 else {
-var valid81 = true;
+var valid83 = true;
 }
-if(valid81){
-if(data172.connections !== undefined){
-let data185 = data172.connections;
-const _errs572 = errors;
-const _errs573 = errors;
-let valid90 = false;
-const _errs574 = errors;
-if(!(((typeof data185 == "number") && (!(data185 % 1) && !isNaN(data185))) && (isFinite(data185)))){
-const err225 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(valid83){
+if(data174.connections !== undefined){
+let data187 = data174.connections;
+const _errs576 = errors;
+const _errs577 = errors;
+let valid92 = false;
+const _errs578 = errors;
+if(!(((typeof data187 == "number") && (!(data187 % 1) && !isNaN(data187))) && (isFinite(data187)))){
+const err225 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err225];
 }
@@ -7292,10 +7353,10 @@ vErrors.push(err225);
 }
 errors++;
 }
-if(errors === _errs574){
-if((typeof data185 == "number") && (isFinite(data185))){
-if(data185 < 0 || isNaN(data185)){
-const err226 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(errors === _errs578){
+if((typeof data187 == "number") && (isFinite(data187))){
+if(data187 < 0 || isNaN(data187)){
+const err226 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err226];
 }
@@ -7306,14 +7367,14 @@ errors++;
 }
 }
 }
-var _valid34 = _errs574 === errors;
-valid90 = valid90 || _valid34;
-if(!valid90){
-const _errs576 = errors;
-if(errors === _errs576){
-if(data185 && typeof data185 == "object" && !Array.isArray(data185)){
-if(Object.keys(data185).length < 1){
-const err227 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+var _valid34 = _errs578 === errors;
+valid92 = valid92 || _valid34;
+if(!valid92){
+const _errs580 = errors;
+if(errors === _errs580){
+if(data187 && typeof data187 == "object" && !Array.isArray(data187)){
+if(Object.keys(data187).length < 1){
+const err227 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err227];
 }
@@ -7323,10 +7384,10 @@ vErrors.push(err227);
 errors++;
 }
 else {
-const _errs578 = errors;
-for(const key48 in data185){
+const _errs582 = errors;
+for(const key48 in data187){
 if(!((key48 === "soft") || (key48 === "hard"))){
-const err228 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key48},message:"must NOT have additional properties"};
+const err228 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key48},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err228];
 }
@@ -7337,12 +7398,12 @@ errors++;
 break;
 }
 }
-if(_errs578 === errors){
-if(data185.soft !== undefined){
-let data186 = data185.soft;
-const _errs579 = errors;
-if(!(((typeof data186 == "number") && (!(data186 % 1) && !isNaN(data186))) && (isFinite(data186)))){
-const err229 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(_errs582 === errors){
+if(data187.soft !== undefined){
+let data188 = data187.soft;
+const _errs583 = errors;
+if(!(((typeof data188 == "number") && (!(data188 % 1) && !isNaN(data188))) && (isFinite(data188)))){
+const err229 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err229];
 }
@@ -7351,10 +7412,10 @@ vErrors.push(err229);
 }
 errors++;
 }
-if(errors === _errs579){
-if((typeof data186 == "number") && (isFinite(data186))){
-if(data186 < 0 || isNaN(data186)){
-const err230 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(errors === _errs583){
+if((typeof data188 == "number") && (isFinite(data188))){
+if(data188 < 0 || isNaN(data188)){
+const err230 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err230];
 }
@@ -7365,17 +7426,17 @@ errors++;
 }
 }
 }
-var valid91 = _errs579 === errors;
+var valid93 = _errs583 === errors;
 }
 else {
-var valid91 = true;
+var valid93 = true;
 }
-if(valid91){
-if(data185.hard !== undefined){
-let data187 = data185.hard;
-const _errs581 = errors;
-if(!(((typeof data187 == "number") && (!(data187 % 1) && !isNaN(data187))) && (isFinite(data187)))){
-const err231 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(valid93){
+if(data187.hard !== undefined){
+let data189 = data187.hard;
+const _errs585 = errors;
+if(!(((typeof data189 == "number") && (!(data189 % 1) && !isNaN(data189))) && (isFinite(data189)))){
+const err231 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err231];
 }
@@ -7384,10 +7445,10 @@ vErrors.push(err231);
 }
 errors++;
 }
-if(errors === _errs581){
-if((typeof data187 == "number") && (isFinite(data187))){
-if(data187 < 0 || isNaN(data187)){
-const err232 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(errors === _errs585){
+if((typeof data189 == "number") && (isFinite(data189))){
+if(data189 < 0 || isNaN(data189)){
+const err232 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err232];
 }
@@ -7398,17 +7459,17 @@ errors++;
 }
 }
 }
-var valid91 = _errs581 === errors;
+var valid93 = _errs585 === errors;
 }
 else {
-var valid91 = true;
+var valid93 = true;
 }
 }
 }
 }
 }
 else {
-const err233 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err233 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err233];
 }
@@ -7418,12 +7479,12 @@ vErrors.push(err233);
 errors++;
 }
 }
-var _valid34 = _errs576 === errors;
-valid90 = valid90 || _valid34;
-if(!valid90){
-const _errs583 = errors;
-if(data185 !== null){
-const err234 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid34 = _errs580 === errors;
+valid92 = valid92 || _valid34;
+if(!valid92){
+const _errs587 = errors;
+if(data187 !== null){
+const err234 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err234];
 }
@@ -7432,12 +7493,12 @@ vErrors.push(err234);
 }
 errors++;
 }
-var _valid34 = _errs583 === errors;
-valid90 = valid90 || _valid34;
+var _valid34 = _errs587 === errors;
+valid92 = valid92 || _valid34;
 }
 }
-if(!valid90){
-const err235 = {instancePath:instancePath+"/bots/" + i12+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid92){
+const err235 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err235];
 }
@@ -7449,20 +7510,20 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs573;
+errors = _errs577;
 if(vErrors !== null){
-if(_errs573){
-vErrors.length = _errs573;
+if(_errs577){
+vErrors.length = _errs577;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid81 = _errs572 === errors;
+var valid83 = _errs576 === errors;
 }
 else {
-var valid81 = true;
+var valid83 = true;
 }
 }
 }
@@ -7471,81 +7532,81 @@ var valid81 = true;
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/quota",schemaPath:"#/properties/bots/items/properties/quota/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/quota",schemaPath:"#/properties/bots/items/properties/quota/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid76 = _errs517 === errors;
+var valid78 = _errs521 === errors;
 }
 else {
-var valid76 = true;
+var valid78 = true;
 }
-if(valid76){
-if(data156.node !== undefined){
-let data188 = data156.node;
-const _errs585 = errors;
-if(errors === _errs585){
-if(typeof data188 === "string"){
-if(!pattern12.test(data188)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node",schemaPath:"#/properties/bots/items/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
-return false;
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node",schemaPath:"#/properties/bots/items/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid76 = _errs585 === errors;
-}
-else {
-var valid76 = true;
-}
-if(valid76){
-if(data156.node_labels !== undefined){
-let data189 = data156.node_labels;
-const _errs587 = errors;
-if(errors === _errs587){
-if(data189 && typeof data189 == "object" && !Array.isArray(data189)){
-if(Object.keys(data189).length > 32){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node_labels",schemaPath:"#/properties/bots/items/properties/node_labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
-return false;
-}
-else {
+if(valid78){
+if(data158.node !== undefined){
+let data190 = data158.node;
 const _errs589 = errors;
-for(const key49 in data189){
-if(!(pattern13.test(key49))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node_labels",schemaPath:"#/properties/bots/items/properties/node_labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key49},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs589 === errors){
-var valid92 = true;
-for(const key50 in data189){
-if(pattern13.test(key50)){
-let data190 = data189[key50];
-const _errs590 = errors;
-if(errors === _errs590){
+if(errors === _errs589){
 if(typeof data190 === "string"){
-if(func2(data190) > 128){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node_labels/" + key50.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+if(!pattern13.test(data190)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/node",schemaPath:"#/properties/bots/items/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
 return false;
-}
-else {
-if(!pattern15.test(data190)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node_labels/" + key50.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
-return false;
-}
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node_labels/" + key50.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/node",schemaPath:"#/properties/bots/items/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
-var valid92 = _errs590 === errors;
-if(!valid92){
+var valid78 = _errs589 === errors;
+}
+else {
+var valid78 = true;
+}
+if(valid78){
+if(data158.node_labels !== undefined){
+let data191 = data158.node_labels;
+const _errs591 = errors;
+if(errors === _errs591){
+if(data191 && typeof data191 == "object" && !Array.isArray(data191)){
+if(Object.keys(data191).length > 32){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/node_labels",schemaPath:"#/properties/bots/items/properties/node_labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
+return false;
+}
+else {
+const _errs593 = errors;
+for(const key49 in data191){
+if(!(pattern14.test(key49))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/node_labels",schemaPath:"#/properties/bots/items/properties/node_labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key49},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs593 === errors){
+var valid94 = true;
+for(const key50 in data191){
+if(pattern14.test(key50)){
+let data192 = data191[key50];
+const _errs594 = errors;
+if(errors === _errs594){
+if(typeof data192 === "string"){
+if(func2(data192) > 128){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/node_labels/" + key50.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+else {
+if(!pattern16.test(data192)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/node_labels/" + key50.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+return false;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/node_labels/" + key50.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid94 = _errs594 === errors;
+if(!valid94){
 break;
 }
 }
@@ -7554,40 +7615,40 @@ break;
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/node_labels",schemaPath:"#/properties/bots/items/properties/node_labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/node_labels",schemaPath:"#/properties/bots/items/properties/node_labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid76 = _errs587 === errors;
+var valid78 = _errs591 === errors;
 }
 else {
-var valid76 = true;
+var valid78 = true;
 }
-if(valid76){
-if(data156.failover !== undefined){
-let data191 = data156.failover;
-const _errs592 = errors;
-if(typeof data191 !== "string"){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/failover",schemaPath:"#/properties/bots/items/properties/failover/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-if(!((data191 === "restart") || (data191 === "stay"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12+"/failover",schemaPath:"#/properties/bots/items/properties/failover/enum",keyword:"enum",params:{allowedValues: schema0.properties.bots.items.properties.failover.enum},message:"must be equal to one of the allowed values"}];
-return false;
-}
-var valid76 = _errs592 === errors;
-}
-else {
-var valid76 = true;
-}
-if(valid76){
-let data192 = data156.desired;
-const _errs594 = errors;
-const _errs595 = errors;
-let valid93 = false;
+if(valid78){
+if(data158.failover !== undefined){
+let data193 = data158.failover;
 const _errs596 = errors;
-if(typeof data192 !== "string"){
-const err236 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(typeof data193 !== "string"){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/failover",schemaPath:"#/properties/bots/items/properties/failover/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+if(!((data193 === "restart") || (data193 === "stay"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/failover",schemaPath:"#/properties/bots/items/properties/failover/enum",keyword:"enum",params:{allowedValues: schema0.properties.bots.items.properties.failover.enum},message:"must be equal to one of the allowed values"}];
+return false;
+}
+var valid78 = _errs596 === errors;
+}
+else {
+var valid78 = true;
+}
+if(valid78){
+let data194 = data158.desired;
+const _errs598 = errors;
+const _errs599 = errors;
+let valid95 = false;
+const _errs600 = errors;
+if(typeof data194 !== "string"){
+const err236 = {instancePath:instancePath+"/bots/" + i14+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err236];
 }
@@ -7596,8 +7657,8 @@ vErrors.push(err236);
 }
 errors++;
 }
-if("running" !== data192){
-const err237 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
+if("running" !== data194){
+const err237 = {instancePath:instancePath+"/bots/" + i14+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err237];
 }
@@ -7606,12 +7667,12 @@ vErrors.push(err237);
 }
 errors++;
 }
-var _valid35 = _errs596 === errors;
-valid93 = valid93 || _valid35;
-if(!valid93){
-const _errs598 = errors;
-if(typeof data192 !== "string"){
-const err238 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid35 = _errs600 === errors;
+valid95 = valid95 || _valid35;
+if(!valid95){
+const _errs602 = errors;
+if(typeof data194 !== "string"){
+const err238 = {instancePath:instancePath+"/bots/" + i14+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err238];
 }
@@ -7620,8 +7681,8 @@ vErrors.push(err238);
 }
 errors++;
 }
-if("stopped" !== data192){
-const err239 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
+if("stopped" !== data194){
+const err239 = {instancePath:instancePath+"/bots/" + i14+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err239];
 }
@@ -7630,11 +7691,11 @@ vErrors.push(err239);
 }
 errors++;
 }
-var _valid35 = _errs598 === errors;
-valid93 = valid93 || _valid35;
+var _valid35 = _errs602 === errors;
+valid95 = valid95 || _valid35;
 }
-if(!valid93){
-const err240 = {instancePath:instancePath+"/bots/" + i12+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid95){
+const err240 = {instancePath:instancePath+"/bots/" + i14+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err240];
 }
@@ -7646,17 +7707,17 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs595;
+errors = _errs599;
 if(vErrors !== null){
-if(_errs595){
-vErrors.length = _errs595;
+if(_errs599){
+vErrors.length = _errs599;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid76 = _errs594 === errors;
+var valid78 = _errs598 === errors;
 }
 }
 }
@@ -7673,12 +7734,12 @@ var valid76 = _errs594 === errors;
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i12,schemaPath:"#/properties/bots/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14,schemaPath:"#/properties/bots/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid75 = _errs472 === errors;
-if(!valid75){
+var valid77 = _errs476 === errors;
+if(!valid77){
 break;
 }
 }
@@ -7688,7 +7749,7 @@ validate0.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs470 === errors;
+var valid0 = _errs474 === errors;
 }
 else {
 var valid0 = true;

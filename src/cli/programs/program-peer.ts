@@ -4,8 +4,8 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { Json, JsonObject } from '../../client/index.js';
 import { TRIAL_BOT } from '../../main/bots/kind-trial.js';
+import { programEnvironment } from '../../shared/bot-environment.js';
 import { Deferred } from '../../shared/deferred.js';
-import { programEnvironment } from '../../shared/program-environment.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
 import type { TestedProgram } from './program-file.js';
@@ -83,10 +83,11 @@ export class ProgramPeer {
   static async start(
     program: TestedProgram,
     config: JsonObject,
+    passed: readonly string[],
     events: ProgramEvents,
   ): Promise<ProgramPeer> {
     const [file = '', ...args] = program.definition.command;
-    const env = programEnvironment(TRIAL_BOT, program, config);
+    const env = programEnvironment(TRIAL_BOT, program, config, passed);
     const child = spawn(file, args, { cwd: program.cwd, env, detached: true });
     const peer = new ProgramPeer(child, events);
     await new Promise<void>((resolve, reject) => {

@@ -53,6 +53,7 @@ class ProgramTest {
   readonly #startMs: number;
   readonly #answerMs: number;
   readonly #graceMs: number;
+  readonly #env: readonly string[];
   readonly #services: ProgramServices;
   /** Resolves when the command is interrupted. */
   readonly #aborted = new Promise<void>((resolve) => {
@@ -76,6 +77,7 @@ class ProgramTest {
     this.#startMs = program.definition.start_timeout_ms ?? hosts.kind_load_ms;
     this.#answerMs = invoke.timeout_ms;
     this.#graceMs = hosts.stop_grace_ms;
+    this.#env = hosts.env;
     const rules = new NetworkRules(network.allow);
     this.#services = new ProgramServices(output, rules, (what) => this.#fault(what));
   }
@@ -88,7 +90,7 @@ class ProgramTest {
         ? this.#run.config
         : checkedCopy(ajv().compile(config), 'config', this.#run.config);
     this.#output.report.kind = definition.command.join(' ');
-    this.#peer = await ProgramPeer.start(this.#program, checked, {
+    this.#peer = await ProgramPeer.start(this.#program, checked, this.#env, {
       notified: (method, params) => this.#services.notified(method, params),
       asked: (method, params) => this.#services.asked(method, params),
       fault: (what) => this.#fault(what),

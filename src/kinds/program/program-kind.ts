@@ -2,9 +2,9 @@
 
 import { BotError } from '../../bot-sdk/bot-error.js';
 import type { BotKind } from '../../bot-sdk/index.js';
+import { programEnvironment } from '../../shared/bot-environment.js';
 import type { JsonObject } from '../../shared/contract/json.js';
 import type { Program } from '../../shared/contract/programs.js';
-import { programEnvironment } from '../../shared/program-environment.js';
 import { ChildProgram, type ProgramExit } from './child-program.js';
 import { JSONL } from './jsonl.js';
 import { MCP } from './mcp.js';
@@ -17,7 +17,8 @@ const PROTOCOLS: Readonly<Record<Program['definition']['protocol'], Protocol>> =
   mcp: MCP,
 };
 
-export function programKind(program: Program): BotKind {
+/** @param env which variables of the service it gets beside those of all programs: `hosts.env`. */
+export function programKind(program: Program, env: readonly string[] = []): BotKind {
   const { kind, definition, config } = program;
   const protocol = PROTOCOLS[definition.protocol];
   const { command, protocol: name } = definition;
@@ -27,7 +28,7 @@ export function programKind(program: Program): BotKind {
     config,
     state: (): RunState => ({ session: undefined }),
     commands: commandsOf(protocol.commands(program)),
-    run: (ctx) => runProgram(ctx as ProgramContext, program, protocol),
+    run: (ctx) => runProgram(ctx as ProgramContext, program, protocol, env),
   };
 }
 
@@ -35,11 +36,12 @@ async function runProgram(
   ctx: ProgramContext,
   program: Program,
   protocol: Protocol,
+  passed: readonly string[],
 ): Promise<void> {
   if (ctx.signal.aborted) return;
   const { definition, cwd, graceMs } = program;
   const session = protocol.open(ctx, program);
-  const env = programEnvironment(ctx.id, program, ctx.config as JsonObject);
+  const env = programEnvironment(ctx.id, program, ctx.config as JsonObject, passed);
   const what = { command: definition.command, cwd, env };
   const child = await ChildProgram.start(what, session, () => ctx.checkLease());
   (ctx.state as RunState).session = session;

@@ -75,6 +75,7 @@ export class KindTrial {
       inFlightBytes: hosts.in_flight_bytes,
       botLinesPerSecond: hosts.bot_lines_per_second,
       networkAllow: network.allow,
+      env: hosts.env,
       commandTimeoutMs: invoke.timeout_ms,
       kindLoadMs: hosts.kind_load_ms,
       notesResources: true,

@@ -47,6 +47,7 @@ export interface HostOptions {
   inFlightBytes: number;
   botLinesPerSecond: number;
   networkAllow: HostStart['networkAllow'];
+  env?: HostStart['env'];
   /** How long a command may take, in ms. */
   commandTimeoutMs: number;
   /** How long one kind may take to load, in ms. */
@@ -356,6 +357,7 @@ export class HostThread {
       inFlightBytes,
       botLinesPerSecond,
       networkAllow,
+      env = [],
       maxHeapMb,
       lagOf,
       streams,
@@ -375,6 +377,7 @@ export class HostThread {
       inFlightLimit: inFlightBytes,
       botLinesPerSecond,
       networkAllow,
+      env,
       maxHeapMb,
       heartbeat: this.#heartbeatCells,
       streams,

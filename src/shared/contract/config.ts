@@ -309,6 +309,11 @@ export const Config = Type.Object(
               'The same for the bots of a kind, such as `{"trader": "process"}`. What a bot says comes first.',
           },
         ),
+        env: Type.Array(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*\\*?$' }), {
+          uniqueItems: true,
+          description:
+            "Environment variables of the service that bots and programs get beside those that all get, such as `MY_TOKEN`, or `GAME_*` for all with that beginning. The service's own never reach them; see docs/BOTS.md.",
+        }),
         max_dedicated: Type.Integer({
           minimum: 0,
           maximum: 1024,

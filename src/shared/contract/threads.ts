@@ -384,6 +384,8 @@ export interface HostStart {
   inFlightLimit: number;
   botLinesPerSecond: number;
   networkAllow: Config['network']['allow'];
+  /** Variables of the service that bots get beside those of all bots. */
+  env: Config['hosts']['env'];
   maxHeapMb: number;
   heartbeat: SharedArrayBuffer;
   /** Open streams: the host gathers lines longer while there are none. */

@@ -64,7 +64,13 @@ function variants(path: string): Variants {
   if (path === 'http.forwarded_header') return ['forwarded', 'x-forwarded-for', 'forwarded'];
   if (path === 'cluster.name') return ['a', 'b', 'c'];
   if (typeof value === 'string') return ['::1', '127.0.0.1', '127.0.0.2'];
-  const isText = ['kinds', 'network.allow', 'http.allowed_hosts', 'cluster.servers'].includes(path);
+  const isText = [
+    'kinds',
+    'network.allow',
+    'hosts.env',
+    'http.allowed_hosts',
+    'cluster.servers',
+  ].includes(path);
   if (isText) return [['a'], ['b'], ['c']];
   if (path === 'http.trusted_proxies') return [['::1'], ['10.0.0.0/8'], ['1.2.3.4']];
   if (path === 'http.cors_origins') return [['null'], ['https://a.example'], ['tauri://b']];
@@ -170,6 +176,13 @@ describe('a fault', () => {
   it('of an entry of network.allow is found, although the schema takes any text', () => {
     expect(fault(() => loadConfig(file({ network: { allow: ['*', 'a:b'] } }), {}, {}))).toBe(
       'network.allow: "a:b" is no host, *.domain, address or network, with or without a port; docs/CONFIGURATION.md lists all keys',
+    );
+  });
+
+  it('of a variable that bots never get is found in hosts.env', () => {
+    const hosts = { env: ['MY_TOKEN', 'NODE_OPTIONS'] };
+    expect(fault(() => loadConfig(file({ hosts }), {}, {}))).toBe(
+      'hosts.env: NODE_OPTIONS is for the service itself, and never passed to bots; docs/CONFIGURATION.md lists all keys',
     );
   });
 
