@@ -10,6 +10,7 @@ import type { BotKind } from '../../src/bot-sdk/index.js';
 import type { Broadcaster } from '../../src/broadcaster/broadcaster.js';
 import { programKind } from '../../src/kinds/program/program-kind.js';
 import type { HostPool, PoolEvents } from '../../src/main/bots/host-pool.js';
+import { OwnHosts } from '../../src/main/bots/own-hosts.js';
 import { HostedRuns } from '../../src/main/threads/hosted-runs.js';
 import { LastCommands } from '../../src/main/threads/last-commands.js';
 import { type Batch, decodeBatch } from '../../src/shared/contract/batch.js';
@@ -34,6 +35,7 @@ export class InjectedHost {
   readonly #kinds = new Map<string, BotKind>();
   readonly #host: BotHost;
   readonly #runs = new HostedRuns();
+  readonly #own: OwnHosts;
   readonly #graceMs: number;
   readonly number = 0;
   /** As of a host in a thread in which nothing runs at present. */
@@ -62,6 +64,7 @@ export class InjectedHost {
     }: Pick<PoolEvents, 'exited' | 'lateError' | 'flooded' | 'offered'>,
   ) {
     this.#graceMs = hosts.stop_grace_ms;
+    this.#own = new OwnHosts(hosts.max_dedicated);
     const inFlight = new InFlight(InFlight.create());
     const port = {
       postMessage({ bytes }: Batch): void {
@@ -94,6 +97,7 @@ export class InjectedHost {
 
   /** The part of the pool that the registry uses. */
   get pool(): HostPool {
+    const own = this.#own;
     const pool = {
       count: 1,
       clear: (id: string) => this.#clear(id),
@@ -104,7 +108,8 @@ export class InjectedHost {
       leave: () => {
         this.bots -= 1;
       },
-      admitDedicated: () => {},
+      admitOwn: (wanted: number, held?: number) => own.admit(wanted, held),
+      admitSuspect: () => own.admitSuspect(),
       threads: () => [this],
       all: () => [this],
       get: () => this,

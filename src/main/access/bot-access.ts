@@ -6,7 +6,6 @@ import type {
   IncidentBot,
 } from '../../shared/contract/bots.js';
 import { LIMIT } from '../../shared/contract/query-bounds.js';
-import type { Quota } from '../../shared/contract/quota.js';
 import { allows, reaches } from '../../shared/contract/rights.js';
 import type { ControlMethods } from '../../shared/contract/threads.js';
 import type { Reach, Rights } from '../../shared/contract/tokens.js';
@@ -17,6 +16,7 @@ import { countedOf, IncidentGroups } from '../bots/incident-groups.js';
 import { botOfCommand } from '../bots/incidents.js';
 import type { BotRegistry } from '../bots/registry.js';
 import type { ShowIncident } from '../store/incident-store.js';
+import { admittedBot, admittedChange } from './bot-choices.js';
 import type { PressureGauge } from './pressure-gauge.js';
 
 /** Commands of the service that cause a fault on purpose. */
@@ -57,10 +57,10 @@ export class BotAccess {
     if (rights.reach !== null && this.#registry.has(bot.id)) {
       throw new DroverError('conflict', `the id ${bot.id} cannot be used`);
     }
-    checkQuotaRight(bot.quota, rights);
-    this.#pressure.admitBot();
-    if (bot.desired === 'running') this.#registry.admitHost(bot);
-    await this.#registry.create(bot);
+    const admitted = admittedBot(this.#registry, bot, rights);
+    this.#pressure.admitBot(reach === null ? undefined : () => this.#countReached(rights));
+    if (bot.desired === 'running') this.#registry.admitHost(admitted, reach);
+    await this.#registry.create(admitted);
   }
 
   async update({ id, change, rights, by }: Input<'updateBot'>): Promise<void> {
@@ -70,19 +70,18 @@ export class BotAccess {
       if (!reaches(rights.reach, id, change.labels)) throw beyond(rights.reach);
       this.#checkLabels(rights, this.#registry.labelsOf(id) ?? {}, change.labels);
     }
-    checkQuotaRight(change.quota, rights);
-    await this.#registry.update(id, change, allows(rights, 'admin'), by);
+    await this.#registry.update(id, admittedChange(this.#registry, id, change, rights), rights, by);
   }
 
   async act({ id, action, rights }: Input<'actOnBot'>): Promise<void> {
     this.#check(id, rights);
-    this.#admit(id, action);
+    this.#admit(id, action, rights);
     await this.#registry.actByRequest(id, action);
   }
 
   async actOnMany({ actions, rights }: Input<'actOnBots'>): Promise<Output<'actOnBots'>> {
     if (actions.action === 'start') this.#pressure.admitStart();
-    const admit = (id: string): void => this.#admit(id, actions.action);
+    const admit = (id: string): void => this.#admit(id, actions.action, rights);
     if (rights.reach === null) return { results: await this.#registry.actOnMany(actions, admit) };
     const asked = [...new Set(actions.ids ?? this.#registry.ids())];
     const ids = asked.filter((id) => this.#reached(id, rights));
@@ -185,17 +184,24 @@ export class BotAccess {
     }
   }
 
-  /** Checks the service's limits. A restart of a bot that does not run is a start. @throws DroverError `unavailable`. */
-  #admit(id: string, action: BotAction): void {
+  /**
+   * Checks the service's limits, and the caller's. A restart of a bot that does not run is a start.
+   * @throws DroverError `unavailable`, `forbidden`.
+   */
+  #admit(id: string, action: BotAction, { reach }: Rights): void {
     const starts = action === 'restart' && this.#registry.isRunning(id) === false;
     if (action !== 'start' && !starts) return;
     this.#pressure.admitStart();
-    this.#registry.admitHost(id);
+    this.#registry.admitHost(id, reach);
   }
 
   /** @throws DroverError `not_found`, also for a bot outside of the caller's limit. */
   #check(id: string, rights: Rights): void {
     if (rights.reach !== null && !this.#reached(id, rights)) throw missing(id);
+  }
+
+  #countReached(rights: Rights): number {
+    return this.#registry.ids().filter((id) => this.#reached(id, rights)).length;
   }
 
   #reached(id: string, { reach }: Rights): boolean {
@@ -267,10 +273,4 @@ function beyond(reach: Reach): DroverError {
       ? 'some bots'
       : `bots with the labels ${JSON.stringify(reach?.labels ?? {})}`;
   return new DroverError('forbidden', `this token is limited to ${limit}`);
-}
-
-/** The service's quota is the operator's: who may only control bots must not lift it. @throws DroverError `forbidden` */
-function checkQuotaRight(quota: Quota | undefined, rights: Rights): void {
-  if (quota === undefined || allows(rights, 'admin')) return;
-  throw new DroverError('forbidden', 'the quota of a bot needs the scope admin');
 }

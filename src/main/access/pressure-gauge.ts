@@ -18,6 +18,7 @@ import type {
 import { DroverError } from '../../shared/errors.js';
 import { anonymousRss } from '../../shared/process-memory.js';
 import { availableMemory } from '../available-memory.js';
+import { leavesShare } from '../bots/own-hosts.js';
 
 /** What is measured; the others are counted. */
 const LOADS = ['cpu', 'memory', 'queue', 'files'] as const;
@@ -91,9 +92,16 @@ export class PressureGauge {
     return shortage(this.#loadShort(['memory', 'cpu', 'files']));
   }
 
-  /** Checks before a bot is created. @throws DroverError `unavailable`. */
-  admitBot(): void {
-    if (this.#sources.present() >= this.#limits.max_bots) throw refusal('bots');
+  /**
+   * Checks before a bot is created. @param held of a limited token: counts the bots that it reaches.
+   * @throws DroverError `unavailable`, or `forbidden` above the share of a limited token.
+   */
+  admitBot(held?: () => number): void {
+    const { max_bots: most } = this.#limits;
+    const present = this.#sources.present();
+    if (present >= most) throw refusal('bots');
+    // Counted only where it can be too many.
+    if (held && !leavesShare(present, most - present)) checkShare(held(), present, most);
     this.admitStart();
   }
 
@@ -187,6 +195,15 @@ const MESSAGES: Record<Resource, string> = {
 
 function shortage(resource: Resource | undefined): Shortage | null {
   return resource ? { resource, message: MESSAGES[resource] } : null;
+}
+
+/** @throws DroverError `forbidden` */
+function checkShare(held: number, present: number, most: number): void {
+  if (leavesShare(held, most - present)) return;
+  throw new DroverError(
+    'forbidden',
+    `this token is limited to some bots, which have ${held} of ${most} places (pressure.max_bots) and may not have more than they leave to others: delete some`,
+  );
 }
 
 function refusal(resource: Resource): DroverError {

@@ -7,4 +7,6 @@ export interface BotCluster {
   shown(spec: BotSpec): Pick<BotSnapshot, 'node' | 'term' | 'failover'>;
   /** The term of a new bot. Undefined while the cluster is not known: it is given one when it is. */
   firstTerm(id: string): number | undefined;
+  /** The bots of a host group, on all nodes, as far as is known. */
+  ofGroup(name: string): Iterable<Pick<BotSpec, 'id' | 'labels'>>;
 }

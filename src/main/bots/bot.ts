@@ -369,7 +369,7 @@ export class Bot {
   /** @returns why there can be no host for it, null when it has moved. */
   async #moveToOwn(host: HostThread, reason: string): Promise<string | null> {
     try {
-      this.#dependencies.hosts.admitDedicated(0);
+      this.#dependencies.hosts.admitSuspect();
     } catch (thrown) {
       return messageOf(thrown);
     }
@@ -521,9 +521,10 @@ export class Bot {
           `starts while the thread of bot host ${stuck} does not end: what its last run had open there stays open until then`,
         );
       }
-      const dedicated = this.#spec.dedicated || (this.#isIsolated && group === undefined);
+      const { dedicated } = this.#spec;
+      const isSuspect = this.#isIsolated && group === undefined;
       const isolation = this.#dependencies.isolationOf(this.#spec);
-      const host = await hosts.place({ id, kind, dedicated, isolation, group });
+      const host = await hosts.place({ id, kind, dedicated, isSuspect, isolation, group });
       await this.#send({ type: 'placed', host });
       await this.#send({ type: 'announced', run, config });
     } catch (thrown) {

@@ -5,7 +5,7 @@ import { Deferred } from '../../shared/deferred.js';
 import { Semaphore } from '../../shared/semaphore.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { kindMissing } from './host-starter.js';
-import { NoPlace } from './no-place.js';
+import { OwnHosts } from './own-hosts.js';
 import type { Group, Quarantine } from './quarantine.js';
 
 /** What a bot needs of a host. */
@@ -14,6 +14,8 @@ export interface Wanted {
   kind: string;
   /** It shares its host with no other bot. */
   dedicated: boolean;
+  /** The same, because it broke its host. */
+  isSuspect?: boolean;
   /** What the host runs in; that of the shared hosts when absent. */
   isolation?: Isolation;
   /** It shares its host with the bots of this group only. */
@@ -44,17 +46,15 @@ export class HostPlacement {
   readonly #sharedCount: number;
   /** What the shared hosts run in. */
   readonly #isolation: Isolation;
-  readonly #maxDedicated: number;
+  readonly own: OwnHosts;
   /** Those who wait for a shared host. Bounded by the number of bots. */
   #waiting: Deferred[] = [];
   /** Hosts of a quarantine group, or of one kind, also while they start. Bounded by MAX_GROUPS. */
   readonly #groups = new Map<Group | string, Promise<HostThread>>();
-  /** The hosts of the groups that bots name, by isolation and name, also while they start. Bounded like #dedicated. */
+  /** The hosts of the groups that bots name, by isolation and name, also while they start. Bounded like {@link own}. */
   readonly #named = new Map<string, Promise<HostThread>>();
   /** Hosts that bots share which run in something else than the shared hosts. As many as those, started when needed. */
   readonly #others: OtherHost[];
-  /** Numbers of dedicated hosts and of hosts of named groups, also of those that are to start. Bounded by `hosts.max_dedicated`. */
-  readonly #dedicated = new Set<number>();
   readonly #starts = new Semaphore({
     permits: STARTS_AT_ONCE,
     // Bounded by the number of bots.
@@ -70,7 +70,7 @@ export class HostPlacement {
     this.#sharedCount = limits.count;
     this.#isolation = limits.isolation ?? 'thread';
     this.#others = Array.from({ length: limits.count }, () => ({ coming: 0, started: undefined }));
-    this.#maxDedicated = limits.maxDedicated;
+    this.own = new OwnHosts(limits.maxDedicated);
     this.#nextNumber = limits.count;
     this.#quarantine = quarantine;
     this.#pool = pool;
@@ -81,8 +81,10 @@ export class HostPlacement {
    * the fewest bots. Waits while a shared host is being replaced, if no other has the kind. @throws NoPlace
    */
   async place(wanted: Wanted): Promise<HostThread> {
-    const { id, kind, dedicated, isolation = this.#isolation } = wanted;
-    if (dedicated) return this.#occupy(await this.#startCounted(kind, isolation), kind);
+    const { id, kind, dedicated, isSuspect = false, isolation = this.#isolation } = wanted;
+    if (dedicated || isSuspect) {
+      return this.#occupy(await this.#startOwn(kind, isolation, !dedicated), kind);
+    }
     // What one bot of it does to its host is the others' by choice: they are not quarantined.
     if (wanted.group !== undefined) return this.#placeNamed(wanted.group, kind, isolation);
     const group = this.#quarantine.groupOf(id, Date.now());
@@ -117,16 +119,7 @@ export class HostPlacement {
 
   /** The host takes no more bots. */
   withdraw(host: HostThread): void {
-    this.#dedicated.delete(host.number);
-  }
-
-  /** @param wanted how many dedicated hosts and hosts of groups there are to be. @throws NoPlace when one more may not. */
-  admitDedicated(wanted: number): void {
-    if (Math.max(wanted, this.#dedicated.size) >= this.#maxDedicated) {
-      throw new NoPlace(
-        `limit of dedicated hosts and hosts of groups reached (hosts.max_dedicated is ${this.#maxDedicated})`,
-      );
-    }
+    this.own.remove(host.number);
   }
 
   #occupy(host: HostThread, kind: string): HostThread {
@@ -141,7 +134,7 @@ export class HostPlacement {
     for (;;) {
       let started = this.#named.get(key);
       if (!started) {
-        started = this.#startCounted(null, isolation);
+        started = this.#startOwn(null, isolation, false);
         this.#named.set(key, started);
         const forget = (): void => {
           if (this.#named.get(key) === started) this.#named.delete(key);
@@ -209,14 +202,19 @@ export class HostPlacement {
   }
 
   /** A host that counts for `hosts.max_dedicated`. @throws NoPlace */
-  async #startCounted(kind: string | null, isolation: Isolation): Promise<HostThread> {
-    this.admitDedicated(0);
+  async #startOwn(
+    kind: string | null,
+    isolation: Isolation,
+    isSuspect: boolean,
+  ): Promise<HostThread> {
+    if (isSuspect) this.own.admitSuspect();
+    else this.own.admit(0);
     const number = this.#nextNumber++;
-    this.#dedicated.add(number);
+    this.own.add(number, isSuspect);
     try {
       return await this.#startReserved(number, kind, isolation);
     } catch (thrown) {
-      this.#dedicated.delete(number);
+      this.own.remove(number);
       throw thrown;
     }
   }

@@ -188,9 +188,14 @@ export class HostPool {
     return this.#placement.place(wanted);
   }
 
-  /** @param wanted how many dedicated hosts and hosts of groups there are to be. @throws NoPlace when one more may not. */
-  admitDedicated(wanted: number): void {
-    this.#placement.admitDedicated(wanted);
+  /** See OwnHosts. */
+  admitOwn(wanted: number, held?: number): void {
+    this.#placement.own.admit(wanted, held);
+  }
+
+  /** See OwnHosts. */
+  admitSuspect(): void {
+    this.#placement.own.admitSuspect();
   }
 
   /** A bot has left its host. */

@@ -10,6 +10,7 @@ import type {
   CreateBotBody,
   Incident,
   IncidentBot,
+  Isolation,
   RestartPolicy,
   UpdateBotBody,
 } from '../../shared/contract/bots.js';
@@ -18,9 +19,11 @@ import type { BotSnapshot } from '../../shared/contract/events.js';
 import type { GroupQuery, IncidentGroups } from '../../shared/contract/incident-groups.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { hasLabels } from '../../shared/contract/labels.js';
+import { allows, reaches } from '../../shared/contract/rights.js';
 import { answerable } from '../../shared/contract/rpc.js';
 import { keepSecretsInLists } from '../../shared/contract/secrets.js';
 import type { BotExit, BotFlood, HostedState, LateError } from '../../shared/contract/threads.js';
+import type { Reach, Rights } from '../../shared/contract/tokens.js';
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
@@ -62,6 +65,8 @@ export class BotRegistry {
   readonly #incidents: Incidents;
   /** Bots that were shown and are not stored yet. */
   readonly #fresh = new Set<string>();
+  /** Bots as they are once a change that is under way is stored. Bounded by the calls of the fronts. */
+  readonly #joining = new Set<Readonly<BotSpec>>();
   /** For fields that a bot's own restart policy leaves out. */
   readonly #defaults: RestartPolicy;
   readonly #noteStart: (id: string) => void;
@@ -139,20 +144,40 @@ export class BotRegistry {
 
   /**
    * Checks the limit of dedicated hosts and hosts of groups before a bot is started. @param bot of an id that may be unknown.
-   * @throws DroverError `unavailable`.
+   * @param reach of the caller. @throws DroverError `unavailable`, or `forbidden` above the share of a limited token.
    */
-  admitHost(bot: HostWish | string): void {
+  admitHost(bot: HostWish | string, reach: Reach): void {
     const wish = typeof bot === 'string' ? this.#bots.get(bot)?.spec : bot;
     const own = wish && this.#ownHost(wish);
     if (!own) return;
     const wanted = new Set<string>();
+    const held = new Set<string>();
     for (const { spec } of this.#bots.values()) {
       if (spec.desired !== 'running' || spec.id === wish.id) continue;
       const other = this.#ownHost(spec);
       if (other === own) return;
-      if (other) wanted.add(other);
+      if (!other) continue;
+      wanted.add(other);
+      if (reach !== null && reaches(reach, spec.id, spec.labels)) held.add(other);
     }
-    this.#dependencies.hosts.admitDedicated(wanted.size);
+    this.#dependencies.hosts.admitOwn(wanted.size, reach === null ? undefined : held.size);
+  }
+
+  /** `restart` of the configuration. */
+  get restartDefaults(): Readonly<RestartPolicy> {
+    return this.#defaults;
+  }
+
+  /** What the host of such a bot runs in. */
+  isolationOf(bot: Pick<BotSpec, 'kind' | 'isolation'>): Isolation {
+    return this.#dependencies.isolationOf(bot);
+  }
+
+  /** The bots of a host group, stopped ones and those of other nodes too, and those that are about to join it. */
+  *ofGroup(name: string): Iterable<Pick<BotSpec, 'id' | 'labels'>> {
+    for (const { spec } of this.#bots.values()) if (spec.host_group === name) yield spec;
+    for (const spec of this.#joining) if (spec.host_group === name) yield spec;
+    yield* this.#dependencies.cluster?.ofGroup(name) ?? [];
   }
 
   /** Names the dedicated host, or that of its group, that a bot needs; undefined for a shared one. */
@@ -241,13 +266,13 @@ export class BotRegistry {
   }
 
   /**
-   * @param mayRedirect whether the change may alter where secrets go that it does not give. @param by who makes it.
+   * @param rights with which secrets that it does not give may go elsewhere, and with which share of the hosts. @param by who makes it.
    * @throws DroverError `not_found`, `bad_request`, `forbidden`, or `conflict`.
    */
   async update(
     id: string,
     body: UpdateBotBody,
-    mayRedirect: boolean,
+    rights: Rights,
     by = UNKNOWN_AUTHOR,
   ): Promise<void> {
     const bot = this.#get(id);
@@ -256,15 +281,20 @@ export class BotRegistry {
     const merged = change === undefined ? spec.config : this.#merge(spec, change);
     const changed = changedSpec(spec, body, merged, this.#dependencies.cluster !== undefined);
     this.#schemas.checkConfig(spec.kind, merged);
-    if (change !== undefined && !mayRedirect) {
+    if (change !== undefined && !allows(rights, 'admin')) {
       this.#schemas.checkRedirects(spec.kind, spec.config, merged, change);
     }
     const hasMoved = changed.isolation !== spec.isolation || changed.host_group !== spec.host_group;
-    if (hasMoved && spec.desired === 'running') this.admitHost(changed);
+    if (hasMoved && spec.desired === 'running') this.admitHost(changed, rights.reach);
     const restartNow = hasMoved || JSON.stringify(changed.config) !== JSON.stringify(spec.config);
     if (restartNow) this.#noteStart(id);
     if (JSON.stringify(changed.labels) !== JSON.stringify(spec.labels)) this.#forgetCommands(id);
-    await bot.update(changed, restartNow, (before) => this.#tellChange(before, changed, by));
+    this.#joining.add(changed);
+    try {
+      await bot.update(changed, restartNow, (before) => this.#tellChange(before, changed, by));
+    } finally {
+      this.#joining.delete(changed);
+    }
   }
 
   #tellChange(before: Readonly<BotSpec>, after: Readonly<BotSpec>, by: string): void {

@@ -49,6 +49,13 @@ export class ClusterStore implements SpecStore, BotCluster {
     return this.#records?.fault === null ? this.#records.firstTerm(id) : undefined;
   }
 
+  *ofGroup(name: string): Iterable<BotSpec> {
+    for (const id of this.#records?.ids() ?? []) {
+      const spec = this.#records?.get(id)?.spec;
+      if (spec?.host_group === name) yield spec;
+    }
+  }
+
   all(): BotSpec[] {
     return this.#local.all();
   }

@@ -57,7 +57,7 @@ async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry
       place: async () => ({ ...host }),
       leave: () => {},
       threads: () => [],
-      admitDedicated: () => {
+      admitSuspect: () => {
         if (noRoom) throw new Error('no more dedicated hosts');
       },
     },

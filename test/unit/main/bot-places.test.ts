@@ -10,9 +10,11 @@ import { StartPace } from '../../../src/main/bots/start-pace.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
 import type { BotSpec, CreateBotBody, UpdateBotBody } from '../../../src/shared/contract/bots.js';
 import type { Item } from '../../../src/shared/contract/events.js';
+import type { Rights } from '../../../src/shared/contract/tokens.js';
 import { Deferred } from '../../../src/shared/deferred.js';
 import { RESTART_AT_ONCE } from './restart-at-once.js';
 
+const ADMIN: Rights = { scopes: ['admin'], reach: null };
 let calls: string[];
 /** Which bots run on without the lease, as hosts were told. */
 let fences: string[];
@@ -181,7 +183,7 @@ describe('where a bot is to run', () => {
     expect(stored.get('a')).toMatchObject({ node: 'h1', failover: 'stay', term: 7 });
     expect(registry.config('a')).toMatchObject({ node: 'h1', failover: 'stay' });
     const change = { node: null, node_labels: { zone: 'eu' } } as UpdateBotBody;
-    await registry.update('a', change, true);
+    await registry.update('a', change, ADMIN);
     expect(stored.get('a')).not.toHaveProperty('node');
     expect(registry.config('a')).toMatchObject({ node_labels: { zone: 'eu' } });
     expect(calls).toHaveLength(1);
@@ -192,12 +194,12 @@ describe('where a bot is to run', () => {
     await expect(registry.create(both)).rejects.toMatchObject({ code: 'bad_request' });
     await registry.create(body({ node: 'h1' }));
     const change = { node_labels: { zone: 'eu' } } as UpdateBotBody;
-    await expect(registry.update('a', change, true)).rejects.toMatchObject({ code: 'bad_request' });
+    await expect(registry.update('a', change, ADMIN)).rejects.toMatchObject({ code: 'bad_request' });
   });
 
   it('with another failover it runs on, and its host knows', async () => {
     await registry.create(body());
-    await registry.update('a', { failover: 'stay' }, true);
+    await registry.update('a', { failover: 'stay' }, ADMIN);
     expect([calls, fences]).toEqual([['start a'], ['a true']]);
     expect(registry.snapshots([])[0]).toMatchObject({ failover: 'stay' });
   });

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { HostPlacement } from '../../../src/main/bots/host-placement.js';
 import { NoPlace } from '../../../src/main/bots/no-place.js';
+import { OwnHosts } from '../../../src/main/bots/own-hosts.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
 import type { HostState } from '../../../src/main/threads/host-life.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
@@ -154,8 +155,24 @@ describe('dedicated hosts', () => {
   });
 
   it('bots that want one are admitted up to the limit, whether they have it already or not', () => {
-    expect(() => placement.admitDedicated(1)).not.toThrow();
-    expect(() => placement.admitDedicated(2)).toThrow(NoPlace);
+    expect(() => placement.own.admit(1)).not.toThrow();
+    expect(() => placement.own.admit(2)).toThrow(NoPlace);
+  });
+
+  it('suspects have at most half of what others leave, and wait for more', async () => {
+    const suspect = (id: string) =>
+      placement.place({ id, kind: 'demo', dedicated: false, isSuspect: true });
+    expect((await suspect('a')).number).toBe(2);
+    await expect(suspect('b')).rejects.toThrow(NoPlace);
+    expect(() => placement.own.admitSuspect()).toThrow(
+      '1 bots that broke their hosts have their own, which is their share (hosts.max_dedicated is 2)',
+    );
+    expect(await place('c', 'demo', true)).toBe(3);
+    placement.withdraw(hosts[2] as unknown as HostThread);
+    expect((await suspect('b')).number).toBe(4);
+    // A limit of one is for whoever comes first.
+    const single = new OwnHosts(1);
+    expect(() => single.admitSuspect()).not.toThrow();
   });
 });
 
