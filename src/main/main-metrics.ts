@@ -54,7 +54,7 @@ export function mainMetrics(parts: MeasuredParts): MainMetrics {
   return {
     restarts: Object.fromEntries(kinds.infos().map(({ kind }) => [kind, restarts.get(kind) ?? 0])),
     incidents: Object.fromEntries(incidents.counts),
-    loops: [...counts.loops],
+    loops: counts.started(hosts.count),
     busy: [
       { thread: 'main', seconds: performance.eventLoopUtilization().active / 1000 },
       { thread: 'broadcaster', seconds: broadcaster.utilization().active / 1000 },

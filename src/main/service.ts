@@ -19,6 +19,7 @@ import { VERSION } from '../shared/version.js';
 import { Access } from './access/access.js';
 import { warnOperator } from './access/access-output.js';
 import { Dispatcher } from './bots/dispatcher.js';
+import { type HostCount, hostCount } from './bots/host-count.js';
 import { HostFaults } from './bots/host-faults.js';
 import { HostFigures } from './bots/host-figures.js';
 import { HostPool } from './bots/host-pool.js';
@@ -74,8 +75,6 @@ const JOURNAL_CLOSE_MS = 1000;
 const JOURNAL_READER = 0;
 const RULES_READER = 1;
 const BUS_READER = 2;
-/** Cores left to the fronts, the broadcaster and main when the number of hosts is not configured. */
-const CORES_KEPT = 2;
 
 /** What the operator is told once the service listens. */
 export interface Listening {
@@ -178,8 +177,8 @@ export class Service {
     const numbering = beginNumbering(dataDir, config.journal);
     const stream = newStream(config, numbering);
     letHostsCollectGarbage();
-    const hosts = config.hosts.count ?? Math.max(1, cores - CORES_KEPT);
-    this.#counts = new ThreadCounts(config.http.fronts, hosts, ClusterOf !== null);
+    const hosts = hostCount(config.hosts.count, cores);
+    this.#counts = new ThreadCounts(config.http.fronts, hosts.most, ClusterOf !== null);
     this.#broadcaster = new BroadcasterThread(
       { stream, counts: this.#counts.broadcaster },
       (broadcaster, reason) => this.#restore(broadcaster, reason),
@@ -452,10 +451,10 @@ export class Service {
     };
   }
 
-  #createHosts(count: number, streams: SharedQuota<'perToken' | 'perAddress'>): HostPool {
+  #createHosts(count: HostCount, streams: SharedQuota<'perToken' | 'perAddress'>): HostPool {
     const { hosts, network, invoke } = this.#config;
     const options = {
-      count,
+      ...count,
       isolation: hosts.isolation,
       links: { thread: startThreadLink, process: this.#processes.start },
       lagOf: (host: number) => this.#counts.host(host),

@@ -24,7 +24,7 @@ export class ThreadCounts {
   readonly #hosts: number;
   #watch: ActivityTimer | undefined;
 
-  /** @param hosts number of shared hosts. All reserved hosts share one histogram. @param hasBus whether there is a bus thread. */
+  /** @param hosts how many shared hosts there may be. All reserved hosts share one histogram. @param hasBus whether there is a bus thread. */
   constructor(fronts: number, hosts: number, hasBus = false) {
     this.#fronts = fronts;
     this.#hosts = hosts;
@@ -40,6 +40,14 @@ export class ThreadCounts {
     ];
     this.lags = createLags(this.loops.length);
     this.#counters = createCounters(fronts + 1, blockCells(MAX_ROUTES));
+  }
+
+  /** The names of those that there are, in the order of their histograms. @param hosts how many shared hosts were started. */
+  started(hosts: number): (string | null)[] {
+    const first = FIRST.length + this.#fronts;
+    return this.loops.map((name, at) =>
+      at >= first + hosts && at < first + this.#hosts ? null : name,
+    );
   }
 
   /** Measures main's loop from now on, while it works. */

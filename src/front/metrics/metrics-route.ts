@@ -101,11 +101,11 @@ function sample(
     pin: { failures: ofFronts(FRONT_CELLS.wrongPins), lockedForS: bucket.lockedForS() },
     connections: connections.total(),
     requests: requests(ofFronts),
-    lags: main.loops.map((thread, block) => ({
-      thread,
-      bounds: LAG_BOUNDS,
-      ...new LoopLag({ buffer: lags, block }).read(),
-    })),
+    lags: main.loops.flatMap((thread, block) =>
+      thread === null
+        ? []
+        : [{ thread, bounds: LAG_BOUNDS, ...new LoopLag({ buffer: lags, block }).read() }],
+    ),
   };
 }
 

@@ -3,7 +3,9 @@
 import type { Isolation } from '../../shared/contract/bots.js';
 import { Deferred } from '../../shared/deferred.js';
 import { Semaphore } from '../../shared/semaphore.js';
+import { withTimeout } from '../../shared/with-timeout.js';
 import type { HostThread } from '../threads/host-thread.js';
+import { FULL_BOTS, type HostCount } from './host-count.js';
 import { kindMissing } from './host-starter.js';
 import { OwnHosts } from './own-hosts.js';
 import type { Group, Quarantine } from './quarantine.js';
@@ -26,6 +28,8 @@ export interface Wanted {
 export interface PlacementPool {
   /** All hosts whose threads exist. */
   hosts(): Iterable<HostThread>;
+  /** Starts a shared host, and tries until it has. */
+  share(number: number): void;
   /** Starts a host that is reserved for some bots, with one kind, or with all. @throws NoPlace */
   start(number: number, kind: string | null, isolation: Isolation): Promise<HostThread>;
   /** A bot has left the host. */
@@ -39,11 +43,15 @@ export interface PlacementPool {
 const MAX_GROUPS = 8;
 /** Reserved hosts that start at once: many would hold up everything that runs. */
 const STARTS_AT_ONCE = 3;
+/** How long a bot waits for a host that is being started while all others are full, in ms. */
+const PATIENCE_MS = 5000;
 
 export class HostPlacement {
   readonly #quarantine: Quarantine;
   readonly #pool: PlacementPool;
-  readonly #sharedCount: number;
+  /** How many shared hosts there are, or are being started. */
+  #sharedCount: number;
+  readonly #hosts: HostCount;
   /** What the shared hosts run in. */
   readonly #isolation: Isolation;
   readonly own: OwnHosts;
@@ -53,7 +61,7 @@ export class HostPlacement {
   readonly #groups = new Map<Group | string, Promise<HostThread>>();
   /** The hosts of the groups that bots name, by isolation and name, also while they start. Bounded like {@link own}. */
   readonly #named = new Map<string, Promise<HostThread>>();
-  /** Hosts that bots share which run in something else than the shared hosts. As many as those, started when needed. */
+  /** Hosts that bots share which run in something else than the shared hosts. As many as those may be, started when needed. */
   readonly #others: OtherHost[];
   readonly #starts = new Semaphore({
     permits: STARTS_AT_ONCE,
@@ -63,22 +71,24 @@ export class HostPlacement {
   #nextNumber: number;
 
   constructor(
-    limits: { count: number; maxDedicated: number; isolation?: Isolation },
+    limits: HostCount & { maxDedicated: number; isolation?: Isolation },
     quarantine: Quarantine,
     pool: PlacementPool,
   ) {
+    this.#hosts = limits;
     this.#sharedCount = limits.count;
     this.#isolation = limits.isolation ?? 'thread';
-    this.#others = Array.from({ length: limits.count }, () => ({ coming: 0, started: undefined }));
+    this.#others = Array.from({ length: limits.most }, () => ({ coming: 0, started: undefined }));
     this.own = new OwnHosts(limits.maxDedicated);
-    this.#nextNumber = limits.count;
+    this.#nextNumber = limits.most;
     this.#quarantine = quarantine;
     this.#pool = pool;
   }
 
   /**
    * A place for one more bot: a dedicated host, that of its group or quarantine group, or the shared host that has its kind and
-   * the fewest bots. Waits while a shared host is being replaced, if no other has the kind. @throws NoPlace
+   * the fewest bots. Waits while a shared host is being started, if no other has the kind, or for a while if all others are full.
+   * @throws NoPlace
    */
   async place(wanted: Wanted): Promise<HostThread> {
     const { id, kind, dedicated, isSuspect = false, isolation = this.#isolation } = wanted;
@@ -88,7 +98,7 @@ export class HostPlacement {
     // What one bot of it does to its host is the others' by choice: they are not quarantined.
     if (wanted.group !== undefined) return this.#placeNamed(wanted.group, kind, isolation);
     const group = this.#quarantine.groupOf(id, Date.now());
-    for (;;) {
+    for (let isPatient = true; ; ) {
       const quarantined = group && (await this.#hostOf(group, null, isolation));
       // Another isolation: it was changed since then.
       if (quarantined?.isolation === isolation) return this.#occupy(quarantined, kind);
@@ -99,8 +109,13 @@ export class HostPlacement {
         if (!host.kinds.has(kind)) continue;
         if (best === undefined || host.bots < best.bots) best = host;
       }
-      if (best) return this.#occupy(best, kind);
-      if (shared.length === this.#sharedCount) {
+      const isFull = this.#hosts.most > this.#hosts.count && best && best.bots >= FULL_BOTS;
+      if (isFull) this.#share(shared);
+      const isComing = shared.length < this.#sharedCount;
+      if (best && !(isFull && isComing && isPatient)) {
+        return this.#occupy(best, kind);
+      }
+      if (!isComing) {
         // It is not tried on a host that has bots: it could end them.
         const reserved = await this.#hostOf(kind, kind, isolation);
         if (!reserved) throw kindMissing(kind, 'there are too many other bot hosts');
@@ -108,8 +123,14 @@ export class HostPlacement {
       }
       const offered = new Deferred();
       this.#waiting.push(offered);
-      await offered.promise;
+      if (best) isPatient = await isWithin(offered.promise, PATIENCE_MS);
+      else await offered.promise;
     }
+  }
+
+  /** Number of shared hosts, those that are being started included. */
+  get sharedCount(): number {
+    return this.#sharedCount;
   }
 
   /** There is another shared host. */
@@ -120,6 +141,13 @@ export class HostPlacement {
   /** The host takes no more bots. */
   withdraw(host: HostThread): void {
     this.own.remove(host.number);
+  }
+
+  /** Starts the hosts that there are to be for all bots, those that wait included. */
+  #share(shared: readonly HostThread[]): void {
+    const bots = shared.reduce((sum, host) => sum + host.bots, 1 + this.#waiting.length);
+    const wanted = Math.min(this.#hosts.most, Math.ceil(bots / FULL_BOTS));
+    while (this.#sharedCount < wanted) this.#pool.share(this.#sharedCount++);
   }
 
   #occupy(host: HostThread, kind: string): HostThread {
@@ -151,8 +179,10 @@ export class HostPlacement {
   /** The one with the fewest bots, of those that are not what the shared hosts are. */
   async #placeOther(kind: string, isolation: Isolation): Promise<HostThread> {
     for (;;) {
+      const bots = this.#others.reduce((sum, one) => sum + botsOf(one), 1);
+      const wanted = Math.max(this.#hosts.count, Math.ceil(bots / FULL_BOTS));
       let other = this.#others[0] as OtherHost;
-      for (const one of this.#others) if (botsOf(one) < botsOf(other)) other = one;
+      for (const one of this.#others.slice(0, wanted)) if (botsOf(one) < botsOf(other)) other = one;
       other.started ??= startOther(this.#startReserved(this.#nextNumber++, null, isolation));
       const { started } = other;
       other.coming += 1;
@@ -241,6 +271,15 @@ function startOther(host: Promise<HostThread>): NonNullable<OtherHost['started']
     () => {},
   );
   return started;
+}
+
+function isWithin(promise: Promise<void>, ms: number): Promise<boolean> {
+  return withTimeout(
+    promise.then(() => true),
+    ms,
+    () => false,
+    { ref: false },
+  );
 }
 
 function botsOf({ coming, started }: OtherHost): number {

@@ -24,15 +24,14 @@ import {
 } from '../threads/host-life.js';
 import type { StartLink } from '../threads/host-link.js';
 import { type HostOptions, HostThread } from '../threads/host-thread.js';
+import type { HostCount } from './host-count.js';
 import { HostPlacement, type Wanted } from './host-placement.js';
 import { HostStarter, type StartedHost } from './host-starter.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import type { Quarantine } from './quarantine.js';
 import { reattachHosts } from './reattach-hosts.js';
 
-export interface HostPoolOptions extends HostOptions {
-  /** Number of shared hosts. */
-  count: number;
+export interface HostPoolOptions extends HostOptions, HostCount {
   /** What the shared hosts run in. */
   isolation: Isolation;
   /** How a host is started, by what it runs in. */
@@ -129,6 +128,7 @@ export class HostPool {
     );
     this.#placement = new HostPlacement(options, quarantine, {
       hosts: () => this.#hosts,
+      share: (number) => this.#share(number, 0),
       start: (number, kind, isolation) =>
         kind === null
           ? this.#starter.start(number, 'reserve', isolation)
@@ -137,7 +137,7 @@ export class HostPool {
     });
   }
 
-  /** Starts the shared hosts. @returns what they have loaded, and what they could not. */
+  /** Starts the first shared hosts. @returns what they have loaded, and what they could not. */
   async start(): Promise<LoadedKinds> {
     const loaded = await this.#starter.startFirst();
     const others = Array.from({ length: this.count - 1 }, (_, n) => n + 1);
@@ -145,9 +145,9 @@ export class HostPool {
     return loaded;
   }
 
-  /** Number of shared hosts. */
+  /** Number of shared hosts, those that are being started included. They have the lowest numbers. */
   get count(): number {
-    return this.#options.count;
+    return this.#placement.sharedCount;
   }
 
   /** The hosts that have bots, or can take some. */
@@ -322,14 +322,18 @@ export class HostPool {
 
   /** Starts a host in the place of a shared one. */
   #replace(number: number): void {
-    if (number >= this.count) return;
+    if (number < this.count) this.#share(number, RESPAWN_MS);
+  }
+
+  /** Starts a shared host, and tries until it has. */
+  #share(number: number, afterMs: number): void {
     setTimeout(() => {
       if (this.#stopping) return;
       this.#starter.start(number, 'share').catch((thrown) => {
         complain(`bot host ${number}: ${messageOf(thrown)}`);
-        this.#replace(number);
+        this.#share(number, RESPAWN_MS);
       });
-    }, RESPAWN_MS);
+    }, afterMs);
   }
 
   /** @throws KindBrokeHost, KindUnclear */

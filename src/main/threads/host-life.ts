@@ -2,7 +2,7 @@
 export type HostState =
   /** Its thread runs and loads bot kinds. It takes no bots yet. */
   | 'loading'
-  /** Takes any bot whose kind it has. There are `hosts.count` of these. */
+  /** Takes any bot whose kind it has. There are `hosts.count` of these, or as many as bots need. */
   | 'shared'
   /** Takes only the bots that it was started for, and ends with the last of them. */
   | 'reserved'

@@ -293,7 +293,7 @@ export const Config = Type.Object(
       {
         count: Type.Union([Type.Integer({ minimum: 1, maximum: 256 }), Type.Null()], {
           description:
-            'Number of shared bot hosts; null selects the number of cores minus two, but at least one.',
+            'Number of shared bot hosts. null for the number of cores minus two, but at least one, and one more whenever each has 500 bots, until there are eight: docs/OPERATIONS.md.',
         }),
         isolation: Type.Unsafe<Isolation>({
           type: 'string',

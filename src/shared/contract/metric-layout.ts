@@ -75,8 +75,8 @@ export interface MainMetrics {
   restarts: Record<string, number>;
   /** Incidents, for each type. */
   incidents: Record<string, number>;
-  /** Names of the threads whose loops are measured, in the order of their blocks. */
-  loops: string[];
+  /** Names of the threads whose loops are measured, in the order of their blocks; null for one that was not started yet. */
+  loops: (string | null)[];
   /** Busy time of threads since their start, in s. */
   busy: { thread: string; seconds: number }[];
   /** Fill of the fullest bot host's queue to the broadcaster, as a share. */

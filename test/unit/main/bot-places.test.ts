@@ -194,7 +194,9 @@ describe('where a bot is to run', () => {
     await expect(registry.create(both)).rejects.toMatchObject({ code: 'bad_request' });
     await registry.create(body({ node: 'h1' }));
     const change = { node_labels: { zone: 'eu' } } as UpdateBotBody;
-    await expect(registry.update('a', change, ADMIN)).rejects.toMatchObject({ code: 'bad_request' });
+    await expect(registry.update('a', change, ADMIN)).rejects.toMatchObject({
+      code: 'bad_request',
+    });
   });
 
   it('with another failover it runs on, and its host knows', async () => {

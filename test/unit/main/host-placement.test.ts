@@ -1,4 +1,5 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { FULL_BOTS, type HostCount, hostCount } from '../../../src/main/bots/host-count.js';
 import { HostPlacement } from '../../../src/main/bots/host-placement.js';
 import { NoPlace } from '../../../src/main/bots/no-place.js';
 import { OwnHosts } from '../../../src/main/bots/own-hosts.js';
@@ -38,8 +39,15 @@ beforeEach(() => {
   hosts = [new Host(0, 'shared', ['demo']), new Host(1, 'shared', ['demo', 'irc'])];
   left = [];
   quarantine = new Quarantine();
-  placement = new HostPlacement({ count: 2, maxDedicated: MAX_DEDICATED }, quarantine, {
+  placement = placementOf({ count: 2, most: 2 });
+});
+
+function placementOf(count: HostCount): HostPlacement {
+  return new HostPlacement({ ...count, maxDedicated: MAX_DEDICATED }, quarantine, {
     hosts: () => hosts as unknown as HostThread[],
+    share(number) {
+      hosts.push(new Host(number, 'loading', ['demo']));
+    },
     async start(number, kind, isolation) {
       if (kind === 'broken') throw new NoPlace('it does not load');
       const host = new Host(
@@ -56,7 +64,7 @@ beforeEach(() => {
       left.push(host.number);
     },
   });
-});
+}
 
 const place = async (id: string, kind: string, dedicated = false): Promise<number> =>
   (await placement.place({ id, kind, dedicated })).number;
@@ -94,6 +102,97 @@ describe('shared hosts', () => {
     await settled();
     expect(placed).toBe(1);
   });
+});
+
+describe('hosts that are started as bots come', () => {
+  /** Places so many bots without waiting for them. */
+  const come = (count: number): void => {
+    for (let n = 0; n < count; n++)
+      void placement.place({ id: `${n}`, kind: 'demo', dedicated: false });
+  };
+  const loads = () => hosts.map(({ bots }) => bots);
+  const open = async (number: number): Promise<void> => {
+    (hosts[number] as Host).state = 'shared';
+    placement.offer();
+    await settled();
+  };
+  beforeEach(() => {
+    hosts = [new Host(0, 'shared', ['demo'])];
+    placement = placementOf({ count: 1, most: 4 });
+  });
+
+  it('none before a host is full', async () => {
+    come(FULL_BOTS);
+    await settled();
+    expect([loads(), placement.sharedCount]).toEqual([[FULL_BOTS], 1]);
+  });
+
+  it('bots wait for those that are started for them, so that no host has more than the others', async () => {
+    come(3 * FULL_BOTS);
+    await settled();
+    expect([loads(), placement.sharedCount]).toEqual([[FULL_BOTS, 0, 0], 3]);
+    await open(2);
+    await open(1);
+    expect(loads()).toEqual([FULL_BOTS, FULL_BOTS, FULL_BOTS]);
+  });
+
+  it('at the most that there may be they share all evenly', async () => {
+    come(6 * FULL_BOTS);
+    await settled();
+    for (const number of [1, 2, 3]) await open(number);
+    expect(loads()).toEqual(Array(4).fill(1.5 * FULL_BOTS));
+    expect(placement.sharedCount).toBe(4);
+  });
+
+  it('those of a lost host wait for the one in its place', async () => {
+    come(2 * FULL_BOTS);
+    await settled();
+    await open(1);
+    Object.assign(hosts[1] as Host, { state: 'lost', bots: 0 });
+    come(FULL_BOTS);
+    await settled();
+    expect(loads()).toEqual([FULL_BOTS, 0]);
+    await open(1);
+    expect(loads()).toEqual([FULL_BOTS, FULL_BOTS]);
+  });
+
+  it('a host that takes too long to start keeps nobody waiting', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    come(FULL_BOTS + 10);
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(loads()).toEqual([FULL_BOTS + 10, 0]);
+  });
+
+  it('reserved hosts have numbers of their own', async () => {
+    expect(await place('x', 'demo', true)).toBe(4);
+  });
+
+  it('those of the other isolation, too', async () => {
+    const other = (id: string) =>
+      placement.place({ id, kind: 'demo', dedicated: false, isolation: 'process' });
+    for (let n = 0; n < FULL_BOTS; n++) await other(`${n}`);
+    expect(loads()).toEqual([0, FULL_BOTS]);
+    for (let n = 0; n < FULL_BOTS; n++) await other(`more-${n}`);
+    expect(loads()).toEqual([0, FULL_BOTS, FULL_BOTS]);
+  });
+
+  it('a configured number stays', async () => {
+    placement = placementOf({ count: 1, most: 1 });
+    come(3 * FULL_BOTS);
+    await settled();
+    expect(loads()).toEqual([3 * FULL_BOTS]);
+  });
+});
+
+it.each([
+  [null, 1, { count: 1, most: 8 }],
+  [null, 2, { count: 1, most: 8 }],
+  [null, 8, { count: 6, most: 8 }],
+  [null, 64, { count: 62, most: 62 }],
+  [3, 2, { count: 3, most: 3 }],
+])('hosts.count %s on %s cores', (configured, cores, expected) => {
+  expect(hostCount(configured, cores)).toEqual(expected);
 });
 
 describe('reserved hosts', () => {

@@ -31,8 +31,9 @@ class Hosts {
       (...dropped) => this.dropped.push(dropped),
       (host) => this.all.delete(host),
     );
-    this.placement = new HostPlacement({ count: 1, maxDedicated: 0 }, new Quarantine(), {
+    this.placement = new HostPlacement({ count: 1, most: 1, maxDedicated: 0 }, new Quarantine(), {
       hosts: () => this.all,
+      share: () => {},
       start: (number, kind) =>
         kind === null
           ? this.starter.start(number, 'reserve')
