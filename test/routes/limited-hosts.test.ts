@@ -132,7 +132,7 @@ describe('host groups', () => {
   afterAll(() => service.close());
   beforeEach(clear);
 
-  it('POST /api/bots: whoever comes first has the name, also of stopped bots', async () => {
+  it('POST /api/bots: the first token has the name, also with stopped bots', async () => {
     expect((await a('POST', '/api/bots', inGroup('a1', 'a'))).status).toBe(201);
     expect((await a('POST', '/api/bots', inGroup('a2', 'a'))).status).toBe(201);
     expectError(await b('POST', '/api/bots', inGroup('b1', 'b')), 403, refused);
@@ -168,7 +168,7 @@ describe('host groups', () => {
     const same = { host_group: 'shared', labels: { team: 'a', note: 'x' } };
     expect((await a('PATCH', '/api/bots/a1', same)).status).toBe(200);
     expect((await a('POST', '/api/bots/a1/start')).status).toBe(200);
-    // Whoever leaves does not come back.
+    // A bot that leaves does not come back.
     expect((await a('PATCH', '/api/bots/a1', { host_group: null })).status).toBe(200);
     expectError(await a('PATCH', '/api/bots/a1', { host_group: 'shared' }), 403, refused);
   });

@@ -11,7 +11,7 @@ import type { BotRegistry } from '../bots/registry.js';
 type Known = Pick<BotRegistry, 'specOf' | 'isolationOf' | 'ofGroup' | 'restartDefaults'>;
 
 /**
- * The bot as it may be created. An isolation that the configuration says anyway is left out: the bot follows the configuration when that
+ * The bot as it is created for this caller. An isolation that the configuration says anyway is left out: the bot follows the configuration when that
  * changes, as it would without the choice. @throws DroverError `forbidden`
  */
 export function admittedBot(bots: Known, bot: CreateBotBody, rights: Rights): CreateBotBody {
@@ -26,7 +26,7 @@ export function admittedBot(bots: Known, bot: CreateBotBody, rights: Rights): Cr
   return rest;
 }
 
-/** The change as it may be made, like {@link admittedBot}. */
+/** The change as it is made for this caller, like {@link admittedBot}. */
 export function admittedChange(
   bots: Known,
   id: string,

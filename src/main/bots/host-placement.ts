@@ -3,7 +3,6 @@
 import type { Isolation } from '../../shared/contract/bots.js';
 import { Deferred } from '../../shared/deferred.js';
 import { Semaphore } from '../../shared/semaphore.js';
-import { withTimeout } from '../../shared/with-timeout.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { FULL_BOTS, type HostCount } from './host-count.js';
 import { kindMissing } from './host-starter.js';
@@ -43,8 +42,6 @@ export interface PlacementPool {
 const MAX_GROUPS = 8;
 /** Reserved hosts that start at once: many would hold up everything that runs. */
 const STARTS_AT_ONCE = 3;
-/** How long a bot waits for a host that is being started while all others are full, in ms. */
-const PATIENCE_MS = 5000;
 
 export class HostPlacement {
   readonly #quarantine: Quarantine;
@@ -52,6 +49,8 @@ export class HostPlacement {
   /** How many shared hosts there are, or are being started. */
   #sharedCount: number;
   readonly #hosts: HostCount;
+  /** The last start of a shared host has failed: nobody waits for it who has another. */
+  #isFailing = false;
   /** What the shared hosts run in. */
   readonly #isolation: Isolation;
   readonly own: OwnHosts;
@@ -87,8 +86,7 @@ export class HostPlacement {
 
   /**
    * A place for one more bot: a dedicated host, that of its group or quarantine group, or the shared host that has its kind and
-   * the fewest bots. Waits while a shared host is being started, if no other has the kind, or for a while if all others are full.
-   * @throws NoPlace
+   * the fewest bots. Waits while a shared host is being started, if no other has the kind, or if all others are full. @throws NoPlace
    */
   async place(wanted: Wanted): Promise<HostThread> {
     const { id, kind, dedicated, isSuspect = false, isolation = this.#isolation } = wanted;
@@ -98,7 +96,7 @@ export class HostPlacement {
     // What one bot of it does to its host is the others' by choice: they are not quarantined.
     if (wanted.group !== undefined) return this.#placeNamed(wanted.group, kind, isolation);
     const group = this.#quarantine.groupOf(id, Date.now());
-    for (let isPatient = true; ; ) {
+    for (;;) {
       const quarantined = group && (await this.#hostOf(group, null, isolation));
       // Another isolation: it was changed since then.
       if (quarantined?.isolation === isolation) return this.#occupy(quarantined, kind);
@@ -112,7 +110,7 @@ export class HostPlacement {
       const isFull = this.#hosts.most > this.#hosts.count && best && best.bots >= FULL_BOTS;
       if (isFull) this.#share(shared);
       const isComing = shared.length < this.#sharedCount;
-      if (best && !(isFull && isComing && isPatient)) {
+      if (best && !(isFull && isComing && !this.#isFailing)) {
         return this.#occupy(best, kind);
       }
       if (!isComing) {
@@ -123,8 +121,7 @@ export class HostPlacement {
       }
       const offered = new Deferred();
       this.#waiting.push(offered);
-      if (best) isPatient = await isWithin(offered.promise, PATIENCE_MS);
-      else await offered.promise;
+      await offered.promise;
     }
   }
 
@@ -133,8 +130,9 @@ export class HostPlacement {
     return this.#sharedCount;
   }
 
-  /** There is another shared host. */
-  offer(): void {
+  /** There is another shared host, or it does not start now. */
+  offer(isFailing = false): void {
+    this.#isFailing = isFailing;
     for (const waiting of this.#waiting.splice(0)) waiting.resolve();
   }
 
@@ -271,15 +269,6 @@ function startOther(host: Promise<HostThread>): NonNullable<OtherHost['started']
     () => {},
   );
   return started;
-}
-
-function isWithin(promise: Promise<void>, ms: number): Promise<boolean> {
-  return withTimeout(
-    promise.then(() => true),
-    ms,
-    () => false,
-    { ref: false },
-  );
 }
 
 function botsOf({ coming, started }: OtherHost): number {

@@ -331,6 +331,7 @@ export class HostPool {
       if (this.#stopping) return;
       this.#starter.start(number, 'share').catch((thrown) => {
         complain(`bot host ${number}: ${messageOf(thrown)}`);
+        this.#placement.offer(true);
         this.#share(number, RESPAWN_MS);
       });
     }, afterMs);

@@ -1,5 +1,5 @@
-// Runs in main. Owns which hosts count for `hosts.max_dedicated`: dedicated ones, those of groups that bots name, and those that the
-// service gives to suspects.
+// Runs in main. Owns the numbers of the hosts that count for `hosts.max_dedicated`: dedicated ones, those of groups that bots name, and
+// those that the service gives to suspects.
 
 import { DroverError } from '../../shared/errors.js';
 import { NoPlace } from './no-place.js';

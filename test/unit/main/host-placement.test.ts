@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { FULL_BOTS, type HostCount, hostCount } from '../../../src/main/bots/host-count.js';
 import { HostPlacement } from '../../../src/main/bots/host-placement.js';
 import { NoPlace } from '../../../src/main/bots/no-place.js';
@@ -156,15 +156,20 @@ describe('hosts that are started as bots come', () => {
     expect(loads()).toEqual([FULL_BOTS, FULL_BOTS]);
   });
 
-  it('a host that takes too long to start keeps nobody waiting', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
+  it('a host that does not start keeps nobody waiting', async () => {
     come(FULL_BOTS + 10);
-    await vi.advanceTimersByTimeAsync(5000);
+    await settled();
+    expect(loads()).toEqual([FULL_BOTS, 0]);
+    placement.offer(true);
+    await settled();
     expect(loads()).toEqual([FULL_BOTS + 10, 0]);
+    await open(1);
+    come(1);
+    await settled();
+    expect(loads()).toEqual([FULL_BOTS + 10, 1]);
   });
 
-  it('reserved hosts have numbers of their own', async () => {
+  it('reserved hosts have other numbers', async () => {
     expect(await place('x', 'demo', true)).toBe(4);
   });
 
@@ -269,7 +274,7 @@ describe('dedicated hosts', () => {
     expect(await place('c', 'demo', true)).toBe(3);
     placement.withdraw(hosts[2] as unknown as HostThread);
     expect((await suspect('b')).number).toBe(4);
-    // A limit of one is for whoever comes first.
+    // A limit of one is for the first that comes.
     const single = new OwnHosts(1);
     expect(() => single.admitSuspect()).not.toThrow();
   });
