@@ -20,7 +20,7 @@ export interface Fleet {
 
 /** Starts the service with this many silent bots, then the controls, whose responses have the same size. */
 export async function startFleet(bots: number): Promise<Fleet> {
-  const drover = await Drover.start(SUBJECT);
+  const drover = await Drover.start(SUBJECT, { hosts: { count: 1 } });
   const controls: Server[] = [];
   const stop = async () => {
     const [ended] = await Promise.all([drover.stop(), ...controls.map((server) => server.stop())]);
