@@ -28,19 +28,24 @@ export class NodeExchange implements Exchange {
   #left: (() => void) | undefined;
   #done = false;
   #isClosing = false;
+  #isStream = false;
   /** Length of the response's body. */
   bytes = 0;
   aborted = false;
   slot: InFlightSlot | undefined;
   route = 0;
   readonly #responded: EngineOptions['responded'];
+  readonly #settled: () => void;
 
+  /** @param settled is called when {@link responded} has changed. */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
     { idleTimeoutMs, responded }: EngineOptions,
     expectsContinue: boolean,
+    settled: () => void,
   ) {
+    this.#settled = settled;
     this.#responded = responded;
     this.#request = request;
     this.#response = response;
@@ -58,10 +63,16 @@ export class NodeExchange implements Exchange {
     return this.#request.socket.remoteAddress ?? '';
   }
 
-  /** Whether the response is complete; `closing` if the connection is closed after it. */
-  get responded(): 'no' | 'yes' | 'closing' {
+  /** Whether the response is complete; `closing` if the connection is closed after it, `streaming` if it has no end yet. */
+  get responded(): 'no' | 'yes' | 'closing' | 'streaming' {
     if (this.#isClosing) return 'closing';
-    return this.#response.writableEnded ? 'yes' : 'no';
+    if (this.#response.writableEnded) return 'yes';
+    return this.#isStream ? 'streaming' : 'no';
+  }
+
+  /** The request has arrived with its body. */
+  get isComplete(): boolean {
+    return this.#request.complete;
   }
 
   /** Stops waiting for the rest of a request whose response closes the connection. */
@@ -143,13 +154,17 @@ export class NodeExchange implements Exchange {
     if (!this.#response.writableFinished) {
       this.#response.setTimeout(this.#idleTimeoutMs, () => this.#request.socket.destroy());
     }
+    this.#settled();
   }
 
   stream(headers: readonly string[], closed: () => void, writable: () => void): StreamSink {
     this.#done = true;
     this.#request.socket.off('close', this.#gone);
+    this.#isStream = true;
     this.#responded(this.route, 200);
-    return new NodeStream(this.#response, headers, closed, writable);
+    const stream = new NodeStream(this.#response, headers, closed, writable);
+    this.#settled();
+    return stream;
   }
 
   /** The handler is asynchronous. */

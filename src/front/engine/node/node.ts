@@ -29,9 +29,19 @@ const CLOSE_MS = 1000;
 
 /** Unsent bytes of responses to a client that keeps sending requests and does not read. Above this it is disconnected. */
 const MOST_UNSENT = 1_048_576;
+/**
+ * Requests of one connection that may wait for the response to an earlier one. A further one ends the connection after the
+ * responses to those before it. Node reads on, but of the last body no more than its own buffer holds (64 KiB).
+ */
+const MOST_WAITING = 32;
 
 interface Connection {
+  /** The request that was handled last. Those before it have their responses. */
   last: NodeExchange | undefined;
+  /** Requests behind it, while its response is pending. */
+  readonly waiting: NodeExchange[];
+  /** Ends the connection after the last response. */
+  end: (() => void) | undefined;
   /** What still arrives on it is ignored. */
   isRefused: boolean;
   /** Bytes of earlier responses that the system has not accepted. */
@@ -159,14 +169,31 @@ class NodeEngine implements Engine {
   #handle(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
     const { socket } = request;
     const connection = this.#connection(socket);
-    const { last } = connection;
-    if (connection.isRefused || last?.responded === 'closing') return;
-    // As in uWebSockets.js: one request at a time on a connection.
-    if (last?.responded === 'no' || !keepsUp(connection)) {
+    if (connection.isRefused || connection.last?.responded === 'closing') return;
+    const settled = (): void => this.#settled(connection, socket);
+    const exchange = new NodeExchange(request, response, this.#options, expectsContinue, settled);
+    switch (connection.last?.responded) {
+      case 'streaming':
+        // A stream has no end after which this request could get its response.
+        socket.destroy();
+        break;
+      case 'no':
+        if (connection.waiting.length < MOST_WAITING) connection.waiting.push(exchange);
+        else {
+          connection.isRefused = true;
+          connection.end = () => socket.end();
+        }
+        break;
+      default:
+        this.#begin(connection, exchange, socket);
+    }
+  }
+
+  #begin(connection: Connection, exchange: NodeExchange, socket: Socket): void {
+    if (!keepsUp(connection)) {
       socket.destroy();
       return;
     }
-    const exchange = new NodeExchange(request, response, this.#options, expectsContinue);
     connection.last = exchange;
     try {
       const pending = this.#handler(exchange);
@@ -176,10 +203,30 @@ class NodeEngine implements Engine {
     }
   }
 
+  /** The last request of the connection has its response, or has become a stream. */
+  #settled(connection: Connection, socket: Socket): void {
+    const { last, waiting, end } = connection;
+    if (last?.responded === 'closing') {
+      waiting.length = 0;
+    } else if (last?.responded === 'streaming') {
+      if (waiting.length > 0 || end) socket.destroy();
+    } else {
+      const next = waiting.shift();
+      if (next) this.#begin(connection, next, socket);
+      else if (end) last?.whenSent(end);
+    }
+  }
+
   #connection(socket: Socket): Connection {
     let connection = this.#connections.get(socket);
     if (!connection) {
-      connection = { last: undefined, isRefused: false, unsent: 0 };
+      connection = {
+        last: undefined,
+        waiting: [],
+        end: undefined,
+        isRefused: false,
+        unsent: 0,
+      };
       this.#connections.set(socket, connection);
     }
     return connection;
@@ -198,19 +245,28 @@ class NodeEngine implements Engine {
       return;
     }
     // The client cannot read a response, or one is half sent.
-    if (!socket.writable || error.code === 'ECONNRESET' || last?.responded === 'no') {
+    if (!socket.writable || error.code === 'ECONNRESET' || last?.responded === 'streaming') {
       socket.destroy();
       return;
     }
-    const refuse = (): void => {
+    const newest = connection.waiting.at(-1) ?? last;
+    // It is the body of this request that cannot be read.
+    if (newest?.responded === 'no' && !newest.isComplete) {
+      if (newest === last) {
+        last.respond(unreadable(error));
+        return;
+      }
+      connection.waiting.pop();
+    }
+    connection.end = () => {
       socket.end(rawResponse(unreadable(error)));
       socket.resume();
       const timer = setTimeout(() => socket.destroy(), LINGER_MS);
       socket.once('close', () => clearTimeout(timer));
     };
     // Earlier requests on the connection get their responses first.
-    if (last) last.whenSent(refuse);
-    else refuse();
+    if (!last) connection.end();
+    else if (last.responded === 'yes') last.whenSent(connection.end);
   }
 }
 

@@ -9,6 +9,8 @@ const MAX_HEADERS = 98;
 
 const TOO_LARGE = refusal('headers_too_large');
 const NO_HTTP = refusal('bad_request', 'the request is not valid HTTP/1.1');
+const AMBIGUOUS = refusal('ambiguous_length');
+const OTHER_VERSION = refusal('version_not_supported');
 const LATE = refusal('timeout', 'the request did not arrive in time');
 /** CONNECT has a target that this server does not serve. */
 export const CONNECT_REFUSED = refusal('not_found');
@@ -18,14 +20,24 @@ const BY_CODE: Record<string, Response> = {
   HPE_HEADER_OVERFLOW: TOO_LARGE,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: refusal('too_large'),
   HPE_INVALID_TRANSFER_ENCODING: refusal('length_required'),
-  HPE_UNEXPECTED_CONTENT_LENGTH: refusal('ambiguous_length'),
-  HPE_INVALID_VERSION: refusal('version_not_supported'),
+  HPE_UNEXPECTED_CONTENT_LENGTH: AMBIGUOUS,
+  HPE_INVALID_VERSION: OTHER_VERSION,
+  HPE_PAUSED_H2_UPGRADE: OTHER_VERSION,
   ERR_HTTP_REQUEST_TIMEOUT: LATE,
 };
 
+/** Where one code of the parser has several reasons. */
+const BY_REASON: Record<string, Response> = {
+  'Expected CRLF after version': NO_HTTP,
+  "Transfer-Encoding can't be present with Content-Length": AMBIGUOUS,
+};
+
 /** The response to a request that could not be read. The connection is closed after it. */
-export function unreadable({ code = '' }: NodeJS.ErrnoException): Response {
-  return BY_CODE[code] ?? NO_HTTP;
+export function unreadable({
+  code = '',
+  reason = '',
+}: NodeJS.ErrnoException & { reason?: string }): Response {
+  return BY_REASON[reason] ?? BY_CODE[code] ?? NO_HTTP;
 }
 
 const VERSIONS = ['1.0', '1.1'];
