@@ -8,8 +8,8 @@ import { startVitest } from 'vitest/node';
 const options = {
   seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   cases: { type: 'string', default: '100000' },
-  // auto means uWebSockets.js where its binary loads.
-  engine: { type: 'string', default: 'auto,node' },
+  // The projects of vitest.config.ts: uws is node:http too where no binary loads.
+  engine: { type: 'string', default: 'uws,node' },
 };
 
 let values;
@@ -18,8 +18,8 @@ try {
   for (const name of ['seed', 'cases']) {
     if (!/^\d+$/.test(values[name])) throw new Error(`--${name} must be a whole number`);
   }
-  if (!/^(auto|node)(,(auto|node))?$/.test(values.engine)) {
-    throw new Error('--engine must be auto or node, or both with a comma between them');
+  if (!/^(uws|node)(,(uws|node))?$/.test(values.engine)) {
+    throw new Error('--engine must be uws or node, or both with a comma between them');
   }
 } catch (error) {
   process.stderr.write(`fuzz: ${error.message}\n`);

@@ -3,7 +3,7 @@
 // within its limit and the stream was not interrupted.
 //
 //   apt-get install slowhttptest
-//   npm run slowhttp -- --connections 5000 --seconds 25 --engine auto,node
+//   npm run slowhttp -- --connections 5000 --seconds 25 --engine uws,node
 
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ const EVERY_MS = 10;
 const options = {
   connections: { type: 'string', default: '5000' },
   seconds: { type: 'string', default: '25' },
-  engine: { type: 'string', default: 'auto,node' },
+  engine: { type: 'string', default: 'uws,node' },
 };
 const { values } = parseArgs({ options });
 if (spawnSync('slowhttptest', ['-h']).error) {

@@ -24,7 +24,7 @@ const START_LIMIT_MS = 60_000;
 /** How long a stop may take before the child is killed. It only ends a hang: test/stress checks the limit of 10 s. */
 const STOP_LIMIT_MS = 60_000;
 
-/** The default engine of services in tests. The run over node:http sets it (vitest.config.ts). */
+/** The engine of services in tests. The projects of vitest.config.ts set it; other suites run the default. */
 export const TEST_ENGINE = process.env['TEST_ENGINE'] ?? 'auto';
 
 /** A NATS server: services in tests are then nodes of clusters on it (test/cluster/vitest.config.ts). */
@@ -55,9 +55,9 @@ async function joined(url: string, token: string): Promise<void> {
   }
 }
 
-/** Flags for that many fronts, or for one where the engine cannot share a port: node:http before Node 22.12. */
+/** Flags for that many fronts, or for one where the engine may not share a port: node:http before Node 22.12. */
 export function frontFlags(fronts: number): string[] {
-  const alone = TEST_ENGINE === 'node' && !canSharePort(process.versions.node);
+  const alone = TEST_ENGINE !== 'uws' && !canSharePort(process.versions.node);
   return ['--fronts', String(alone ? 1 : fronts)];
 }
 

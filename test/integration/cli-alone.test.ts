@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../src/cli/exit-codes.js';
+import { loadEngine } from '../../src/front/engine/load.js';
 import { expectFailure, runCli, startCli } from '../harness/cli.js';
 import type { CliEnd } from '../harness/cli-in-process.js';
 import { freePort } from '../harness/ports.js';
@@ -95,6 +96,23 @@ describe('doctor', () => {
     const text = await drover(['doctor', '--data-dir', dir, '--port', port]);
     expect(text.stdout.trim().split('\n')).toHaveLength(CHECKS.length);
     expect(text.stdout).toMatch(/^ok {4}node {12}\d+\.\d+\.\d+$/m);
+  });
+
+  it('names what is wrong with a binary of uWebSockets.js that was chosen by name, and has no objection to node:http', async () => {
+    const find = async (...engine: string[]) => {
+      const port = String(await freePort());
+      return findings(await drover(['doctor', '--json', '--port', port, ...engine])).get('engine');
+    };
+    expect(await find()).toMatchObject({ result: 'ok' });
+    const { line, fault } = await loadEngine('uws', 1).catch(() => ({ line: '', fault: '' }));
+    const message = line.replace('engine: ', '');
+    expect(await find('--engine', 'uws')).toMatchObject(
+      line === ''
+        ? { result: 'fail' }
+        : fault === undefined
+          ? { result: 'ok', message }
+          : { result: 'warn', message: `${message}; see docs/ENGINES.md` },
+    );
   });
 
   it('reports a port in use, the process that has it, and what to do', async () => {

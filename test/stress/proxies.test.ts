@@ -85,7 +85,7 @@ http {
 }
 `;
 
-describe.each(['auto', 'node'])('engine %s', (engine) => {
+describe.each(['uws', 'node'])('engine %s', (engine) => {
   let service: Service;
   let token: string;
   let ports: Proxies;

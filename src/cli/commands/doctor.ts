@@ -130,11 +130,9 @@ function isReadByAll(path: string): boolean {
 
 async function engine({ engine, http }: Config): Promise<Found> {
   try {
-    const { line } = await loadEngine(engine, http.fronts);
+    const { line, fault } = await loadEngine(engine, http.fronts);
     const text = line.replace(/^engine: /, '');
-    return engine === 'auto' && text.startsWith('node:http')
-      ? warn(`${text}; see docs/ENGINES.md`)
-      : ok(text);
+    return fault === undefined ? ok(text) : warn(`${text}; see docs/ENGINES.md`);
   } catch (thrown) {
     return fail(messageOf(thrown));
   }

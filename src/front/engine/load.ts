@@ -6,23 +6,38 @@ import type { EngineKind } from './engine.js';
 export interface ChosenEngine {
   kind: EngineKind;
   line: string;
+  /** It was configured although it does this, in words of {@link ChosenEngine.line}. */
+  fault?: string;
+}
+
+/** A binary of uWebSockets.js that loads here. */
+interface LoadedUws {
+  kind: EngineKind;
+  /** What it does wrong, '' when it passes the self-test. */
+  fault: string;
 }
 
 /**
- * Chooses the configured engine; `auto` is uWebSockets.js if its binary loads, otherwise node:http.
+ * Chooses the configured engine; `auto` is uWebSockets.js if its binary loads and passes the self-test, otherwise node:http.
  * @throws Error, in one line, if the configured engine does not run here.
  */
 export async function loadEngine(wanted: Config['engine'], fronts: number): Promise<ChosenEngine> {
   if (wanted === 'node') return nodeHttp('as configured', fronts);
   const loaded = await loadUws();
-  if (typeof loaded !== 'string') {
-    const why = wanted === 'uws' ? 'as configured' : 'its binary loads here';
-    return { kind: loaded, line: `engine: uWebSockets.js, ${why}` };
+  if (wanted === 'auto') {
+    if (typeof loaded === 'string') return nodeHttp(loaded, fronts);
+    const { kind, fault } = loaded;
+    if (fault !== '') return nodeHttp(`the binary of uWebSockets.js here ${fault}`, fronts);
+    return { kind, line: 'engine: uWebSockets.js, its binary passes the self-test' };
   }
-  if (wanted === 'auto') return nodeHttp(loaded, fronts);
-  throw new Error(
-    `${loaded}; start with --engine node, or see docs/ENGINES.md for where there are binaries`,
-  );
+  if (typeof loaded === 'string') {
+    throw new Error(
+      `${loaded}; start with --engine node, or see docs/ENGINES.md for where there are binaries`,
+    );
+  }
+  const { kind, fault } = loaded;
+  const line = 'engine: uWebSockets.js, as configured';
+  return fault === '' ? { kind, line } : { kind, line: `${line}, but its binary ${fault}`, fault };
 }
 
 /** Loaded when it is chosen: with node:http, node:https and node:tls. */
@@ -31,7 +46,7 @@ async function nodeHttp(why: string, fronts: number): Promise<ChosenEngine> {
   const { node } = process.versions;
   if (fronts > 1 && !canSharePort(node)) {
     throw new Error(
-      `several fronts on one port need uWebSockets.js or Node 22.12, and this is node:http of Node ${node} (${why}); ` +
+      `several fronts on one port need Node 22.12 or --engine uws, and this is node:http of Node ${node} (${why}); ` +
         'start with --fronts 1',
     );
   }
@@ -39,9 +54,11 @@ async function nodeHttp(why: string, fronts: number): Promise<ChosenEngine> {
 }
 
 /** @returns the engine, or the reason why the binary does not load. */
-async function loadUws(): Promise<EngineKind | string> {
+async function loadUws(): Promise<LoadedUws | string> {
   try {
-    return (await import('./uws/uws.js')).uwsEngine;
+    const { uwsEngine } = await import('./uws/uws.js');
+    const { selfTest } = await import('./uws/self-test.js');
+    return { kind: uwsEngine, fault: (await selfTest()).join(' and ') };
   } catch (thrown) {
     const { platform, arch, version } = process;
     // The message begins with a long list of supported platforms; the reason follows `Error: `.

@@ -54,7 +54,7 @@ export const Config = Type.Object(
       type: 'string',
       enum: ['auto', 'uws', 'node'],
       description:
-        'HTTP engine: `uws` for uWebSockets.js, `node` for node:http, or `auto` for uWebSockets.js if its binary loads.',
+        'HTTP engine: `uws` for uWebSockets.js, `node` for node:http, or `auto` for uWebSockets.js if its binary passes a self-test, otherwise node:http.',
     }),
     http: Type.Object(
       {
