@@ -16,7 +16,7 @@ import type { Progress } from './harness/progress.js';
 import { type Measurements, runRounds, series } from './harness/rounds.js';
 import { median } from './harness/stats.js';
 import { number, percent, type Table, whole } from './harness/table.js';
-import { BARE, BARE_AGAIN, NODE, SUBJECT, startFleet } from './http/fleet.js';
+import { BARE, BARE_AGAIN, NODE, ON_NODE, SUBJECT, startFleet } from './http/fleet.js';
 import { contenderOf, type Load, type Measurement } from './http/measurement.js';
 import { BOTS, LIST, ROUTES_WITHOUT_BOTS, type Route } from './http/routes.js';
 
@@ -137,6 +137,20 @@ function metricsOf(route: Route, measured: Measurements<Measurement>): Metric[] 
       ...target,
     }),
     ratioMetric({ id: `${route.id}/${NODE}`, subject, control: cpu(NODE), noise, better: 'less' }),
+    ratioMetric({
+      id: `${route.id}/${ON_NODE}/${NODE}`,
+      subject: cpu(ON_NODE),
+      control: cpu(NODE),
+      noise,
+      better: 'less',
+    }),
+    ratioMetric({
+      id: `${route.id}/${ON_NODE}/${SUBJECT}`,
+      subject: cpu(ON_NODE),
+      control: subject,
+      noise,
+      better: 'less',
+    }),
   ];
 }
 
@@ -144,7 +158,7 @@ function contenderTable(route: Route, plan: Plan, measured: Measurements<Measure
   const { rounds, seconds } = plan;
   const middle = (name: string, pick: (one: Measurement) => number) =>
     median(series(measured, name, pick));
-  const rows = [SUBJECT, BARE, BARE_AGAIN, NODE].map((name) => {
+  const rows = [SUBJECT, BARE, BARE_AGAIN, ON_NODE, NODE].map((name) => {
     const limited = measured.get(name)?.filter((one) => one.loadAtItsLimit).length ?? 0;
     return [
       name,

@@ -19,6 +19,7 @@ import {
   droverFeed,
   type Feed,
   NODE,
+  ON_NODE,
   SUBJECT,
 } from './streams/feeds.js';
 import { groupOf } from './streams/measurement.js';
@@ -49,6 +50,7 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
   const controls = options.short ? [BARE] : [BARE, NODE, BETTER_SSE];
   const contenders = [
     contender(SUBJECT, () => droverFeed()),
+    contender(ON_NODE, () => droverFeed(ON_NODE, { engine: 'node' })),
     ...controls.map((name) => contender(name, () => controlFeed(name))),
   ];
   const measured = await runRounds('idle-memory', contenders, rounds, progress);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { removeAtExit, removeDirectory } from '../harness/child.js';
+import { AS_CONTROLS } from '../harness/drover.js';
 import { benchScript, SERVICE_SCRIPT } from '../harness/paths.js';
 import { Server } from '../harness/server.js';
 import { Api, IN_FLIGHT } from './api.js';
@@ -73,7 +74,10 @@ export class ServiceHost implements BotsHost {
     const directory = mkdtempSync(join(tmpdir(), 'drover-bench-'));
     removeAtExit(directory);
     const kinds = [fileURLToPath(benchScript('load/idle-bot.js'))];
-    writeFileSync(join(directory, 'bench.json'), JSON.stringify({ ...settings, kinds }));
+    writeFileSync(
+      join(directory, 'bench.json'),
+      JSON.stringify({ ...AS_CONTROLS, ...settings, kinds }),
+    );
     return ServiceHost.#startIn(directory, demo);
   }
 

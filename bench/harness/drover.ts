@@ -38,6 +38,9 @@ const ONE_CLIENT = {
   stream: { max_streams_per_token: 20_000, max_streams_per_address: 20_000 },
 };
 
+/** The controls are bare loops of uWebSockets.js: the service is compared on the same engine, unless a bench says otherwise. */
+export const AS_CONTROLS = { engine: 'uws' };
+
 /** Connections beside the streams of {@link fullOf}: those of the bench and of its other clients. */
 const CONNECTIONS_BESIDE = 400;
 /** Files that such a service keeps back: synthetic bots open none. */
@@ -113,6 +116,7 @@ export class Drover {
     writeFileSync(
       configFile,
       JSON.stringify({
+        ...AS_CONTROLS,
         ...settings,
         http: { ...ONE_CLIENT.http, ...http },
         stream: { ...ONE_CLIENT.stream, ...stream },

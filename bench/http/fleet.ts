@@ -9,6 +9,8 @@ export const SUBJECT = 'drover';
 export const BARE = 'uws-bare';
 export const BARE_AGAIN = 'uws-bare again';
 export const NODE = 'node-http';
+/** The service on node:http. */
+export const ON_NODE = 'drover-node';
 
 /** The compared servers: all running, one under load at a time. */
 export interface Fleet {
@@ -18,16 +20,23 @@ export interface Fleet {
   stop(): Promise<string>;
 }
 
-/** Starts the service with this many silent bots, then the controls, whose responses have the same size. */
+/** Starts the service with this many silent bots, on both engines, then the controls, whose responses have the same size. */
 export async function startFleet(bots: number): Promise<Fleet> {
   const drover = await Drover.start(SUBJECT, { hosts: { count: 1 } });
+  const onNode = await Drover.start(ON_NODE, { engine: 'node', hosts: { count: 1 } });
   const controls: Server[] = [];
   const stop = async () => {
-    const [ended] = await Promise.all([drover.stop(), ...controls.map((server) => server.stop())]);
+    const [ended] = await Promise.all([
+      drover.stop(),
+      onNode.stop(),
+      ...controls.map((server) => server.stop()),
+    ]);
     return ended;
   };
   try {
-    await drover.createSyntheticBots(bots, { events_per_second: 0, message_bytes: 0 });
+    for (const service of [drover, onNode]) {
+      await service.createSyntheticBots(bots, { events_per_second: 0, message_bytes: 0 });
+    }
     const botsBytes = await sizeOfList(drover, bots);
     const args = ['--token', drover.token, '--bots-bytes', String(botsBytes)];
     for (const [name, script] of [
@@ -43,6 +52,15 @@ export async function startFleet(bots: number): Promise<Fleet> {
       server,
       target: { url: server.url, token, wrongPin, botsBytes },
     }));
+    members.splice(2, 0, {
+      server: onNode.server,
+      target: {
+        url: onNode.server.url,
+        token: onNode.token,
+        wrongPin: onNode.wrongPin,
+        botsBytes,
+      },
+    });
     return { drover, members, stop };
   } catch (error) {
     await stop();
