@@ -1,5 +1,5 @@
 # Drover in a container; docs/OPERATIONS.md says how to run it. Debian 13, because the binary of uWebSockets.js for Node 22
-# needs its glibc; with an older one Drover would use node:http. Set a digest to pin the base image.
+# needs its glibc, for `--engine uws`. Set a digest to pin the base image.
 ARG NODE_IMAGE=node:22-trixie-slim
 
 FROM ${NODE_IMAGE} AS build

@@ -7,7 +7,7 @@ import { type Service, startService, stopClean } from '../harness/service.js';
 import { column, type WireCase, wireCases } from '../harness/wire-cases.js';
 import { Cutter, type WireRequest, wireRequests } from '../harness/wire-requests.js';
 
-/** Positions that are tried at the same time, each on a connection of its own. */
+/** Positions that are tried at the same time, each on its own connection. */
 const AT_ONCE = 200;
 const NAMES = Object.keys(wireRequests(''));
 const CASES = Object.keys(wireCases(''));

@@ -48,7 +48,7 @@ const by = (node: Outcome, uws2023: Outcome, uws2025 = uws2023): WireCase['expec
 
 const PING = '{"session_id":null,"command":"ping"}';
 
-/** Each is sent on a connection of its own. @param token of an operator. */
+/** Each is sent on its own connection. @param token of an operator. */
 export function wireCases(token: string): Record<string, WireCase> {
   const bearer = `Authorization: Bearer ${token}\r\n`;
   const get = (target: string, lines = ''): string =>

@@ -107,7 +107,7 @@ it('those of a client that has left are not handled', async () => {
   expect(handled).toHaveLength(1);
 });
 
-it('what is not HTTP gets its refusal after the responses before it, a body that is not chunks in place of its own', async () => {
+it('what is not HTTP gets its refusal after the responses before it, and so does a body that is not chunks', async () => {
   const first = await held();
   await first.connection.send(`${many(2)}\0\r\n\r\n`);
   await first.until(1);

@@ -1,4 +1,4 @@
-// Runs in a front thread, and in `drover doctor`. Owns an app on a port of its own, for a moment: what the binary of
+// Runs in a front thread, and in `drover doctor`. Owns an app on another port, for a moment: what the binary of
 // uWebSockets.js does with two requests decides whether it is used. Its version does not tell: docs/ENGINES.md.
 
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js';
