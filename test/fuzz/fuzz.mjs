@@ -1,4 +1,4 @@
-// Run by `npm run fuzz`: the long form of fuzz.test.ts on both engines, with progress, a summary, and exit code 0 on success.
+// Run by `npm run fuzz`: the long form of fuzz.test.ts on both engines, and of cost.test.ts (what queries can cost), with progress, a summary, and exit code 0 on success.
 //
 //   npm run fuzz -- --seed 7 --cases 100000 --engine node
 
@@ -31,15 +31,16 @@ process.env.FUZZ_CASES = values.cases;
 process.env.FUZZ_PROGRESS = 'true';
 
 // A failed run is a finding, so it is not retried. `npm run fuzz -- --seed` repeats it.
-const vitest = await startVitest('test', ['test/fuzz/fuzz.test.ts'], {
+const files = ['test/fuzz/fuzz.test.ts', 'test/unit/shared/query/cost.test.ts'];
+const vitest = await startVitest('test', files, {
   watch: false,
   run: true,
   retry: 0,
   fileParallelism: false,
   project: values.engine.split(','),
 });
-const files = vitest.state.getFiles();
-const held = files.length > 0 && files.every(({ result }) => result?.state === 'pass');
+const ran = vitest.state.getFiles();
+const held = ran.length > 0 && ran.every(({ result }) => result?.state === 'pass');
 process.stderr.write(
   `fuzz ${held ? 'held' : 'FAILED'}: ${values.cases} cases on ${values.engine}, seed ${values.seed}\n`,
 );

@@ -2,7 +2,7 @@
 
 import type { BotSnapshot } from '../contract/events.js';
 import { lookUp, type QueriedBot } from './bot-query.js';
-import { FIELDS, type FieldName, fieldNamed } from './fields.js';
+import { FIELDS, type FieldName, fieldNamed, isPath } from './fields.js';
 
 /** Longest text that is compared, and that is shown of a value, in UTF-16 units. */
 export const MAX_VALUE_UNITS = 200;
@@ -27,7 +27,7 @@ export function botField(text: string): BotField | undefined {
     return { name, of: plain(name) };
   }
   const path = text.slice(dot + 1);
-  if (path === '') return undefined;
+  if (path === '' || !isPath(path)) return undefined;
   const name = text;
   if (text.startsWith('data.')) return { name, of: ({ data }) => fieldValue(lookUp(data, path)) };
   if (!text.startsWith('label.')) return undefined;

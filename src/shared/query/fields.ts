@@ -1,4 +1,5 @@
 import { KINDS, LEVELS } from '../contract/event-kinds.js';
+import { MAX_PATH, MAX_PATH_PARTS } from './query-bounds.js';
 
 /** What a query is for: bots, or lines and the other events of the log. */
 export type QueryUse = 'bots' | 'lines';
@@ -97,11 +98,18 @@ export function isUsable(name: FieldName, use: QueryUse): boolean {
   return use === 'bots' ? of !== 'line' : type !== 'age';
 }
 
+/** Whether it can be looked up in the data of a bot: as each of its parts may have dots, that takes all combinations. */
+export function isPath(path: string): boolean {
+  return path.length <= MAX_PATH && path.split('.').length <= MAX_PATH_PARTS;
+}
+
 /** The known name that is most like this one; undefined when none is. */
 export function nearest(name: string, names: readonly string[]): string | undefined {
   let best: string | undefined;
   let least = Math.max(1, Math.floor(name.length / 3)) + 1;
   for (const known of names) {
+    // A long name is like none, and to compare it takes time in proportion to both.
+    if (Math.abs(name.length - known.length) >= least) continue;
     const distance = editDistance(name, known);
     if (distance < least) {
       best = known;

@@ -6,13 +6,21 @@ import {
   type Field,
   type FieldName,
   fieldNamed,
+  isPath,
   isUsable,
   nearest,
   type QueryUse,
 } from './fields.js';
-import { MAX_REGEX, MAX_REGEXES, MAX_TERM_VALUES, MAX_TERMS } from './query-bounds.js';
+import {
+  MAX_PATH,
+  MAX_PATH_PARTS,
+  MAX_REGEX,
+  MAX_REGEXES,
+  MAX_TERM_VALUES,
+  MAX_TERMS,
+} from './query-bounds.js';
 import { QueryError } from './query-error.js';
-import { Regex } from './regex.js';
+import { parseRegex } from './regex-tree.js';
 import type { Comparison, FieldTerm, Place, Query, Term, Value } from './term.js';
 import { ageOf, isAny, labelOf, literal, numberOf } from './values.js';
 
@@ -128,7 +136,7 @@ class Reader {
     if (source.length > MAX_REGEX) {
       throw new QueryError(from, `a regular expression has at most ${MAX_REGEX} characters`);
     }
-    Regex.check(source, from + 1);
+    parseRegex(source, ignoreCase, from + 1);
     return { type: 'regex', isNot, source, ignoreCase };
   }
 
@@ -159,7 +167,14 @@ class Reader {
 
   #fieldOf(name: string, at: number): { field: FieldName; path: string } {
     if (name.startsWith(DATA) && name.length > DATA.length) {
-      return { field: this.#usable('data', at), path: name.slice(DATA.length) };
+      const path = name.slice(DATA.length);
+      if (!isPath(path)) {
+        throw new QueryError(
+          at,
+          `a name behind data. has at most ${MAX_PATH} characters and ${MAX_PATH_PARTS} parts`,
+        );
+      }
+      return { field: this.#usable('data', at), path };
     }
     if (name === 'data' || name === DATA) {
       throw new QueryError(at, 'data needs a name, for example data.gold<100');

@@ -1,15 +1,15 @@
 import { DroverError } from '../errors.js';
 import { type BotField, botField, NAMED } from './bot-field.js';
 import { FIELD_NAMES, FIELDS, nearest } from './fields.js';
+import { MAX_PATH, MAX_PATH_PARTS } from './query-bounds.js';
 
-const MAX_FIELD_UNITS = 300;
 const BOT_FIELDS = FIELD_NAMES.filter((name) => FIELDS[name].of !== 'line');
 /** All that can be written, for errors. */
 const SHOWN = BOT_FIELDS.map((name) => (NAMED.has(name) ? `${name}.<name>` : name));
 
 /** @param parameter is named in the error. @throws DroverError `bad_request`. */
 export function readBotField(text: string, parameter: string): BotField {
-  const field = text.length > MAX_FIELD_UNITS ? undefined : botField(text);
+  const field = botField(text);
   if (field) return field;
   const shown = JSON.stringify(text.slice(0, 60));
   const [start = ''] = text.split('.');
@@ -17,7 +17,7 @@ export function readBotField(text: string, parameter: string): BotField {
     const example = start === 'data' ? 'data.gold' : 'label.team';
     throw new DroverError(
       'bad_request',
-      `${parameter}: ${shown} needs a name of at most ${MAX_FIELD_UNITS - start.length - 1} characters behind the dot, like ${example}`,
+      `${parameter}: ${shown} needs a name of at most ${MAX_PATH} characters and ${MAX_PATH_PARTS} parts behind the dot, like ${example}`,
     );
   }
   const like = nearest(start, BOT_FIELDS);

@@ -3,17 +3,32 @@
 import { ANY_BUT_BREAKS, type CharSet, CLASSES, complement, folded, union } from './char-set.js';
 import { QueryError } from './query-error.js';
 
-/** `begin` and `end` are the edges of the text. */
-export type Tree =
-  | { type: 'chars'; set: CharSet }
-  | { type: 'begin' | 'end' }
-  | { type: 'all' | 'any'; of: readonly Tree[] }
-  | { type: 'repeat'; of: Tree; least: number; most: number };
+/** What a part is when all its counts are written out. An expression can be written in 30 characters that has billions of parts. */
+export interface Size {
+  /** Characters and edges. */
+  positions: number;
+  /** Characters, edges, groups, alternatives and repetitions: the work to build its automaton. */
+  parts: number;
+}
 
+/** `begin` and `end` are the edges of the text. */
+export type Tree = Readonly<Size> &
+  (
+    | { type: 'chars'; set: CharSet }
+    | { type: 'begin' | 'end' }
+    | { type: 'all' | 'any'; of: readonly Tree[] }
+    | { type: 'repeat'; of: Tree; least: number; most: number }
+  );
+
+/** Most positions of an expression: the cost of one character of a text is at most proportional to them. */
+export const MAX_POSITIONS = 128;
+/** Most parts of an expression: what is written by hand has a few hundred. */
+export const MAX_PARTS = 4096;
 /** Most groups within each other. */
 const MAX_DEPTH = 30;
-/** Most repetitions of `{n,m}`. */
-export const MAX_COUNT = 128;
+const ONE: Size = { positions: 1, parts: 1 };
+/** Of a sequence or choice without what is in it. */
+const NONE: Size = { positions: 0, parts: 1 };
 const QUANTIFIERS: Readonly<Record<string, readonly [least: number, most: number]>> = {
   '*': [0, Number.POSITIVE_INFINITY],
   '+': [1, Number.POSITIVE_INFINITY],
@@ -23,19 +38,35 @@ const CONTROLS: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, 
 const COUNT = /\{(\d{1,6})(,(\d{1,6})?)?\}/y;
 const HEX = /x([0-9a-f]{2})|u([0-9a-f]{4})|u\{([0-9a-f]{1,6})\}/iy;
 
-/** @param offset of the expression in the query, for errors. @throws QueryError */
-export function parseRegex(source: string, ignoreCase: boolean, offset: number): Tree {
-  return new RegexReader(source, ignoreCase, offset).read();
+/**
+ * Takes time proportional to the expression, not to its counts: what is too large written out is refused before it is.
+ * @param offset of the expression in the query, for errors. @throws QueryError
+ */
+export function parseRegex(
+  source: string,
+  ignoreCase: boolean,
+  offset: number,
+  maxPositions = MAX_POSITIONS,
+): Tree {
+  return new RegexReader(source, ignoreCase, offset, maxPositions).read();
+}
+
+/** How often a repeated part is written out: the last copy of an open count is repeated itself. */
+export function copiesOf(least: number, most: number): number {
+  return most === Number.POSITIVE_INFINITY ? Math.max(1, least) : most;
 }
 
 class RegexReader {
   readonly #source: string;
   readonly #ignoreCase: boolean;
   readonly #offset: number;
+  /** Also most repetitions of `{n,m}`. */
+  readonly #maxPositions: number;
   #at = 0;
   #depth = 0;
 
-  constructor(source: string, ignoreCase: boolean, offset: number) {
+  constructor(source: string, ignoreCase: boolean, offset: number, maxPositions: number) {
+    this.#maxPositions = maxPositions;
     this.#source = source;
     this.#ignoreCase = ignoreCase;
     this.#offset = offset;
@@ -50,30 +81,55 @@ class RegexReader {
 
   #choice(): Tree {
     const of = [this.#sequence()];
+    let size = this.#sum(of[0] as Tree, NONE, 0);
     while (this.#next() === '|') {
+      const from = this.#at;
       this.#at += 1;
-      of.push(this.#sequence());
+      const one = this.#sequence();
+      size = this.#sum(size, one, from);
+      of.push(one);
     }
-    return of.length === 1 ? (of[0] as Tree) : { type: 'any', of };
+    return of.length === 1 ? (of[0] as Tree) : { type: 'any', of, ...size };
   }
 
   #sequence(): Tree {
     const of: Tree[] = [];
+    let size = NONE;
     for (
       let next = this.#next();
       next !== '' && next !== '|' && next !== ')';
       next = this.#next()
     ) {
       const before = of.at(-1);
+      const from = this.#at;
       const item = this.#quantified(this.#item());
       // An edge that is given twice is still one.
       const isAgain = (item.type === 'begin' || item.type === 'end') && before?.type === item.type;
-      if (!isAgain) of.push(item);
+      if (isAgain) continue;
+      size = this.#sum(size, item, from);
+      of.push(item);
     }
-    return of.length === 1 ? (of[0] as Tree) : { type: 'all', of };
+    return of.length === 1 ? (of[0] as Tree) : { type: 'all', of, ...size };
+  }
+
+  #sum(one: Size, other: Size, at: number): Size {
+    return this.#bounded(one.positions + other.positions, one.parts + other.parts, at);
+  }
+
+  /** @param at what makes it larger. */
+  #bounded(positions: number, parts: number, at: number): Size {
+    const most = this.#maxPositions;
+    if (positions > most) {
+      throw this.#errorAt(at, `it has more than ${most} characters, a{3} counted as three`);
+    }
+    if (parts > MAX_PARTS) {
+      throw this.#errorAt(at, `it has more than ${MAX_PARTS} parts, (){3} counted as three`);
+    }
+    return { positions, parts };
   }
 
   #quantified(item: Tree): Tree {
+    const from = this.#at;
     const count = this.#quantifier();
     if (!count) return item;
     if (item.type === 'begin' || item.type === 'end') {
@@ -85,7 +141,9 @@ class RegexReader {
       throw this.#error('nothing to repeat; write a \\ before the character itself');
     }
     const [least, most] = count;
-    return { type: 'repeat', of: item, least, most };
+    const copies = copiesOf(least, most);
+    const size = this.#bounded(copies * item.positions, 1 + copies * item.parts, from);
+    return { type: 'repeat', of: item, least, most, ...size };
   }
 
   #quantifier(): readonly [number, number] | undefined {
@@ -105,8 +163,9 @@ class RegexReader {
           ? Number.POSITIVE_INFINITY
           : Number(match[3]);
     if (most < least) throw this.#error(`${match[0]} has its numbers in the wrong order`);
-    if (least > MAX_COUNT || (most > MAX_COUNT && most !== Number.POSITIVE_INFINITY)) {
-      throw this.#error(`a count is at most ${MAX_COUNT}`);
+    const bound = this.#maxPositions;
+    if (least > bound || (most > bound && most !== Number.POSITIVE_INFINITY)) {
+      throw this.#error(`a count is at most ${bound}`);
     }
     this.#at += match[0].length;
     return [least, most];
@@ -121,9 +180,9 @@ class RegexReader {
     }
     if (next === '\\') return this.#chars(this.#escape());
     this.#at += next.length;
-    if (next === '^') return { type: 'begin' };
-    if (next === '$') return { type: 'end' };
-    if (next === '.') return { type: 'chars', set: ANY_BUT_BREAKS };
+    if (next === '^') return { type: 'begin', ...ONE };
+    if (next === '$') return { type: 'end', ...ONE };
+    if (next === '.') return { type: 'chars', set: ANY_BUT_BREAKS, ...ONE };
     return this.#chars(single(next));
   }
 
@@ -223,7 +282,7 @@ class RegexReader {
   }
 
   #chars(set: CharSet): Tree {
-    return { type: 'chars', set: this.#ignoreCase ? folded(set) : set };
+    return { type: 'chars', set: this.#ignoreCase ? folded(set) : set, ...ONE };
   }
 
   /** The next character, '' at the end. */

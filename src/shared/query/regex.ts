@@ -4,27 +4,32 @@
 // whose successors are looked up from then on.
 
 import { LAST } from './char-set.js';
-import { QueryError } from './query-error.js';
-import { parseRegex, type Tree } from './regex-tree.js';
+import { copiesOf, MAX_POSITIONS, parseRegex, type Tree } from './regex-tree.js';
 
-/** Most positions of an expression: the cost of one character is at most proportional to them. */
-export const MAX_POSITIONS = 128;
 /**
  * Most states that are remembered, and successors of all of them, 4 bytes each. When they are used up all are forgotten, and
  * those that occur are made again.
  */
 const MAX_STATES = 512;
 const MAX_SUCCESSORS = 65_536;
+/**
+ * Making a state costs as much as reading hundreds of characters, and an expression can have a new one at each. As many
+ * can be made at once, and one more for so many characters; without, sets of positions are followed as they are.
+ */
+const MAX_CREDIT = 2 * MAX_STATES;
+const CHARS_PER_STATE = 32;
 const ASCII = 128;
 const BACKSLASH = 0x5c;
 const UNKNOWN = -1;
 const FOUND = -2;
+/** A state that is not remembered. */
+const UNMADE = -3;
 
 /** What a part of the expression can begin and end with; nothing too, if it is empty. */
 interface Part {
   isEmpty: boolean;
-  first: readonly number[];
-  last: readonly number[];
+  first: Positions;
+  last: Positions;
 }
 
 /** A set of positions, 32 in each number. */
@@ -47,11 +52,16 @@ export class Regex {
   #states = new Map<string, number>();
   /** By state and class. A state is the place of its first successor here: each character waits for the one before it. */
   readonly #successors: Int32Array;
+  /** States that may be made now. */
+  #credit = MAX_CREDIT;
+  /** The positions that the text has reached, where no state stands for them. */
+  readonly #reached: Positions;
 
   /** @throws QueryError */
-  constructor(source: string, ignoreCase: boolean) {
-    this.#program = new Program(parseRegex(source, ignoreCase, 0), 0);
+  constructor(source: string, ignoreCase: boolean, maxPositions = MAX_POSITIONS) {
+    this.#program = new Program(parseRegex(source, ignoreCase, 0, maxPositions));
     const { tests, words } = this.#program;
+    this.#reached = new Int32Array(words);
     const starts = new Set([0]);
     for (const test of tests) {
       if (typeof test === 'string') continue;
@@ -61,9 +71,7 @@ export class Regex {
       }
     }
     this.#starts = [...starts].sort((a, b) => a - b);
-    this.#matching = [...this.#starts, 'begin' as const, 'end' as const].map((start) =>
-      positionsOf(tests, words, start),
-    );
+    this.#matching = matchingOf(this.#program, this.#starts);
     this.#width = this.#matching.length;
     const first = this.#program.after(new Int32Array(this.#program.words));
     for (let code = 0; code < ASCII; code++) {
@@ -80,9 +88,9 @@ export class Regex {
     this.#forget();
   }
 
-  /** Checks an expression. @param offset of it in the query. @throws QueryError */
-  static check(source: string, offset: number): void {
-    new Program(parseRegex(source, false, offset), offset);
+  /** An edge of the text can follow an edge, as in `^(^a|b)`. It is read as two characters here, so such a match is not found. */
+  get hasDoubleEdge(): boolean {
+    return this.#program.hasDoubleEdge;
   }
 
   /** Whether it matches somewhere in the text. Takes time proportional to the text. */
@@ -91,8 +99,10 @@ export class Regex {
     const width = this.#width;
     const classes = this.#asciiClass;
     const successors = this.#successors;
+    this.#earn(text.length);
     let state = this.#next(0, width - 2);
-    for (let at = 0; at < text.length && state !== FOUND; at++) {
+    let at = 0;
+    for (; at < text.length && state >= 0; at++) {
       let code = text.charCodeAt(at);
       let kind: number;
       if (code < ASCII) kind = classes[code] as number;
@@ -106,6 +116,7 @@ export class Regex {
       const known = successors[state + kind] as number;
       state = known === UNKNOWN ? this.#next(state, kind) : known;
     }
+    if (state === UNMADE) return this.#readOn(text, at);
     return state === FOUND || this.#next(state, width - 1) === FOUND;
   }
 
@@ -119,8 +130,9 @@ export class Regex {
     const classes = this.#asciiClass;
     const successors = this.#successors;
     const beginsNone = this.#beginsNone;
+    this.#earn(to - from);
     let state = this.#next(0, width - 2);
-    for (let at = from; at < to && state !== FOUND; at++) {
+    for (let at = from; at < to && state >= 0; at++) {
       // Faster than from state to state, because no character waits for the one before it.
       if (state === 0) while (at < to - 1 && beginsNone[json[at] as number] === 1) at += 1;
       const code = json[at] as number;
@@ -129,7 +141,37 @@ export class Regex {
       const known = successors[state + kind] as number;
       state = known === UNKNOWN ? this.#next(state, kind) : known;
     }
-    return state === FOUND || this.#next(state, width - 1) === FOUND;
+    return state < 0 || this.#next(state, width - 1) === FOUND;
+  }
+
+  /** The rest of a text, from the positions that were reached. */
+  #readOn(text: string, from: number): boolean {
+    const { words } = this.#program;
+    const { last } = this.#program.whole;
+    const following = new Int32Array(words);
+    const reached = this.#reached;
+    for (let at = from; ; at++) {
+      const code = text.codePointAt(at) ?? UNKNOWN;
+      if (code > 0xffff) at += 1;
+      const kind = code === UNKNOWN ? this.#width - 1 : this.#kindOf(code);
+      const matching = this.#matching[kind] as Positions;
+      this.#program.afterInto(following, reached);
+      for (let word = 0; word < words; word++) {
+        const here = (following[word] as number) & (matching[word] as number);
+        if (here & (last[word] as number)) return true;
+        reached[word] = here;
+      }
+      if (code === UNKNOWN) return false;
+    }
+  }
+
+  /** @param chars that are read. */
+  #earn(chars: number): void {
+    this.#credit = Math.min(MAX_CREDIT, this.#credit + chars / CHARS_PER_STATE);
+  }
+
+  #kindOf(code: number): number {
+    return code < ASCII ? (this.#asciiClass[code] as number) : this.#search(code);
   }
 
   /** The class of a character. */
@@ -149,24 +191,25 @@ export class Regex {
     const place = state + kind;
     const known = this.#successors[place] as number;
     if (known !== UNKNOWN) return known;
-    const { words, last } = this.#program;
+    const { words } = this.#program;
+    const { last } = this.#program.whole;
     const matching = this.#matching[kind] as Positions;
     const following = this.#following[state / this.#width] as Positions;
-    const at = new Int32Array(words);
-    let isFound = false;
+    const reached = this.#reached;
     for (let word = 0; word < words; word++) {
       const here = (following[word] as number) & (matching[word] as number);
-      at[word] = here;
-      if (here & (last[word] as number)) isFound = true;
+      if (here & (last[word] as number)) return FOUND;
+      reached[word] = here;
     }
-    const next = isFound ? FOUND : this.#stateOf(at, place);
-    return next;
+    return this.#stateOf(reached, place);
   }
 
   #stateOf(at: Positions, place: number): number {
+    if (this.#credit < 1) return UNMADE;
     const key = at.join();
     let state = this.#states.get(key);
     if (state === undefined) {
+      this.#credit -= 1;
       if (this.#following.length === this.#maxStates) {
         this.#forget();
         // The place of the state before is gone with it.
@@ -195,39 +238,70 @@ export class Regex {
   }
 }
 
-/** The positions of an expression. */
+/** The positions of an expression. Building it takes time proportional to its parts, which the parser bounds. */
 class Program {
   /** By position: what it matches. */
   readonly tests: (readonly (readonly [number, number])[] | 'begin' | 'end')[] = [];
   readonly whole: Part;
   /** Numbers of a set of positions. */
   readonly words: number;
-  readonly last: Positions;
-  readonly #first: Positions;
-  readonly #follow: Set<number>[] = [];
-  readonly #followSets: readonly Positions[];
-  readonly #offset: number;
+  readonly #none: Positions;
+  /** By position: what can come behind it. */
+  readonly #follow: Positions[] = [];
+  /** By eight positions and which of them are in a set: what can follow those. Made when they are first used. */
+  #followBytes: Int32Array | undefined;
 
-  constructor(tree: Tree, offset: number) {
-    this.#offset = offset;
+  constructor(tree: Tree) {
+    this.words = Math.max(1, Math.ceil(tree.positions / 32));
+    this.#none = new Int32Array(this.words);
     this.whole = this.#part(tree);
-    this.words = Math.max(1, Math.ceil(this.tests.length / 32));
-    this.last = setOf(this.whole.last, this.words);
-    this.#first = setOf(this.whole.first, this.words);
-    this.#followSets = this.#follow.map((positions) => setOf([...positions], this.words));
+  }
+
+  /** Whether an edge of the text can come directly behind an edge, other than the end behind the beginning. */
+  get hasDoubleEdge(): boolean {
+    return this.tests.some((test, position) => {
+      if (typeof test !== 'string') return false;
+      return bitsOf(this.#follow[position] as Positions).some((next) => {
+        const behind = this.tests[next];
+        return behind === test || (test === 'end' && behind === 'begin');
+      });
+    });
   }
 
   /** The positions that can follow some of these. A match may begin anywhere, so the first ones always can. */
   after(positions: Positions): Positions {
-    const following = this.#first.slice();
-    for (let word = 0; word < this.words; word++) {
-      for (let bits = positions[word] as number; bits !== 0; bits &= bits - 1) {
-        const follow = this.#followSets[word * 32 + 31 - Math.clz32(bits & -bits)] as Positions;
-        for (let at = 0; at < this.words; at++)
-          following[at] = (following[at] as number) | (follow[at] as number);
+    const following = this.whole.first.slice();
+    for (const at of bitsOf(positions)) addAll(following, this.#follow[at] as Positions);
+    return following;
+  }
+
+  /** The same, written into `following`: in time that does not depend on how many they are. */
+  afterInto(following: Positions, positions: Positions): void {
+    this.#followBytes ??= this.#byBytes();
+    const bytes = this.#followBytes;
+    const { words } = this;
+    following.set(this.whole.first);
+    for (let word = 0, block = 0; word < words; word++) {
+      for (let bits = positions[word] as number, step = 0; step < 4; step++, bits >>>= 8) {
+        const row = (block++ * 256 + (bits & 255)) * words;
+        for (let at = 0; at < words; at++)
+          following[at] = (following[at] as number) | (bytes[row + at] as number);
       }
     }
-    return following;
+  }
+
+  #byBytes(): Int32Array {
+    const { words } = this;
+    const bytes = new Int32Array(words * 4 * 256 * words);
+    for (const [position, follow] of this.#follow.entries()) {
+      const bit = 1 << (position & 7);
+      for (let set = bit; set < 256; set = (set + 1) | bit) {
+        const row = ((position >>> 3) * 256 + set) * words;
+        for (let at = 0; at < words; at++)
+          bytes[row + at] = (bytes[row + at] as number) | (follow[at] as number);
+      }
+    }
+    return bytes;
   }
 
   #part(tree: Tree): Part {
@@ -238,24 +312,31 @@ class Program {
       case 'end':
         return this.#position(tree.type);
       case 'all':
-        return tree.of.reduce<Part>((before, next) => this.#join(before, this.#part(next)), EMPTY);
-      case 'any': {
-        const parts = tree.of.map((one) => this.#part(one));
-        return {
-          isEmpty: parts.some(({ isEmpty }) => isEmpty),
-          first: parts.flatMap(({ first }) => first),
-          last: parts.flatMap(({ last }) => last),
-        };
-      }
+        return tree.of.reduce<Part>(
+          (before, next) => this.#join(before, this.#part(next)),
+          this.#nothing(),
+        );
+      case 'any':
+        return tree.of.reduce<Part>(
+          (before, next) => {
+            const { isEmpty, first, last } = this.#part(next);
+            return {
+              isEmpty: before.isEmpty || isEmpty,
+              first: union(before.first, first),
+              last: union(before.last, last),
+            };
+          },
+          { ...this.#nothing(), isEmpty: false },
+        );
       case 'repeat':
         return this.#repeat(tree);
     }
   }
 
   #repeat({ of, least, most }: Extract<Tree, { type: 'repeat' }>): Part {
-    let whole = EMPTY;
+    let whole = this.#nothing();
     const isOpen = most === Number.POSITIVE_INFINITY;
-    const copies = isOpen ? Math.max(1, least) : most;
+    const copies = copiesOf(least, most);
     for (let copy = 0; copy < copies; copy++) {
       let part = this.#part(of);
       if (isOpen && copy === copies - 1) this.#link(part.last, part.first);
@@ -269,49 +350,66 @@ class Program {
     this.#link(before.last, next.first);
     return {
       isEmpty: before.isEmpty && next.isEmpty,
-      first: before.isEmpty ? [...before.first, ...next.first] : before.first,
-      last: next.isEmpty ? [...before.last, ...next.last] : next.last,
+      first: before.isEmpty ? union(before.first, next.first) : before.first,
+      last: next.isEmpty ? union(before.last, next.last) : next.last,
     };
   }
 
-  #link(from: readonly number[], to: readonly number[]): void {
-    for (const position of from) {
-      for (const next of to) (this.#follow[position] as Set<number>).add(next);
-    }
+  #link(from: Positions, to: Positions): void {
+    for (const position of bitsOf(from)) addAll(this.#follow[position] as Positions, to);
   }
 
   #position(test: (typeof this.tests)[number]): Part {
     const position = this.tests.length;
-    if (position === MAX_POSITIONS) {
-      throw new QueryError(
-        this.#offset,
-        `regular expression: it has more than ${MAX_POSITIONS} characters, a{3} counted as three`,
-      );
-    }
     this.tests.push(test);
-    this.#follow.push(new Set());
-    return { isEmpty: false, first: [position], last: [position] };
+    this.#follow.push(this.#none.slice());
+    const only = this.#none.slice();
+    only[position >>> 5] = 1 << (position & 31);
+    return { isEmpty: false, first: only, last: only };
+  }
+
+  #nothing(): Part {
+    return { isEmpty: true, first: this.#none, last: this.#none };
   }
 }
 
-const EMPTY: Part = { isEmpty: true, first: [], last: [] };
-
-function setOf(positions: readonly number[], words: number): Positions {
-  const set = new Int32Array(words);
-  for (const at of positions) set[at >>> 5] = (set[at >>> 5] as number) | (1 << (at & 31));
-  return set;
+function addAll(to: Positions, more: Positions): void {
+  for (let word = 0; word < to.length; word++)
+    to[word] = (to[word] as number) | (more[word] as number);
 }
 
-/** The positions that match the class of characters from this one on, or an edge of the text. */
-function positionsOf(
-  tests: Program['tests'],
-  words: number,
-  start: number | 'begin' | 'end',
-): Positions {
-  const matching = [...tests.keys()].filter((position) => {
-    const test = tests[position];
-    if (typeof start === 'string' || typeof test === 'string') return test === start;
-    return test?.some(([from, to]) => from <= start && start <= to);
-  });
-  return setOf(matching, words);
+function union(one: Positions, other: Positions): Positions {
+  const both = one.slice();
+  addAll(both, other);
+  return both;
+}
+
+function bitsOf(positions: Positions): number[] {
+  const found: number[] = [];
+  for (let word = 0; word < positions.length; word++) {
+    for (let bits = positions[word] as number; bits !== 0; bits &= bits - 1)
+      found.push(word * 32 + 31 - Math.clz32(bits & -bits));
+  }
+  return found;
+}
+
+/** By class of characters, which these are the first ones of, and by edge of the text: the positions that match it. */
+function matchingOf({ tests, words }: Program, starts: readonly number[]): Positions[] {
+  const matching = Array.from({ length: starts.length + 2 }, () => new Int32Array(words));
+  const place = new Map(starts.map((start, at) => [start, at]));
+  for (const [position, test] of tests.entries()) {
+    const add = (kind: number): void => {
+      const set = matching[kind] as Positions;
+      set[position >>> 5] = (set[position >>> 5] as number) | (1 << (position & 31));
+    };
+    if (test === 'begin') add(starts.length);
+    else if (test === 'end') add(starts.length + 1);
+    else {
+      for (const [from, to] of test) {
+        for (let kind = place.get(from) as number; (starts[kind] as number) <= to; kind++)
+          add(kind);
+      }
+    }
+  }
+  return matching;
 }

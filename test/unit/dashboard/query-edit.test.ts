@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { checkedQuery } from '../../../dashboard/src/query/checked-query.js';
 import { complete, type Offers } from '../../../dashboard/src/query/complete-query.js';
 import {
   hasValue,
@@ -103,4 +104,10 @@ describe('completion', () => {
       for (const whole of at(text)) expect(parseQuery(whole, 'bots')).toHaveLength(1);
     }
   });
+});
+
+it('a link with an expression that is huge when it is written out shows an error', () => {
+  const { terms, error } = checkedQuery('/(((((){128}){128}){128}){128})/', 'bots');
+  expect(terms).toEqual([]);
+  expect(error).toContain('it has more than 4096 parts');
 });

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { botTest, type QueriedBot } from '../../../../src/shared/query/bot-query.js';
 import { parseQuery } from '../../../../src/shared/query/parse-query.js';
 
@@ -60,4 +60,12 @@ it.each([
   ['/^demo-\\d$/ /timeout/i -/irc/', true],
 ])('%s: %s', (query, is) => {
   expect(botTest(parseQuery(query, 'bots'))(bot, NOW)).toBe(is);
+});
+
+it('makes the text of a list once for all terms about it', () => {
+  const toJSON = vi.fn(() => [5, 6]);
+  const data = { list: { toJSON }, other: { toJSON } } as unknown as QueriedBot['data'];
+  const terms = Array.from({ length: 25 }, () => '-data.list:[7* -data.other:*8]').join(' ');
+  expect(botTest(parseQuery(terms, 'bots'))({ ...bot, data }, 0)).toBe(true);
+  expect(toJSON).toHaveBeenCalledTimes(2);
 });

@@ -7,12 +7,14 @@ import { MAX_QUERY } from '../../../../src/shared/contract/query-bounds.js';
 import { FIELD_NAMES, FIELDS, type Field, isUsable } from '../../../../src/shared/query/fields.js';
 import { parseQuery } from '../../../../src/shared/query/parse-query.js';
 import {
+  MAX_PATH,
+  MAX_PATH_PARTS,
   MAX_REGEX,
   MAX_REGEXES,
   MAX_TERM_VALUES,
   MAX_TERMS,
 } from '../../../../src/shared/query/query-bounds.js';
-import { MAX_POSITIONS } from '../../../../src/shared/query/regex.js';
+import { MAX_PARTS, MAX_POSITIONS } from '../../../../src/shared/query/regex-tree.js';
 import { ROOT } from '../../../harness/docs.js';
 
 const DOCUMENT = readFileSync(path.join(ROOT, 'docs/QUERY.md'), 'utf8');
@@ -51,6 +53,8 @@ it('has the limits', () => {
   expect(rows).toContain(`| terms | ${MAX_TERMS} |`);
   expect(rows).toContain(`| values of a term | ${MAX_TERM_VALUES} |`);
   expect(rows).toContain(`${MAX_REGEXES} of ${MAX_REGEX} characters each, and ${MAX_POSITIONS} `);
+  expect(rows).toContain(`with ${MAX_PARTS.toLocaleString('en')} parts`);
+  expect(rows).toContain(`${MAX_PATH} characters; behind \`data.\` ${MAX_PATH_PARTS} parts`);
 });
 
 it('has the error that is answered', () => {

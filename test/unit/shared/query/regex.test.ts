@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { QueryError } from '../../../../src/shared/query/query-error.js';
-import { MAX_POSITIONS, Regex } from '../../../../src/shared/query/regex.js';
+import { Regex } from '../../../../src/shared/query/regex.js';
+import { MAX_PARTS, MAX_POSITIONS, parseRegex } from '../../../../src/shared/query/regex-tree.js';
 import { randomFrom } from '../../../harness/random.js';
 
 const finds = (source: string, text: string, ignoreCase = false): boolean =>
@@ -94,12 +95,16 @@ it.each([
   ['^*', 2, 'an edge cannot be repeated'],
   ['\\', 2, 'needs a character behind it'],
   [`${'('.repeat(40)}a`, 32, 'levels deep'],
-  ['(a{100}){2}', 1, `more than ${MAX_POSITIONS}`],
-  ['((a{50}){50}){50}', 1, `more than ${MAX_POSITIONS}`],
+  ['(a{100}){2}', 9, `more than ${MAX_POSITIONS}`],
+  ['((a{50}){50}){50}', 9, `more than ${MAX_POSITIONS}`],
+  [`${'a'.repeat(128)}|b`, 129, `more than ${MAX_POSITIONS}`],
+  ['(((((){128}){128}){128}){128})', 13, `more than ${MAX_PARTS} parts`],
+  ['((a{0}){128}|b{0}){128}', 19, `more than ${MAX_PARTS} parts`],
+  ['(((|){64}){64}){64}', 11, `more than ${MAX_PARTS} parts`],
 ])('refuses /%s/ with its place', (source, place, words) => {
   let thrown: unknown;
   try {
-    Regex.check(source, 0);
+    parseRegex(source, false, 0);
   } catch (error) {
     thrown = error;
   }
@@ -107,6 +112,32 @@ it.each([
   expect((thrown as Error).message).toContain(words);
   expect((thrown as Error).message).toMatch(/^[^\n]+$/);
   expect((thrown as QueryError).at + 1).toBe(place);
+});
+
+it('what is empty may be repeated, within the bound', () => {
+  expect(finds('a(){128}b', 'ab')).toBe(true);
+  expect(finds('a((){60}|c?){60}b', 'accb')).toBe(true);
+  expect(finds('^((x{0}){50}){50}$', 'a')).toBe(false);
+});
+
+it('finds what RegExp finds when its states are not remembered', () => {
+  const random = randomFrom(9);
+  for (const source of ['(a|b)*a(a|b){61}c', '^[ab]*a[ab]{120}$', 'a.{90}a$']) {
+    const regex = new Regex(source, false);
+    const expected = new RegExp(source, 'u');
+    // A new state for nearly each character: they are used up after some of these.
+    const texts = Array.from({ length: 12 }, () =>
+      Array.from({ length: 400 }, () => (random() < 0.02 ? '😀' : random() < 0.5 ? 'a' : 'b')).join(
+        '',
+      ),
+    );
+    for (const text of texts) {
+      for (const end of ['', 'c', `${'ab'.repeat(31)}c`]) {
+        const whole = text + end;
+        expect(regex.test(whole), `/${source}/ in ${whole}`).toBe(expected.test(whole));
+      }
+    }
+  }
 });
 
 /** Expressions that take exponential time with backtracking, or the most states. */
