@@ -121,7 +121,15 @@ it('an alert is on the stream when a rule fires and when it stops, for clients t
   await service.lookAtRules(5000);
   await alerts.until(() => alerts.frames.length === 2);
   const [fires, stops] = alerts.frames;
-  const { enabled: _e, state: _s, since_ms: _m, value: _v, bots: _b, ...settings } = rule;
+  const {
+    enabled: _e,
+    state: _s,
+    reason: _r,
+    since_ms: _m,
+    value: _v,
+    bots: _b,
+    ...settings
+  } = rule;
   expect(fires).toMatchObject({
     event: 'alert',
     json: { state: 'firing', rule: settings, value: 1, bots: ['fragile'] },

@@ -48,7 +48,7 @@ export function RuleRow({ rule, mayChange, onEdit, onSwitch, onDelete }: Props) 
           </span>
         )}
       </span>
-      <span class="rule-value">{rule.state === 'off' ? '' : valueText(rule)}</span>
+      <span class="rule-value">{rule.reason ?? (rule.state === 'off' ? '' : valueText(rule))}</span>
       {mayChange ? (
         <span class="rule-end">
           <label class="check">

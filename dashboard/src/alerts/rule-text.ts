@@ -57,10 +57,11 @@ export const STATES: Readonly<
   Record<RuleState, { title: PlainKey; tone: 'good' | 'wait' | 'bad' | 'off' }>
 > = {
   off: { title: 'alerts.off', tone: 'off' },
+  refused: { title: 'alerts.refused', tone: 'wait' },
   ok: { title: 'alerts.ok', tone: 'good' },
   pending: { title: 'alerts.pending', tone: 'wait' },
   firing: { title: 'alerts.firing', tone: 'bad' },
 };
 
 /** Those that need a person first. */
-export const STATE_ORDER: readonly RuleState[] = ['firing', 'pending', 'ok', 'off'];
+export const STATE_ORDER: readonly RuleState[] = ['firing', 'refused', 'pending', 'ok', 'off'];

@@ -47,6 +47,7 @@ export const de: Texts = {
   'alerts.onOf': '{name} ist eingeschaltet',
   'alerts.allLines': 'alle Zeilen',
   'alerts.off': 'Aus',
+  'alerts.refused': 'Abgelehnt',
   'alerts.ok': 'OK',
   'alerts.pending': 'Wartet',
   'alerts.firing': 'Ausgelöst',

@@ -46,6 +46,7 @@ export const en = {
   'alerts.onOf': '{name} is on',
   'alerts.allLines': 'all lines',
   'alerts.off': 'Off',
+  'alerts.refused': 'Refused',
   'alerts.ok': 'OK',
   'alerts.pending': 'Pending',
   'alerts.firing': 'Firing',

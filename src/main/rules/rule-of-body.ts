@@ -6,10 +6,7 @@ import { readQuery } from '../../shared/query/read-query.js';
 export function ruleOfBody(id: string, body: CreateRuleBody): RuleSettings {
   const { name, query, condition, threshold, window_ms: window } = body;
   const isOfBots = condition === 'bots';
-  const terms = readQuery(query, isOfBots ? 'bots' : 'lines');
-  if (terms.some((term) => term.type === 'field' && term.field === 'event')) {
-    throw wrong('query: a rule counts lines only; leave event: out');
-  }
+  checkQuery(body);
   if (isOfBots && window !== undefined) {
     throw wrong(
       'window_ms: the condition bots has no window; use for_ms for how long it must hold',
@@ -35,6 +32,17 @@ export function ruleOfBody(id: string, body: CreateRuleBody): RuleSettings {
     severity: body.severity ?? 'warn',
     enabled: body.enabled ?? true,
   };
+}
+
+/** @throws DroverError `bad_request`. */
+export function checkQuery({
+  query,
+  condition,
+}: Pick<CreateRuleBody, 'query' | 'condition'>): void {
+  const terms = readQuery(query, condition === 'bots' ? 'bots' : 'lines');
+  if (terms.some((term) => term.type === 'field' && term.field === 'event')) {
+    throw wrong('query: a rule counts lines only; leave event: out');
+  }
 }
 
 function wrong(message: string): DroverError {

@@ -13,11 +13,11 @@ import type {
   RuleSettings,
 } from '../../shared/contract/rules.js';
 import type { Rights } from '../../shared/contract/tokens.js';
-import { DroverError } from '../../shared/errors.js';
+import { DroverError, messageOf } from '../../shared/errors.js';
 import { Semaphore } from '../../shared/semaphore.js';
 import { logItem, SERVICE_SCOPE } from '../service-events.js';
 import type { RuleStore } from '../store/rule-store.js';
-import { ruleOfBody } from './rule-of-body.js';
+import { checkQuery, ruleOfBody } from './rule-of-body.js';
 
 /** Changes that wait for the disk. Fronts have fewer calls open. */
 const MAX_WAITING = 1000;
@@ -36,6 +36,8 @@ export interface RulesParts {
 
 interface Known {
   rule: RuleSettings;
+  /** Why it is not looked at, in one line; null when it can be. */
+  fault: string | null;
   /** Increases with each change: reports of earlier ones are late. */
   revision: number;
   report: Pick<RuleReport, 'state' | 'bots'> & { value: number | null };
@@ -59,11 +61,19 @@ export class Rules {
 
   constructor(parts: RulesParts) {
     this.#parts = parts;
-    for (const rule of parts.store.all()) this.#known.set(rule.id, this.#fresh(rule));
+    // An earlier version may have accepted what this one refuses.
+    for (const rule of parts.store.all()) {
+      this.#known.set(rule.id, this.#fresh(rule, faultOf(rule)));
+    }
   }
 
   /** The bots are there: rules are looked at from now on. */
   begin(): void {
+    for (const { rule, fault } of this.#known.values()) {
+      if (fault === null) continue;
+      const name = JSON.stringify(rule.name);
+      this.#say('warn', `rule ${name} is not looked at: ${fault}; change or delete it`);
+    }
     if (this.#known.size > 0) this.#watch();
   }
 
@@ -146,8 +156,8 @@ export class Rules {
 
   /** What the thread is to look at. */
   get watched(): WatchedRule[] {
-    return [...this.#known.values()].flatMap(({ rule, revision }) =>
-      rule.enabled ? [{ rule, revision }] : [],
+    return [...this.#known.values()].flatMap(({ rule, revision, fault }) =>
+      rule.enabled && fault === null ? [{ rule, revision }] : [],
     );
   }
 
@@ -180,9 +190,9 @@ export class Rules {
     return shown(known);
   }
 
-  #fresh(rule: RuleSettings): Known {
+  #fresh(rule: RuleSettings, fault: string | null = null): Known {
     this.#revision += 1;
-    return { rule, revision: this.#revision, report: { ...NOTHING_YET }, firingSince: null };
+    return { rule, fault, revision: this.#revision, report: { ...NOTHING_YET }, firingSince: null };
   }
 
   #get(id: string): Known {
@@ -228,9 +238,19 @@ export class Rules {
 
 const NOTHING_YET: Known['report'] = { state: 'ok', value: null, bots: [] };
 
-function shown({ rule, report, firingSince }: Known): Rule {
-  const state = rule.enabled ? report.state : 'off';
-  return { ...rule, state, since_ms: firingSince, value: report.value, bots: report.bots };
+function shown({ rule, fault, report, firingSince }: Known): Rule {
+  const state = fault !== null ? 'refused' : rule.enabled ? report.state : 'off';
+  const { value, bots } = report;
+  return { ...rule, state, reason: fault, since_ms: firingSince, value, bots };
+}
+
+function faultOf(rule: RuleSettings): string | null {
+  try {
+    checkQuery(rule);
+    return null;
+  } catch (thrown) {
+    return messageOf(thrown);
+  }
 }
 
 /** A rule looks at all bots, and its alerts go to everyone who sees them. */

@@ -17,7 +17,7 @@ export type Condition = (typeof CONDITIONS)[number];
 export const SEVERITIES = ['info', 'warn', 'error'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-export const RULE_STATES = ['off', 'ok', 'pending', 'firing'] as const;
+export const RULE_STATES = ['off', 'refused', 'ok', 'pending', 'firing'] as const;
 export type RuleState = (typeof RULE_STATES)[number];
 
 /** Scope of the lines that say when a rule fires. Bots cannot write in it, and rules do not count it. */

@@ -21,7 +21,7 @@ export interface WatchedRule {
 export interface RuleReport {
   id: string;
   revision: number;
-  state: Exclude<RuleState, 'off'>;
+  state: Exclude<RuleState, 'off' | 'refused'>;
   value: number;
   bots: string[];
 }

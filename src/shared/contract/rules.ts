@@ -95,8 +95,9 @@ export const Rule = Type.Object(
     ...RuleSettings.properties,
     state: oneOf(RULE_STATES, {
       description:
-        '`pending`: the condition holds, but not yet for `for_ms`. `off`: it is not looked at.',
+        '`pending`: the condition holds, but not yet for `for_ms`. `off`: it is not looked at. `refused`: it was stored by an earlier version, and this one does not accept its query.',
     }),
+    reason: nullable(Type.String(), 'Why it is `refused`, in one line; otherwise null.'),
     since_ms: nullable(Type.Integer(), 'Since when it fires. Unix epoch milliseconds.'),
     value,
     bots,
@@ -115,6 +116,7 @@ export const Rule = Type.Object(
         severity: 'error',
         enabled: true,
         state: 'firing',
+        reason: null,
         since_ms: 1795257586197,
         value: 14,
         bots: ['shop-3', 'shop-7'],
