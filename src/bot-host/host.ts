@@ -1,7 +1,7 @@
 // Runs in a bot host thread. Owns the bots that run here.
 
 import type { BotKind } from '../bot-sdk/index.js';
-import { CommandArgs, kindAjv } from '../shared/contract/command-args.js';
+import { CommandArgs } from '../shared/contract/command-args.js';
 import type { CommandOutcome } from '../shared/contract/command-messages.js';
 import { failureLine, resultLine } from '../shared/contract/dispatch-line.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
@@ -18,6 +18,7 @@ import type {
   LateError,
 } from '../shared/contract/threads.js';
 import { DroverError, messageOf, type PlainError } from '../shared/errors.js';
+import { kindAjv } from '../shared/kind-ajv.js';
 import type { CommandLog } from '../shared/memory/command-log.js';
 import { NetworkRules } from '../shared/network-rules.js';
 import { withTimeout } from '../shared/with-timeout.js';

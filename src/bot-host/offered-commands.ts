@@ -3,8 +3,9 @@
 import type { BotKind } from '../bot-sdk/index.js';
 import { BOT_ID, BOT_ID_WORDS } from '../shared/contract/bot-id.js';
 import type { KindInfo } from '../shared/contract/bots.js';
-import { CommandArgs, kindAjv } from '../shared/contract/command-args.js';
+import { CommandArgs } from '../shared/contract/command-args.js';
 import type { JsonObject } from '../shared/contract/json.js';
+import { kindAjv } from '../shared/kind-ajv.js';
 
 /** Commands of a run, and their schemas as JSON in bytes: clients get them with the list of kinds. */
 const MAX_COMMANDS = 500;

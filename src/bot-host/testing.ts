@@ -3,10 +3,11 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type BotContext, type BotKind, defineBot, Type } from '../bot-sdk/index.js';
-import { CommandArgs, checkedCopy, kindAjv } from '../shared/contract/command-args.js';
+import { CommandArgs, checkedCopy } from '../shared/contract/command-args.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
 import { secretStrings } from '../shared/contract/secrets.js';
 import { Deferred } from '../shared/deferred.js';
+import { kindAjv } from '../shared/kind-ajv.js';
 import { NetworkRules } from '../shared/network-rules.js';
 import { withTimeout } from '../shared/with-timeout.js';
 import { BotLines } from './bot-lines.js';

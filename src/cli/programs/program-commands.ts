@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../client/index.js';
-import { kindAjv } from '../../shared/contract/command-args.js';
 import { messageOf } from '../../shared/errors.js';
+import { kindAjv } from '../../shared/kind-ajv.js';
 import { isObject } from './program-peer.js';
 
 /** The schema of the arguments of each command. */

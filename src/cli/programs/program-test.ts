@@ -3,9 +3,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject } from '../../client/index.js';
 import { TRIAL_BOT } from '../../main/bots/kind-trial.js';
-import { checkedCopy, kindAjv } from '../../shared/contract/command-args.js';
+import { checkedCopy } from '../../shared/contract/command-args.js';
 import type { Config } from '../../shared/contract/config.js';
 import { messageOf } from '../../shared/errors.js';
+import { kindAjv } from '../../shared/kind-ajv.js';
 import { NetworkRules } from '../../shared/network-rules.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { exitCodeOf, type TrialOutput } from '../commands/trial-output.js';

@@ -3,12 +3,7 @@
 import { parse } from 'node:path';
 import type { ValidateFunction } from 'ajv';
 import type { KindInfo, LoadedKinds } from '../../shared/contract/bots.js';
-import {
-  CommandArgs,
-  checkedCopy,
-  compileAs,
-  kindAjv,
-} from '../../shared/contract/command-args.js';
+import { CommandArgs, checkedCopy, compileAs } from '../../shared/contract/command-args.js';
 import type { JsonObject } from '../../shared/contract/json.js';
 import {
   changedSecrets,
@@ -17,6 +12,7 @@ import {
   withoutSecrets,
 } from '../../shared/contract/secrets.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
+import { kindAjv } from '../../shared/kind-ajv.js';
 import { lazy } from '../../shared/lazy.js';
 import { SHIPPED } from './kind-modules.js';
 

@@ -3,23 +3,9 @@
 import type { Ajv, ValidateFunction } from 'ajv';
 import { DroverError, messageOf } from '../errors.js';
 import { lazy } from '../lazy.js';
-import { require } from '../package-paths.js';
 import type { KindInfo } from './bots.js';
 import { explainSchemaError } from './explain.js';
 import type { JsonObject } from './json.js';
-
-/** For all schemas of a thread's kinds: it fills in their defaults. @returns a function that creates it the first time. */
-export function kindAjv(): () => Ajv {
-  return lazy(() => {
-    // Loading Ajv takes 20 ms, and nothing before the first bot or command needs it.
-    const { Ajv } = require('ajv') as typeof import('ajv');
-    const { default: addFormats } = require('ajv-formats') as typeof import('ajv-formats');
-    // Of a format that is not known, KindSchemas tells.
-    return addFormats.default(
-      new Ajv({ useDefaults: true, strict: false, logger: false, allErrors: true }),
-    );
-  });
-}
 
 /** @param what the schema is, for the error. @throws Error when it is not valid. */
 export function compileAs(what: string, validator: () => ValidateFunction): void {
@@ -51,7 +37,7 @@ export class CommandArgs {
   readonly #kind: string;
   readonly #validators: ReadonlyMap<string, () => ValidateFunction>;
 
-  /** @param ajv from {@link kindAjv}. */
+  /** @param ajv from kind-ajv.ts. */
   constructor(kind: string, commands: KindInfo['commands'], ajv: () => Ajv) {
     this.#kind = kind;
     this.#validators = new Map(

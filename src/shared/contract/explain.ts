@@ -6,6 +6,8 @@ type Errors = readonly ErrorObject[];
 
 /** Faults that one message tells; the others are counted. */
 const MAX_TOLD = 5;
+/** Errors that are read: a list of thousands can have one for each of its items, and to explain them takes seconds. */
+const MAX_READ = 1000;
 
 /**
  * What is wrong with a value, in one line: dotted paths that begin with `what`, and what the values must be. One fault for each
@@ -14,7 +16,8 @@ const MAX_TOLD = 5;
  */
 export function explainSchemaError(what: string, errors: Errors | null | undefined): string {
   const faults = new Map<string, string>();
-  for (const group of groupsOf(errors ?? [])) {
+  const read = (errors ?? []).slice(0, MAX_READ);
+  for (const group of groupsOf(read)) {
     const fault = explainGroup(what, group);
     const last = group.at(-1) as ErrorObject;
     const place = isChoice(last) ? fault : placeOf(what, last);
@@ -23,7 +26,8 @@ export function explainSchemaError(what: string, errors: Errors | null | undefin
   const told = [...faults.values()].slice(0, MAX_TOLD);
   const more = faults.size - told.length;
   if (told.length === 0) return `${what} is not valid`;
-  return more === 0 ? told.join('; ') : `${told.join('; ')}; and ${more} more`;
+  if (more === 0) return told.join('; ');
+  return `${told.join('; ')}; and ${read.length < MAX_READ ? more : 'many'} more`;
 }
 
 /** Each fault with the errors of its alternatives, which come before it. */

@@ -2,6 +2,7 @@
 // `redirects: false`.
 
 import { isDeepStrictEqual } from 'node:util';
+import { type SchemaPattern, schemaPattern } from '../query/schema-pattern.js';
 import type { Json, JsonObject } from './json.js';
 
 /** Keywords whose schemas apply to the same value. A value that is secret in one of them is secret. */
@@ -142,13 +143,15 @@ export function keepSecretsInLists(changed: Json, before: Json, views: readonly 
     if (views.some((view) => isDeepStrictEqual(changed, view))) return before;
     // Entries that are secret as a whole are not shown, so the others could not be matched.
     const lists = views.filter((view) => Array.isArray(view) && view.length === before.length);
-    const free = new Set(before.keys());
+    // Found by their text: to compare each with each takes minutes for lists of thousands.
+    const free = lists.map((list) => placesOf(list as Json[]));
+    const taken = new Set<number>();
     return changed.map((entry) => {
-      const match = [...free].find((at) =>
-        lists.some((list) => isDeepStrictEqual(entry, (list as Json[])[at])),
-      );
-      if (match === undefined) return entry;
-      free.delete(match);
+      const text = canonical(entry);
+      const matches = free.flatMap((places) => firstFree(places.get(text), taken) ?? []);
+      if (matches.length === 0) return entry;
+      const match = Math.min(...matches);
+      taken.add(match);
       return before[match] as Json;
     });
   }
@@ -162,6 +165,33 @@ export function keepSecretsInLists(changed: Json, before: Json, views: readonly 
     return [name, keepSecretsInLists(value, old, seen)];
   });
   return Object.fromEntries(entries);
+}
+
+/** By the text of an entry: where it is, in reverse. */
+function placesOf(list: readonly Json[]): Map<string, number[]> {
+  const places = new Map<string, number[]>();
+  for (let at = list.length - 1; at >= 0; at--) {
+    const text = canonical(list[at] as Json);
+    const known = places.get(text);
+    if (known) known.push(at);
+    else places.set(text, [at]);
+  }
+  return places;
+}
+
+/** Removes what is taken from the end. */
+function firstFree(places: number[] | undefined, taken: ReadonlySet<number>): number | undefined {
+  while (places && places.length > 0 && taken.has(places.at(-1) as number)) places.pop();
+  return places?.at(-1);
+}
+
+/** The same text for equal values. */
+function canonical(value: Json): string {
+  return JSON.stringify(value, (_, one: Json) =>
+    isObject(one)
+      ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : one,
+  );
 }
 
 /** The readable part of a value; undefined when nothing of it is. */
@@ -228,12 +258,24 @@ function ofItem(schema: JsonObject, at: number): Json[] {
 function ofProperty(schema: JsonObject, name: string): Json[] {
   const { properties, patternProperties, additionalProperties, unevaluatedProperties } = schema;
   const own = isObject(properties) && Object.hasOwn(properties, name) ? [properties[name]] : [];
-  const byPattern = Object.entries(isObject(patternProperties) ? patternProperties : {}).flatMap(
-    ([pattern, one]) => (new RegExp(pattern, 'u').test(name) ? [one] : []),
-  );
+  const byPattern = isObject(patternProperties)
+    ? patternsOf(patternProperties).flatMap(([pattern, one]) => (pattern.test(name) ? [one] : []))
+    : [];
   const known = [...own, ...byPattern];
   const found = known.length > 0 ? known : [additionalProperties];
   return [...found, unevaluatedProperties].filter((one) => one !== undefined);
+}
+
+/** By `patternProperties`. Making an expression takes longer than to use it. */
+const patterns = new WeakMap<JsonObject, [SchemaPattern, Json][]>();
+
+function patternsOf(patternProperties: JsonObject): [SchemaPattern, Json][] {
+  let known = patterns.get(patternProperties);
+  if (!known) {
+    known = Object.entries(patternProperties).map(([source, one]) => [schemaPattern(source), one]);
+    patterns.set(patternProperties, known);
+  }
+  return known;
 }
 
 function isObject(value: Json | undefined): value is JsonObject {

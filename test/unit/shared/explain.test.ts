@@ -95,6 +95,13 @@ describe('a value that does not fit', () => {
     );
   });
 
+  it('reads the first thousand of many faults', () => {
+    const list = Array.from({ length: 3000 }, () => 1);
+    expect(explain({ items: { type: 'string' } }, list, 'args', thorough)).toMatch(
+      /^args\.0 must be string; (.*; ){4}and many more$/,
+    );
+  });
+
   it('keeps the faults of two choices apart, and takes those behind $ref to theirs', () => {
     const all = (schema: object, value: unknown): string =>
       explain(schema, value, 'body', thorough);

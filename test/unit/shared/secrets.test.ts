@@ -109,3 +109,20 @@ it('the secrets of a configuration are those that its schema marks, in any place
     expect(secretStrings({ it: { password: 7 } }, config(account))).toEqual(['7']);
   }
 });
+
+it('finds the entries of lists of thousands without a comparison of each with each', () => {
+  const entries = (from: number): JsonObject[] =>
+    Array.from({ length: 20_000 }, (_, at) => ({ name: `${from + at}`, x: { a: 1, b: [at] } }));
+  const before = entries(0).map((entry) => ({ ...entry, password: 'p' }));
+  const view = { list: entries(0) };
+  // Moved by one, with its keys in another order; the last one is new.
+  const changed = entries(1).map(({ name, x }, at) => ({
+    x: { b: [at + 1], a: (x as JsonObject)['a'] as number },
+    name: name as string,
+  }));
+  const kept = keepSecretsInLists({ list: changed }, { list: before }, [view, view]) as {
+    list: JsonObject[];
+  };
+  expect(kept.list.slice(0, -1)).toEqual(before.slice(1));
+  expect(kept.list.at(-1)).not.toHaveProperty('password');
+});
