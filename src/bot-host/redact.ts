@@ -18,8 +18,19 @@ export function redactUrl(url: URL): string {
     shown.username = '***';
     shown.password = '';
   }
-  for (const name of new Set(shown.searchParams.keys())) {
-    if (SECRET.test(name)) shown.searchParams.set(name, '***');
+  // All at once: each change of searchParams writes the whole URL again.
+  const parameters = [...shown.searchParams];
+  if (parameters.some(([name]) => SECRET.test(name))) {
+    const hidden = new Set<string>();
+    const kept = parameters.filter(([name]) => {
+      if (!SECRET.test(name)) return true;
+      const isFirst = !hidden.has(name);
+      hidden.add(name);
+      return isFirst;
+    });
+    shown.search = new URLSearchParams(
+      kept.map(([name, value]): [string, string] => [name, hidden.has(name) ? '***' : value]),
+    ).toString();
   }
   for (const secret of SECRET_PATHS) shown.pathname = shown.pathname.replace(secret, '$1***');
   return shown.href;

@@ -12,10 +12,13 @@ export interface StackPlace {
 }
 
 /** `at name (file:///…:1:2)` and `at file:///…:1:2`. */
+/** Longest line that is read, in UTF-16 units: each / of it is tried. */
+const MAX_LINE_UNITS = 4096;
 const FILE_FRAME = /\(?(file:\/\/.+?|\/.+?):(\d+):(\d+)\)?$/;
 
 /** Undefined for a line that names no file, and for code of Node. */
 export function stackPlace(line: string): StackPlace | undefined {
+  if (line.length > MAX_LINE_UNITS) return undefined;
   const [, file, row, column] = FILE_FRAME.exec(line.trim()) ?? [];
   if (file === undefined || line.includes('node:')) return undefined;
   const isOwn = file.startsWith(CODE_DIR.href) || file.startsWith(fileURLToPath(CODE_DIR));

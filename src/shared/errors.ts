@@ -101,5 +101,6 @@ export function messageOf(thrown: unknown): string {
   } catch {
     text = 'a value that cannot be shown was thrown';
   }
-  return text.replace(/\s*[\r\n]+\s*/g, ' ');
+  // From the beginning of the white space only: a long run without a break is read once.
+  return text.replace(/(?<!\s)\s*[\r\n]\s*/g, ' ');
 }
