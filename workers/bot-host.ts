@@ -27,6 +27,7 @@ import { UsageMeter } from '../src/bot-host/usage.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
 import { keepForBots } from '../src/shared/bot-environment.js';
 import type { SharedLease } from '../src/shared/cluster/lease-deadline.js';
+import { encodeBatch } from '../src/shared/contract/batch.js';
 import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
 import type {
   BotExit,
@@ -57,9 +58,17 @@ export interface HostCarrier {
   ranRun(run: number): void;
   /** A command is about to run. */
   ranCommand(): void;
+  /** Packs a batch of events. */
+  encode: typeof encodeBatch;
 }
 
-const THREAD: HostCarrier = { mayEnd: false, woke() {}, ranRun() {}, ranCommand() {} };
+const THREAD: HostCarrier = {
+  mayEnd: false,
+  woke() {},
+  ranRun() {},
+  ranCommand() {},
+  encode: encodeBatch,
+};
 
 /** Resolves after `shutdown`. A crash of the thread rejects main's promise for the task. */
 export default function runHost(start: HostStart): Promise<void> {
@@ -81,6 +90,7 @@ export async function hostBots(start: HostStart, carrier: HostCarrier): Promise<
       new InFlight(start.inFlight),
       start.inFlightLimit,
       () => streams.total() > 0,
+      carrier.encode,
     );
     // Called by the inspector in a thread that hangs (src/shared/stack-capture.ts), and when a bot ends the thread.
     const postItems = (): void => outbox.flush();

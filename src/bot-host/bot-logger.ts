@@ -1,13 +1,12 @@
 import type { Logger, WireOptions } from '../bot-sdk/index.js';
 import { visible } from '../shared/contract/escapes.js';
 import type { LogEvent } from '../shared/contract/events.js';
+import { isServiceScope } from '../shared/contract/scopes.js';
 import type { BotLines, LineKind } from './bot-lines.js';
 import { textOf } from './value-text.js';
 
 /** Longest scope, in UTF-16 units; longer ones are cut. */
 const MAX_SCOPE_UNITS = 64;
-/** Scopes of lines about bots that only the service writes: a bot must not speak in their name. */
-const RESERVED = 'drover.';
 /** Longest correlation id, in UTF-16 units. A longer one is an error: cut, it could be that of another message. */
 const MAX_CORRELATION_UNITS = 128;
 
@@ -57,7 +56,8 @@ export class BotLogger implements Logger {
   scope(name: string): Logger {
     // Masked before it is cut: half a secret would not be recognized.
     const shown = visible(this.#lines.mask.text(String(name)));
-    const free = shown.startsWith(RESERVED) ? `bot:${shown}` : shown;
+    // The line is kept: it is the bot's, and nobody can take it for one of the service.
+    const free = isServiceScope(shown) ? `bot:${shown}` : shown;
     return new BotLogger(this.#lines, free.slice(0, MAX_SCOPE_UNITS));
   }
 

@@ -4,11 +4,12 @@ import type { BotKind } from '../bot-sdk/index.js';
 import { BOT_ID, BOT_ID_WORDS } from '../shared/contract/bot-id.js';
 import type { KindInfo } from '../shared/contract/bots.js';
 import { CommandArgs } from '../shared/contract/command-args.js';
+import { MAX_OFFERED_COMMANDS } from '../shared/contract/command-messages.js';
 import type { JsonObject } from '../shared/contract/json.js';
 import { kindAjv } from '../shared/kind-ajv.js';
+import { botJson } from './bot-json.js';
 
-/** Commands of a run, and their schemas as JSON in bytes: clients get them with the list of kinds. */
-const MAX_COMMANDS = 500;
+/** The schemas of a run's commands as JSON, in bytes: clients get them with the list of kinds. */
 const MAX_BYTES = 524_288;
 
 /** What the bots of a kind offer is mostly the same, and is compiled once. By kind: what was offered last. */
@@ -33,8 +34,8 @@ export class OfferedCommands {
   static of(kind: string, commands: BotKind['commands']): OfferedCommands {
     const infos: KindInfo['commands'] = {};
     const names = Object.keys(commands);
-    if (names.length > MAX_COMMANDS) {
-      throw new Error(`${names.length} commands are too many, ${MAX_COMMANDS} are allowed`);
+    if (names.length > MAX_OFFERED_COMMANDS) {
+      throw new Error(`${names.length} commands are too many, ${MAX_OFFERED_COMMANDS} are allowed`);
     }
     for (const [name, { description, args }] of Object.entries(commands)) {
       if (!BOT_ID.test(name)) {
@@ -42,7 +43,7 @@ export class OfferedCommands {
       }
       infos[name] = { description, args: objectSchema(name, args) };
     }
-    const text = JSON.stringify(infos);
+    const text = botJson(infos, 'the schemas of the commands') ?? '{}';
     if (Buffer.byteLength(text) > MAX_BYTES) {
       throw new Error(`the schemas of the commands take more than ${MAX_BYTES} bytes`);
     }

@@ -34,6 +34,7 @@ export class Outbox {
   #inFlight: InFlight;
   readonly #limit: number;
   readonly #hasStreams: () => boolean;
+  readonly #encode: typeof encodeBatch;
   #items: Item[] = [];
   /** The items are posted at the end of this tick. */
   #atTickEnd = false;
@@ -41,12 +42,19 @@ export class Outbox {
   #timer: NodeJS.Timeout | undefined;
   #postedAt = Number.NEGATIVE_INFINITY;
 
-  /** @param hasStreams whether a stream is open, at any front. */
-  constructor(port: HostPort, inFlight: InFlight, limit: number, hasStreams: () => boolean) {
+  /** @param hasStreams whether a stream is open, at any front. @param encode packs a batch for the port. */
+  constructor(
+    port: HostPort,
+    inFlight: InFlight,
+    limit: number,
+    hasStreams: () => boolean,
+    encode = encodeBatch,
+  ) {
     this.#port = port;
     this.#inFlight = inFlight;
     this.#limit = limit;
     this.#hasStreams = hasStreams;
+    this.#encode = encode;
   }
 
   /** Posts to a new broadcaster from now on. Batches that the old one has not processed are lost. */
@@ -86,7 +94,7 @@ export class Outbox {
     if (this.#items.length === 0) return;
     this.#inFlight.waitBelow(this.#limit * HOLD_FACTOR, HOLD_MS);
     this.#postedAt = performance.now();
-    const bytes = encodeBatch(this.#items);
+    const bytes = this.#encode(this.#items);
     const batch: Batch = { bytes };
     this.#items = [];
     this.#inFlight.add(bytes.byteLength);

@@ -59,7 +59,7 @@ export class PipeEnd {
     );
   }
 
-  /** A channel for batches, which are packed already. */
+  /** A channel for batches, which are packed already: by packEvents. */
   eventsPort(channel: number): HostPort {
     return this.#add(
       new PipePort(

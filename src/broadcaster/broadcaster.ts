@@ -12,6 +12,7 @@ import {
 import { messageJson } from '../shared/contract/line-text.js';
 import { BROADCASTER_CELLS } from '../shared/contract/metric-layout.js';
 import { type NameHash, NameHasher } from '../shared/contract/name-hash.js';
+import { SERVICE_SCOPE } from '../shared/contract/scopes.js';
 import type { LastLine, StreamIdentity } from '../shared/contract/threads.js';
 import { messageOf } from '../shared/errors.js';
 import { Counters } from '../shared/memory/counters.js';
@@ -160,7 +161,7 @@ export class Broadcaster {
       kind: 'log',
       timestamp_ms: Date.now(),
       level: 'error',
-      scope: 'drover',
+      scope: SERVICE_SCOPE,
       session_id: null,
       transport: null,
       direction: null,

@@ -61,20 +61,24 @@ export class HostPorts<P extends BatchPort> {
     while (owed > 0) {
       const batch = this.#receive(port);
       if (!batch) return;
-      owed -= batch.bytes.byteLength;
+      owed -= weightOf(batch);
       this.#take(batch, inFlight);
     }
   }
 
-  #take({ bytes }: Batch, inFlight: InFlight): void {
+  #take(batch: Batch, inFlight: InFlight): void {
     let items: Item[] = [];
     try {
-      items = decodeBatch(bytes);
+      items = decodeBatch(batch.bytes);
     } catch (thrown) {
-      // Of a host process whose memory is damaged. The others' events continue.
+      // The others' events continue.
       complain(`a batch of events was lost, it cannot be read: ${messageOf(thrown)}`);
     }
     this.#publish(items);
-    inFlight.subtract(bytes.byteLength);
+    inFlight.subtract(weightOf(batch));
   }
+}
+
+function weightOf({ bytes, weight }: Batch): number {
+  return weight ?? bytes.byteLength;
 }

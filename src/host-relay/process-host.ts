@@ -1,5 +1,6 @@
 // Runs in the relay thread. Owns one bot host process: its pipes, and the service's end of each of its channels. The rest of the
-// service sees the ports and cells of a bot host thread.
+// service sees the ports and cells of a bot host thread, and nothing that such a thread would not say: a process that sends anything
+// else is ended here (docs/SECURITY.md).
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -10,8 +11,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { botEnvironment } from '../shared/bot-environment.js';
 import { LeaseDeadline } from '../shared/cluster/lease-deadline.js';
+import { encodeBatch } from '../shared/contract/batch.js';
 import type { HostPort, HostStart } from '../shared/contract/threads.js';
 import { messageOf } from '../shared/errors.js';
+import { HOST_VALIDATORS } from '../shared/host-validators.js';
 import { applyImage } from '../shared/memory/cell-image.js';
 import { ForkGate } from '../shared/memory/fork-gate.js';
 import { Heartbeat } from '../shared/memory/heartbeat.js';
@@ -21,7 +24,7 @@ import { LoopLag } from '../shared/memory/loop-lag.js';
 import { Quota } from '../shared/memory/quota.js';
 import { WORKERS } from '../shared/package-paths.js';
 import { readCrashNote } from '../shared/pipe/crash-note.js';
-import { FrameReader } from '../shared/pipe/frame-reader.js';
+import { FrameReader, MAX_FRAME_BYTES } from '../shared/pipe/frame-reader.js';
 import {
   CONTROL,
   FIRST_PORT,
@@ -41,6 +44,12 @@ import {
 } from '../shared/pipe/messages.js';
 import { withTimeout } from '../shared/with-timeout.js';
 import { BatchCredit } from './batch-credit.js';
+import { ControlCheck, type MainMessage } from './control-check.js';
+import { checkedEvents } from './events-check.js';
+import { FrontChannel } from './front-channel.js';
+import { checkNamed, HostFault, objectOf, quoted } from './host-fault.js';
+import { OwnRuns } from './own-runs.js';
+import { Pace } from './pace.js';
 import { ProcessOutput } from './process-output.js';
 
 type Captured = Pick<FromWatch & { type: 'captured' }, 'frames' | 'bot'>;
@@ -56,11 +65,18 @@ const MEMORY_DIR = '/dev/shm';
 
 const gate = ForkGate.ofProcess();
 
-/** A message of the Rpc between main and the host, as far as it is read here. */
-interface RpcMessage {
-  type: string;
-  method?: string;
-  input?: { port?: HostPort; inFlight?: SharedArrayBuffer } | null;
+/** Longest frames, in bytes: of a batch of 64 lines and snapshots, of outcomes of commands, of what is about the host itself. */
+const MAX_EVENTS_BYTES = 8 * 2 ** 20;
+const MAX_OWN_BYTES = 2 ** 20;
+/** What may wait for a host that does not read, in bytes. */
+const MAX_UNREAD_BYTES = 256 * 2 ** 20;
+/** Of each text in a stack, in UTF-16 units. */
+const MAX_FRAME_UNITS = 2048;
+
+/** The input of a message of main that opens a channel. */
+interface Opening {
+  port?: HostPort;
+  inFlight?: SharedArrayBuffer;
 }
 
 export class ProcessHost {
@@ -76,8 +92,16 @@ export class ProcessHost {
   readonly #out: Socket;
   readonly #in: Socket;
   readonly #watch: Socket;
-  /** The ports of fronts, by channel. */
-  readonly #ports = new Map<number, HostPort>();
+  /** The fronts, by channel. */
+  readonly #fronts = new Map<number, FrontChannel>();
+  readonly #runs = new OwnRuns();
+  readonly #control = new ControlCheck(this.#runs);
+  readonly #pace = {
+    out: new Pace((is) => this.#holdOut('pace', is)),
+    watch: new Pace((is) => (is ? this.#watch.pause() : this.#watch.resume())),
+  };
+  /** Why no more is read of what it sends. */
+  readonly #holds = new Set<string>();
   #events: { channel: number; port: HostPort; credit: BatchCredit };
   #nextChannel = FIRST_PORT;
   #hadStreams = false;
@@ -87,10 +111,16 @@ export class ProcessHost {
   #nextCapture = 1;
 
   /**
-   * @param ended is called once, when the process is gone and all that it has sent was passed on.
+   * @param ended is called once, when the process is gone and all that it has sent was passed on. @param spawnHost starts the
+   * process; other than that for tests.
    * @throws Error when the process cannot be started.
    */
-  constructor(start: HostStart, limits: SystemLimits, ended: (end: ProcessEnd) => void) {
+  constructor(
+    start: HostStart,
+    limits: SystemLimits,
+    ended: (end: ProcessEnd) => void,
+    spawnHost = startProcess,
+  ) {
     this.#start = start;
     this.#limits = limits;
     this.#ended = ended;
@@ -98,7 +128,7 @@ export class ProcessHost {
     this.#lag = new LoopLag(start.lag);
     this.#streams = new Quota(start.streams, 0);
     this.#output = new ProcessOutput(`bot host ${start.host}`);
-    this.#child = startProcess(start, this.#note);
+    this.#child = spawnHost(start, this.#note);
     const { stdout, stderr, stdio } = this.#child;
     if (stdout && stderr) this.#output.read(stdout, stderr);
     this.#out = stdio[FD.out] as unknown as Socket;
@@ -106,9 +136,17 @@ export class ProcessHost {
     this.#watch = stdio[FD.watch as 4] as unknown as Socket;
     // Their ends follow that of the process.
     for (const pipe of [this.#out, this.#in, this.#watch]) pipe.on('error', () => {});
-    this.#events = this.#openEvents(start.events, start.inFlight);
-    this.#read(this.#out, (channel, bytes) => this.#take(channel, bytes));
-    this.#read(this.#watch, (_, bytes) => this.#hear(unpackMessage(bytes) as FromWatch));
+    this.#events = this.#openEvents(this.#nextChannel++, start.events, start.inFlight);
+    this.#read(
+      this.#out,
+      (channel, bytes) => this.#take(channel, bytes),
+      (channel) => this.#maxBytes(channel),
+    );
+    this.#read(
+      this.#watch,
+      (_, bytes) => this.#hear(bytes),
+      () => MAX_OWN_BYTES,
+    );
     this.#begin();
     this.#child.once('error', (error) => {
       // Without a pid it was never started, and does not exit.
@@ -168,61 +206,81 @@ export class ProcessHost {
     const start = { ...shared, hasLease: lease !== null };
     this.#send(LINK, { start, events, limits: this.#limits } satisfies LinkStart);
     this.#tellStreams();
-    control.on<RpcMessage>('message', (message) => this.#pass(message));
+    control.on<MainMessage>('message', (message) => this.#pass(message));
   }
 
-  #read(pipe: Socket, take: (channel: number, bytes: Uint8Array<ArrayBuffer>) => void): void {
-    const reader = new FrameReader(take);
+  #read(
+    pipe: Socket,
+    take: (channel: number, bytes: Uint8Array<ArrayBuffer>) => void,
+    maxBytes: (channel: number) => number,
+  ): void {
+    const reader = new FrameReader(take, maxBytes);
     pipe.on('data', (chunk: Buffer) => {
+      // What it has sent on another pipe has ended it.
+      if (this.#failure?.isFault) return;
       try {
         reader.push(chunk);
       } catch (thrown) {
-        // Its memory is damaged, or a bot writes to its pipe.
-        this.#failure ??= {
-          message: `what it sends cannot be read: ${messageOf(thrown)}`,
-          stack: null,
-        };
-        pipe.destroy();
-        this.kill();
+        this.#fault(thrown);
       }
     });
   }
 
+  /** Its memory is damaged, or a bot writes to its pipe. It is ended, and its bots with it. */
+  #fault(thrown: unknown): void {
+    if (this.#failure?.isFault) return;
+    const what =
+      thrown instanceof HostFault
+        ? 'it sent what no bot host sends'
+        : 'what it sends cannot be read';
+    this.#failure = { message: `${what}: ${messageOf(thrown)}`, stack: null, isFault: true };
+    for (const pipe of [this.#out, this.#watch]) pipe.destroy();
+    this.kill();
+  }
+
+  /** How long a frame on this channel may be. @throws HostFault for a channel that was never opened. */
+  #maxBytes(channel: number): number {
+    if (channel >= this.#nextChannel)
+      throw new HostFault(`on channel ${channel}, which is not open`);
+    if (channel === CONTROL) return MAX_FRAME_BYTES;
+    if (channel === LINK) return MAX_OWN_BYTES;
+    return channel === this.#events.channel ? MAX_EVENTS_BYTES : MAX_FRAME_BYTES;
+  }
+
   /** From main to the host. A port in its input becomes a channel. */
-  #pass(message: RpcMessage): void {
-    const { port, inFlight } = message.input ?? {};
+  #pass(message: MainMessage): void {
+    this.#control.note(message);
+    const { port, inFlight } = (message.input ?? {}) as Opening;
     if (!port) {
       this.#send(CONTROL, message);
       return;
     }
-    let channel: number;
+    const channel = this.#nextChannel++;
     if (inFlight) {
       this.#closeEvents();
-      this.#events = this.#openEvents(port, inFlight);
-      channel = this.#events.channel;
-    } else {
-      channel = this.#nextChannel++;
-      this.#ports.set(channel, port);
+      this.#events = this.#openEvents(channel, port, inFlight);
     }
     this.#send(CONTROL, { ...message, input: { channel } });
-    if (!inFlight) this.#relay(channel, port);
+    // After that: the host must know the channel before its first message.
+    if (!inFlight) this.#openFront(channel, port);
   }
 
-  #relay(channel: number, port: HostPort): void {
-    port.on('message', (message) => this.#send(channel, message));
-    port.once('close', () => {
-      if (this.#ports.delete(channel)) this.#sendBytes(channel, new Uint8Array(0));
-    });
+  #openFront(channel: number, port: HostPort): void {
+    const closed = (): void => {
+      if (this.#fronts.delete(channel)) this.#sendBytes(channel, new Uint8Array(0));
+    };
+    const front = new FrontChannel(port, (message) => this.#send(channel, message), closed);
+    this.#fronts.set(channel, front);
   }
 
   #openEvents(
+    channel: number,
     port: HostPort,
     inFlight: SharedArrayBuffer,
   ): { channel: number; port: HostPort; credit: BatchCredit } {
-    const channel = this.#nextChannel++;
     const credit = new BatchCredit(new InFlight(inFlight), this.#start.inFlightLimit, {
       taken: (bytes) => this.#tellWatch({ type: 'taken', channel, bytes }),
-      hold: (is) => (is ? this.#out.pause() : this.#out.resume()),
+      hold: (is) => this.#holdOut('events', is),
     });
     return { channel, port, credit };
   }
@@ -232,26 +290,40 @@ export class ProcessHost {
     this.#events.port.close();
   }
 
-  /** From the host. */
+  #holdOut(why: string, is: boolean): void {
+    if (is) this.#holds.add(why);
+    else this.#holds.delete(why);
+    if (this.#holds.size > 0) this.#out.pause();
+    else this.#out.resume();
+  }
+
+  /** From the host. @throws HostFault, SyntaxError */
   #take(channel: number, bytes: Uint8Array<ArrayBuffer>): void {
     if (channel === this.#events.channel) {
       // Those on an earlier channel are for a broadcaster that is gone.
       if (bytes.length > 0) this.#takeBatch(bytes);
-    } else if (channel === CONTROL) this.#takeControl(unpackMessage(bytes) as RpcMessage);
-    else if (channel === LINK) this.#takeEnd(unpackMessage(bytes) as LinkEnd);
-    else this.#takeOther(channel, bytes);
+    } else if (channel === CONTROL) this.#takeControl(bytes);
+    else if (channel === LINK) this.#takeEnd(bytes);
+    else this.#takeOutcomes(channel, bytes);
   }
 
   #takeBatch(bytes: Uint8Array<ArrayBuffer>): void {
     const { port, credit } = this.#events;
-    credit.post(bytes.byteLength);
-    port.postMessage({ bytes }, [bytes.buffer]);
+    const items = checkedEvents(bytes, this.#runs);
+    const weight = bytes.byteLength;
+    if (items.length === 0) credit.skip(weight);
+    else {
+      credit.post(weight);
+      const packed = encodeBatch(items);
+      port.postMessage({ bytes: packed, weight }, [packed.buffer]);
+    }
     this.#tellStreams();
   }
 
-  #takeControl(message: RpcMessage): void {
-    // Main would fail on it.
-    if (message?.type === undefined) throw new Error('a message without a type');
+  #takeControl(bytes: Uint8Array): void {
+    const message = this.#control.check(bytes);
+    if (message?.type !== 'return' && message?.type !== 'throw') this.#pace.out.spend(bytes.length);
+    if (message === null) return;
     if (message.type === 'tell') {
       if (message.method === 'awake') {
         // Before main looks at the host.
@@ -262,38 +334,66 @@ export class ProcessHost {
     this.#start.control.postMessage(message);
   }
 
-  #takeEnd(end: LinkEnd): void {
-    if (end.type === 'done') this.#isDone = true;
-    else this.#failure ??= { message: end.message, stack: end.stack };
+  #takeEnd(bytes: Uint8Array): void {
+    const end = typed(unpackMessage(bytes)) as LinkEnd;
+    checkNamed(HOST_VALIDATORS.HostEnds, end.type, end);
+    if (end.type === 'failed') this.#failure ??= { message: end.message, stack: end.stack };
+    else if (this.#control.isEnding) this.#isDone = true;
+    else throw new HostFault('its end, which nobody has asked for');
   }
 
-  #takeOther(channel: number, bytes: Uint8Array): void {
-    const port = this.#ports.get(channel);
-    if (!port) return;
-    if (bytes.length > 0) port.postMessage(unpackMessage(bytes));
-    else {
-      this.#ports.delete(channel);
-      port.close();
-    }
-  }
-
-  #hear(message: FromWatch): void {
-    if (message.type === 'cells') {
-      const wasAwake = this.#heartbeat.isAwake;
-      applyImage(message.lastRun, this.#start.lastRun);
-      applyImage(message.heartbeat, this.#start.heartbeat);
-      this.#lag.add(message.lag);
-      // Main may end the host at any time, and writes its report first.
-      this.#readNote();
-      this.#tellStreams();
-      // The pipes have no common order: the end of its last sleep may have come after its call.
-      if (!wasAwake && this.#heartbeat.isAwake) {
-        this.#start.control.postMessage({ type: 'tell', method: 'awake', input: null });
-      }
+  #takeOutcomes(channel: number, bytes: Uint8Array): void {
+    const front = this.#fronts.get(channel);
+    if (!front) {
+      // It is closed already.
+      this.#pace.out.spend(bytes.length);
       return;
     }
+    if (bytes.length > 0) {
+      front.take(bytes);
+      return;
+    }
+    this.#fronts.delete(channel);
+    front.close();
+  }
+
+  /** From the watch thread. @throws HostFault, SyntaxError */
+  #hear(bytes: Uint8Array): void {
+    this.#pace.watch.spend(bytes.length);
+    const message = typed(unpackMessage(bytes)) as FromWatch;
+    checkNamed(HOST_VALIDATORS.HostWatch, message.type, message);
+    if (message.type === 'cells') this.#applyCells(message);
+    else this.#takeCaptured(message);
+  }
+
+  #applyCells({ heartbeat, lastRun, lag }: FromWatch & { type: 'cells' }): void {
+    const wasAwake = this.#heartbeat.isAwake;
+    applyImage(lastRun, this.#start.lastRun);
+    applyImage(heartbeat, this.#start.heartbeat);
+    this.#lag.add(lag);
+    // Main may end the host at any time, and writes its report first.
+    this.#readNote();
+    this.#tellStreams();
+    // The pipes have no common order: the end of its last sleep may have come after its call.
+    if (!wasAwake && this.#heartbeat.isAwake) {
+      this.#start.control.postMessage({ type: 'tell', method: 'awake', input: null });
+    }
+  }
+
+  #takeCaptured(message: Exclude<FromWatch, { type: 'cells' }>): void {
     const { id } = message;
-    this.#captures.get(id)?.(message.type === 'captured' ? message : null);
+    if (id >= this.#nextCapture) throw new HostFault(`the stack ${id}, which nobody has asked for`);
+    if (message.type === 'notCaptured') {
+      this.#captures.get(id)?.(null);
+      return;
+    }
+    const { bot, frames } = message;
+    if (bot !== null) this.#runs.checkBot(bot);
+    for (const frame of frames) {
+      frame.function = frame.function.slice(0, MAX_FRAME_UNITS);
+      frame.url = frame.url.slice(0, MAX_FRAME_UNITS);
+    }
+    this.#captures.get(id)?.({ frames, bot });
   }
 
   /** Only a change is told. */
@@ -305,20 +405,26 @@ export class ProcessHost {
   }
 
   #tellWatch(message: ToWatch): void {
-    const bytes = packMessage(message);
-    if (this.#watch.writable) this.#watch.write(Buffer.concat([header(LINK, bytes.length), bytes]));
+    this.#write(this.#watch, LINK, packMessage(message));
   }
 
   #send(channel: number, message: unknown): void {
     this.#sendBytes(channel, packMessage(message));
   }
 
+  #sendBytes(channel: number, bytes: Uint8Array): void {
+    this.#write(this.#in, channel, bytes);
+  }
+
   /**
    * What a host that hangs does not read waits here, as it would in a MessagePort: calls of main, and commands of fronts, which
-   * they bound (src/front/host-commands.ts).
+   * they bound (src/front/host-commands.ts). One that reads nothing for ever is ended.
    */
-  #sendBytes(channel: number, bytes: Uint8Array): void {
-    if (this.#in.writable) this.#in.write(Buffer.concat([header(channel, bytes.length), bytes]));
+  #write(pipe: Socket, channel: number, bytes: Uint8Array): void {
+    if (!pipe.writable) return;
+    pipe.write(Buffer.concat([header(channel, bytes.length), bytes]));
+    if (pipe.writableLength <= MAX_UNREAD_BYTES) return;
+    this.#fault(new HostFault(`nothing, and does not read ${pipe.writableLength} bytes`));
   }
 
   /** @returns the run whose code ran last. */
@@ -334,7 +440,8 @@ export class ProcessHost {
         new Promise((resolve) => (pipe?.closed ? resolve(null) : pipe?.once('close', resolve))),
     );
     this.#events.credit.close();
-    this.#out.resume();
+    for (const pace of Object.values(this.#pace)) pace.close();
+    this.#holdOut('pace', false);
     await withTimeout(Promise.all(pipes), DRAIN_MS, () => {});
     const run = this.#readNote(true);
     if (!this.#isDone && run !== 0) new LastRun(this.#start.lastRun).set(run);
@@ -345,13 +452,20 @@ export class ProcessHost {
     if (why !== null) this.#failure ??= { message: why, stack: null };
     this.#heartbeat.isAwake = false;
     this.#closeEvents();
-    for (const port of this.#ports.values()) port.close();
-    this.#ports.clear();
+    for (const front of this.#fronts.values()) front.close();
+    this.#fronts.clear();
     for (const pipe of [this.#out, this.#in, this.#watch]) pipe.destroy();
     closeSync(this.#note);
     const stderr = this.#output.lastLines();
     this.#ended({ code, signal, isDone: this.#isDone, failure: this.#failure, stderr });
   }
+}
+
+/** A message whose type is a text. @throws HostFault */
+function typed(message: unknown): { type: string } {
+  const { type } = objectOf(message, 'a message');
+  if (typeof type !== 'string') throw new HostFault(`a message of the type ${quoted(type)}`);
+  return message as { type: string };
 }
 
 /** @throws Error when the system refuses it at once. */

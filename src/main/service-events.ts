@@ -6,9 +6,6 @@ import type { BroadcasterMethods, LastLine } from '../shared/contract/threads.js
 import { Deferred } from '../shared/deferred.js';
 import { DroverError } from '../shared/errors.js';
 
-/** The application-level scope (interface-seed §2.5). */
-export const SERVICE_SCOPE = 'drover';
-
 /** A log line of the service. @param session the bot that it is about, null for none. */
 export function logItem(
   level: Level,

@@ -5,8 +5,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { NODE_NAME } from '../shared/cluster/names.js';
 import type { Config } from '../shared/contract/config.js';
-import { CONTROL_SCOPE } from '../shared/contract/control-scope.js';
 import type { Level } from '../shared/contract/event-kinds.js';
+import { CONTROL_SCOPE, JOURNAL_SCOPE, SERVICE_SCOPE } from '../shared/contract/scopes.js';
 import type { StreamIdentity } from '../shared/contract/threads.js';
 import type { TokenRecord } from '../shared/contract/tokens.js';
 import { messageOf, StartupError } from '../shared/errors.js';
@@ -49,7 +49,7 @@ import { fitToOpenFiles } from './open-files.js';
 import { Rules } from './rules/rules.js';
 import { RunRecord } from './run-record.js';
 import { serviceCommands } from './service-commands.js';
-import { type BroadcasterPeer, logItem, SERVICE_SCOPE, ServiceEvents } from './service-events.js';
+import { type BroadcasterPeer, logItem, ServiceEvents } from './service-events.js';
 import { BotStore } from './store/bot-store.js';
 import { IncidentGroupStore } from './store/incident-group-store.js';
 import { IncidentStore } from './store/incident-store.js';
@@ -561,7 +561,8 @@ export class Service {
       lag: this.#counts.journal,
       numbering,
       reader: http.fronts + JOURNAL_READER,
-      say: (level: Level, message: string) => this.#events.tell(logItem(level, 'journal', message)),
+      say: (level: Level, message: string) =>
+        this.#events.tell(logItem(level, JOURNAL_SCOPE, message)),
       replaced: () => {
         this.#cluster?.reattachJournal();
         this.#fronts.reattachJournal();

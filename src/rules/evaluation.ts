@@ -2,8 +2,8 @@
 // it reads nothing and has no timer.
 
 import type { NameHasher } from '../shared/contract/name-hash.js';
-import { RULES_SCOPE } from '../shared/contract/rule-bounds.js';
 import type { RuleReport, WatchedRule } from '../shared/contract/rule-messages.js';
+import { RULES_SCOPE } from '../shared/contract/scopes.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
 import { frameData, KIND_CODE } from '../shared/stream/frame.js';
 import { BotMirror } from './bot-mirror.js';

@@ -1,9 +1,17 @@
 // The schemas that bodies and the configuration are validated against. `npm run generate` compiles them into
-// validators.gen.ts, that of the configuration into config-validator.gen.ts.
+// validators.gen.ts, that of the configuration into config-validator.gen.ts, those of what a bot host says into
+// host-validators.gen.ts.
 
 import { InvokeBody, PinBody } from './contract/api.js';
 import { BotActionsBody, CreateBotBody, UpdateBotBody } from './contract/bots.js';
 import { Config } from './contract/config.js';
+import {
+  HostAnswers,
+  HostEnds,
+  HostError,
+  HostTells,
+  HostWatch,
+} from './contract/host-messages.js';
 import { ProgramDefinition } from './contract/programs.js';
 import { CreateRuleBody } from './contract/rules.js';
 import { CreateTokenBody, LinkBody, TokenFile } from './contract/tokens.js';
@@ -15,6 +23,11 @@ export const SCHEMAS = {
   CreateBotBody,
   CreateRuleBody,
   CreateTokenBody,
+  HostAnswers,
+  HostEnds,
+  HostError,
+  HostTells,
+  HostWatch,
   InvokeBody,
   LinkBody,
   PinBody,

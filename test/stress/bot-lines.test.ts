@@ -1,7 +1,7 @@
 // A bot that logs too much loses info lines only, and the stream reports their exact number.
 
 import { afterEach, expect, it, onTestFinished } from 'vitest';
-import { CONTROL_SCOPE } from '../../src/shared/contract/control-scope.js';
+import { CONTROL_SCOPE } from '../../src/shared/contract/scopes.js';
 import { call } from '../harness/api.js';
 import { Ledger } from '../harness/ledger.js';
 import { RawStream } from '../harness/raw-stream.js';

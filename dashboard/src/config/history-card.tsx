@@ -5,8 +5,9 @@ import type {
   JsonObject,
   BotConfig as SavedConfig,
 } from '../../../src/client/index.js';
-import { type BotParts, CHANGE_SCOPE } from '../../../src/shared/contract/config-changes.js';
+import type { BotParts } from '../../../src/shared/contract/config-changes.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
+import { CHANGE_SCOPE } from '../../../src/shared/contract/scopes.js';
 import { readEvents } from '../model/events.js';
 import { may } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';

@@ -2,7 +2,7 @@
 
 import type { LogEvent, Rule } from '../../../src/client/index.js';
 import { saysFiring } from '../../../src/shared/contract/alert-line.js';
-import { RULES_SCOPE } from '../../../src/shared/contract/rule-bounds.js';
+import { RULES_SCOPE } from '../../../src/shared/contract/scopes.js';
 
 /** What a person is told. */
 export interface Alarm {

@@ -1,8 +1,12 @@
 // What happened beside incidents: commands, requests, changes of configurations, starts of the service, losses of hosts.
 
 import type { Incident, IncidentGroup, StreamEvent } from '../../../src/client/index.js';
-import { CHANGE_SCOPE, readChangeMessage } from '../../../src/shared/contract/config-changes.js';
-import { CONTROL_SCOPE } from '../../../src/shared/contract/control-scope.js';
+import { readChangeMessage } from '../../../src/shared/contract/config-changes.js';
+import {
+  CHANGE_SCOPE,
+  CONTROL_SCOPE,
+  DISPATCH_SCOPE,
+} from '../../../src/shared/contract/scopes.js';
 import { t } from '../texts/text.js';
 
 export type Lane = 'incident' | 'loss' | 'deployment' | 'change' | 'request' | 'command';
@@ -37,7 +41,7 @@ const LOSSES: ReadonlySet<string> = new Set([
 ]);
 
 /** The query of the lines that {@link happeningsOf} reads. */
-export const HAPPENINGS_QUERY = `scope:${CONTROL_SCOPE},dispatch,${CHANGE_SCOPE}`;
+export const HAPPENINGS_QUERY = `scope:${CONTROL_SCOPE},${DISPATCH_SCOPE},${CHANGE_SCOPE}`;
 
 /**
  * @param events in any order. @param losses incidents; those that ended a host count. @param groups whose first incident is shown.
@@ -76,7 +80,7 @@ function ofEvent(event: StreamEvent): Happening[] {
   if (event.event !== 'log') return [];
   const { timestamp_ms: at, scope, session_id: bot, message, level } = event.data;
   const common = { at, until: at, count: 1, bots: bot === null ? [] : [bot] };
-  if (scope === 'dispatch')
+  if (scope === DISPATCH_SCOPE)
     return [{ ...common, lane: 'command', text: commandText(message, level) }];
   if (scope === CHANGE_SCOPE) return [{ ...common, lane: 'change', text: changeText(message) }];
   if (scope !== CONTROL_SCOPE) return [];

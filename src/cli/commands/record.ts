@@ -6,6 +6,7 @@ import { constants } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { EventStream, StreamEvent } from '../../client/index.js';
+import { DISPATCH_SCOPE } from '../../shared/contract/scopes.js';
 import {
   type Connection,
   type ConnectionOptions,
@@ -181,5 +182,7 @@ async function lastEvents(
 function isMark(event: StreamEvent): boolean {
   if (event.event !== 'log') return false;
   const { data } = event;
-  return data.scope === 'dispatch' && data.session_id === null && data.message.startsWith('ping ');
+  return (
+    data.scope === DISPATCH_SCOPE && data.session_id === null && data.message.startsWith('ping ')
+  );
 }

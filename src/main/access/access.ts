@@ -2,9 +2,10 @@
 
 import type { Config } from '../../shared/contract/config.js';
 import type { Shortage } from '../../shared/contract/pressure.js';
+import { AUTH_SCOPE } from '../../shared/contract/scopes.js';
 import type { TokenStore } from '../store/token-store.js';
 import { PressureGauge, type PressureSources } from './pressure-gauge.js';
-import { AUTH_SCOPE, type Say, SecurityEvents } from './security-events.js';
+import { type Say, SecurityEvents } from './security-events.js';
 import { SignInLinks } from './sign-in-links.js';
 import { TicketBook } from './tickets.js';
 import { TokenFiles } from './token-files.js';

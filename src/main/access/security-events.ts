@@ -2,8 +2,8 @@
 // or a ticket.
 
 import type { Level } from '../../shared/contract/event-kinds.js';
+import { AUTH_SCOPE } from '../../shared/contract/scopes.js';
 
-export const AUTH_SCOPE = 'auth';
 /** Lines of one sort in one window. Lines above it are counted, and the count is published at the end of the window. */
 const MAX_LINES = 60;
 const WINDOW_MS = 60_000;

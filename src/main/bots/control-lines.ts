@@ -1,8 +1,8 @@
 // The lines on the stream about what requests do to bots, which bots cannot write themselves: what an operator looks for when something breaks.
 
 import type { BotAction } from '../../shared/contract/bots.js';
-import { CONTROL_SCOPE } from '../../shared/contract/control-scope.js';
 import type { Item } from '../../shared/contract/events.js';
+import { CONTROL_SCOPE } from '../../shared/contract/scopes.js';
 import { logItem } from '../service-events.js';
 
 /** Names in a line; the others are counted. */

@@ -6,11 +6,12 @@ import type {
   IncidentGroups as GroupList,
   GroupQuery,
 } from '../../shared/contract/incident-groups.js';
+import { SERVICE_SCOPE } from '../../shared/contract/scopes.js';
 import type { LastLine } from '../../shared/contract/threads.js';
 import { messageOf } from '../../shared/errors.js';
 import { causeOf } from '../../shared/incidents/cause.js';
 import { withTimeout } from '../../shared/with-timeout.js';
-import { logItem, SERVICE_SCOPE, type ServiceEvents } from '../service-events.js';
+import { logItem, type ServiceEvents } from '../service-events.js';
 import type { IncidentGroupStore } from '../store/incident-group-store.js';
 import type { IncidentStore, ShowIncident } from '../store/incident-store.js';
 import type { HostThread } from '../threads/host-thread.js';

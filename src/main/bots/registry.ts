@@ -14,20 +14,21 @@ import type {
   RestartPolicy,
   UpdateBotBody,
 } from '../../shared/contract/bots.js';
-import { type BotParts, CHANGE_SCOPE } from '../../shared/contract/config-changes.js';
+import type { BotParts } from '../../shared/contract/config-changes.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import type { GroupQuery, IncidentGroups } from '../../shared/contract/incident-groups.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { hasLabels } from '../../shared/contract/labels.js';
 import { allows, reaches } from '../../shared/contract/rights.js';
 import { answerable } from '../../shared/contract/rpc.js';
+import { CHANGE_SCOPE, SERVICE_SCOPE } from '../../shared/contract/scopes.js';
 import { keepSecretsInLists } from '../../shared/contract/secrets.js';
 import type { BotExit, BotFlood, HostedState, LateError } from '../../shared/contract/threads.js';
 import type { Reach, Rights } from '../../shared/contract/tokens.js';
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
-import { logItem, SERVICE_SCOPE } from '../service-events.js';
+import { logItem } from '../service-events.js';
 import type { BotStore } from '../store/bot-store.js';
 import type { ShowIncident } from '../store/incident-store.js';
 import type { HostThread } from '../threads/host-thread.js';

@@ -2,9 +2,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { alertLine } from '../../shared/contract/alert-line.js';
-import { CONTROL_SCOPE } from '../../shared/contract/control-scope.js';
 import type { MainItem } from '../../shared/contract/events.js';
-import { MAX_RULES, RULES_SCOPE, type Severity } from '../../shared/contract/rule-bounds.js';
+import { MAX_RULES, type Severity } from '../../shared/contract/rule-bounds.js';
 import type { RuleReport, WatchedRule } from '../../shared/contract/rule-messages.js';
 import type {
   AlertEvent,
@@ -12,10 +11,11 @@ import type {
   Rule,
   RuleSettings,
 } from '../../shared/contract/rules.js';
+import { CONTROL_SCOPE, RULES_SCOPE, SERVICE_SCOPE } from '../../shared/contract/scopes.js';
 import type { Rights } from '../../shared/contract/tokens.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { Semaphore } from '../../shared/semaphore.js';
-import { logItem, SERVICE_SCOPE } from '../service-events.js';
+import { logItem } from '../service-events.js';
 import type { RuleStore } from '../store/rule-store.js';
 import { checkQuery, ruleOfBody } from './rule-of-body.js';
 

@@ -12,7 +12,7 @@ export class ProcessEnded extends Error {
   readonly exit: { code: number | null; signal: string | null };
   /** The last lines of its standard error, oldest first. */
   readonly stderr: readonly string[];
-  /** Its own code says why: an error outside of any run. */
+  /** Its own code says why: an error outside of any run. What no bot host sends is from a bot. */
   readonly isOwn: boolean;
 
   /**
@@ -29,7 +29,7 @@ export class ProcessEnded extends Error {
     this.code = isOutOfMemory ? 'ERR_WORKER_OUT_OF_MEMORY' : undefined;
     this.exit = { code, signal };
     this.stderr = stderr;
-    this.isOwn = failure !== null;
+    this.isOwn = failure !== null && !failure.isFault;
     // It would be the stack of main.
     if (failure?.stack) this.stack = failure.stack;
     else delete this.stack;

@@ -11,6 +11,8 @@ const packr = new Packr({ useRecords: true });
 /** A batch as it crosses a MessagePort: transferred, never copied. */
 export interface Batch {
   bytes: Uint8Array<ArrayBuffer>;
+  /** What it counts for in flight; absent: its bytes. */
+  weight?: number;
 }
 
 /** Packs items into a new buffer that can be transferred. */

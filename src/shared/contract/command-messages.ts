@@ -1,7 +1,10 @@
 // The messages between a front and a bot host: commands, cancellations, outcomes. The fields of several commands are in one flat
 // list: structured clone takes 1.3 µs for each then, and 2.1 µs for each in a list of objects (measured).
 
-import { DroverError, type ErrorCode } from '../errors.js';
+import { DroverError, ERRORS, type ErrorCode } from '../errors.js';
+
+/** Commands that one run may offer. */
+export const MAX_OFFERED_COMMANDS = 500;
 
 /** From a front to a bot host. */
 export type CommandMessage =
@@ -62,6 +65,12 @@ export function eachOutcome(
     if (code === RESULT) take(id, text);
     else take(id, code === NOT_HERE ? null : new DroverError(code as ErrorCode, text));
   }
+}
+
+/** Whether these can be the code and the text of an outcome. */
+export function isOutcome(code: unknown, text: unknown): boolean {
+  if (typeof code !== 'string' || typeof text !== 'string') return false;
+  return code === RESULT || code === NOT_HERE || Object.hasOwn(ERRORS, code);
 }
 
 /** The deadline of a command has passed. */

@@ -2,9 +2,6 @@
 
 import type { Json, JsonObject } from './json.js';
 
-/** Scope of the lines. Bots cannot write in it. */
-export const CHANGE_SCOPE = 'drover.config';
-
 /** What can change of a bot. */
 export interface BotParts {
   /** Without secrets. */

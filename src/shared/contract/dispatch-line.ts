@@ -2,6 +2,7 @@
 
 import type { LogItem } from './events.js';
 import { messageJson } from './line-text.js';
+import { DISPATCH_SCOPE } from './scopes.js';
 
 /** Length of a result on the stream, in UTF-16 units. */
 const SHOWN_UNITS = 512;
@@ -22,7 +23,7 @@ function dispatchLine(level: LogItem['level'], session: string | null, line: str
     kind: 'log',
     timestamp_ms: Date.now(),
     level,
-    scope: 'dispatch',
+    scope: DISPATCH_SCOPE,
     session_id: session,
     transport: null,
     direction: null,

@@ -19,6 +19,3 @@ export type Severity = (typeof SEVERITIES)[number];
 
 export const RULE_STATES = ['off', 'refused', 'ok', 'pending', 'firing'] as const;
 export type RuleState = (typeof RULE_STATES)[number];
-
-/** Scope of the lines that say when a rule fires. Bots cannot write in it, and rules do not count it. */
-export const RULES_SCOPE = 'drover.rules';

@@ -20,7 +20,6 @@ import type {
   CreateBotBody,
   EndingAction,
   Incident,
-  KindInfo,
   KindList,
   KindReleased,
   LoadedKinds,
@@ -28,6 +27,15 @@ import type {
 } from './bots.js';
 import type { Config } from './config.js';
 import type { BotSnapshot, MainItem } from './events.js';
+import type {
+  BotExit,
+  BotFlood,
+  CommandOffer,
+  HostedState,
+  KeptSource,
+  LateError,
+  LeftBehind,
+} from './host-messages.js';
 import type { HostList } from './hosts.js';
 import type { GroupQuery, IncidentGroups } from './incident-groups.js';
 import type {
@@ -59,6 +67,8 @@ import type {
   TokenUse,
 } from './tokens.js';
 import type { UsageReport } from './usage.js';
+
+export type { BotExit, BotFlood, CommandOffer, HostedState, KeptSource, LateError, LeftBehind };
 
 /** A line of a bot as an incident report shows it. */
 export interface LastLine {
@@ -405,57 +415,6 @@ export interface HostStart {
   notesResources: boolean;
 }
 
-/** A file of a kind, as the first host of the service has read it. */
-export interface KeptSource {
-  url: string;
-  /** As Node names it: `module`, `commonjs`, `module-typescript`. */
-  format: string;
-  text: string;
-}
-
-/** The part of a running bot's snapshot that its host owns. */
-export interface HostedState {
-  id: string;
-  status: string;
-  since_ms: number;
-  data: JsonObject;
-}
-
-/** How a bot ended by itself. */
-export interface BotExit {
-  id: string;
-  /** Number of the run: an exit may cross with a new start. */
-  run: number;
-  /** Why, null when its run just returned. */
-  error: string | null;
-  stack: string | null;
-  /** False when the bot itself says that starting it again is of no use. */
-  restart: boolean;
-}
-
-/** An error of a run that is over, in code that it has left behind. */
-export interface LateError {
-  id: string;
-  run: number;
-  error: string;
-  /** `error` is what the run has left open, in words: connections, child processes. */
-  isLeftOpen?: boolean;
-}
-
-/** A bot has been above its limits of lines or statuses for a while. */
-export interface BotFlood {
-  id: string;
-  run: number;
-  /** What is skipped, in a line. */
-  reason: string;
-}
-
-/** A run has other commands than its kind had until now. */
-export interface CommandOffer {
-  kind: string;
-  commands: KindInfo['commands'];
-}
-
 /** A run that is to begin. `run` is a number that no other run of any bot has. */
 export interface BotStart {
   id: string;
@@ -466,16 +425,6 @@ export interface BotStart {
   stays?: boolean;
   /** Of a node in a cluster: the bot's term. */
   term?: number;
-}
-
-/** Something that a kind's code has made, and that outlives its bots. */
-export interface LeftBehind {
-  /** For example `timer`. */
-  what: string;
-  /** File, line and column of the code that made it; null when that is unknown. */
-  at: string | null;
-  /** Of a child process. */
-  pid: number | null;
 }
 
 export type HostMethods = {

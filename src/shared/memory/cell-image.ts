@@ -3,25 +3,17 @@
 // Contract: one writer for the cells that an image is applied to. The words are stored from the last to the first: what readers
 // check, the count of a CommandLog or of a Heartbeat, is the first one, so it changes when all that it counts is there.
 
-/** The cells as they are now, a whole number of 32-bit words. */
-export function imageOf(cells: SharedArrayBuffer): Uint8Array {
+/** The cells as they are now, as 32-bit words in the order of the machine: both processes run on it. */
+export function imageOf(cells: SharedArrayBuffer): number[] {
   const words = new Int32Array(cells);
-  const image = new Int32Array(words.length);
-  for (let at = 0; at < words.length; at++) image[at] = Atomics.load(words, at);
-  return new Uint8Array(image.buffer);
+  return Array.from(words, (_, at) => Atomics.load(words, at));
 }
 
 /** Stores an image of cells of the same size. @throws RangeError for one of another size: nothing is stored then. */
-export function applyImage(image: Uint8Array, cells: SharedArrayBuffer): void {
-  if (image.byteLength !== cells.byteLength) {
-    throw new RangeError(`an image of ${image.byteLength} bytes for ${cells.byteLength}`);
-  }
+export function applyImage(image: ArrayLike<number>, cells: SharedArrayBuffer): void {
   const words = new Int32Array(cells);
-  const view = new DataView(image.buffer, image.byteOffset, image.byteLength);
-  for (let at = words.length - 1; at >= 0; at--) {
-    // In the order of the machine: both processes run on it.
-    Atomics.store(words, at, view.getInt32(4 * at, LITTLE_ENDIAN));
+  if (image.length !== words.length) {
+    throw new RangeError(`an image of ${image.length} cells for ${words.length}`);
   }
+  for (let at = words.length - 1; at >= 0; at--) Atomics.store(words, at, image[at] as number);
 }
-
-const LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;

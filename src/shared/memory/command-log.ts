@@ -12,6 +12,8 @@ const ENTRIES = 20;
 const TEXT_BYTES = 580;
 const ENTRY_BYTES = 4 + TEXT_BYTES;
 const FIRST = 8;
+/** More than a host runs in its life; from 2^53 on a number cannot be counted up. */
+const MAX_COUNT = 2n ** 48n;
 
 /** A command on a bot, with its number: the first of a host is 0. */
 export interface LoggedCommand {
@@ -33,6 +35,18 @@ export class CommandLog {
 
   static create(): SharedArrayBuffer {
     return new SharedArrayBuffer(FIRST + ENTRIES * ENTRY_BYTES);
+  }
+
+  /** Whether an image of cells, which a process has written, is that of a log: {@link read} believes it. */
+  static isSound(image: Buffer): boolean {
+    const [count = 0n] = new BigInt64Array(
+      image.buffer.slice(image.byteOffset, FIRST + image.byteOffset),
+    );
+    if (count < 0n || count > MAX_COUNT) return false;
+    const entries = Math.min(Number(count), ENTRIES);
+    return Array.from({ length: entries }, (_, n) => image.readInt32LE(placeOf(n))).every(
+      (length) => length >= 0 && length <= TEXT_BYTES,
+    );
   }
 
   /** Number of commands so far. */

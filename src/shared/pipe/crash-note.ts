@@ -39,7 +39,8 @@ export class CrashNote {
 }
 
 /**
- * By the relay: stores the commands in its own log, if there are new ones.
+ * By the relay: stores the commands in its own log, if there are new ones. The process may have written anything: what is no log is
+ * not stored.
  * @param isLast the process is gone. Before, what it is writing may be read half, and is read again.
  * @returns the run, 0 when no bot's code has run.
  */
@@ -51,7 +52,9 @@ export function readCrashNote(fd: number, commandLog: SharedArrayBuffer, isLast:
   if (isLast || Number(count) !== new CommandLog(commandLog).count) {
     const commands = Buffer.alloc(commandLog.byteLength);
     const length = fs.readSync(fd, commands, 0, commands.length, COMMANDS);
-    if (length === commands.length) applyImage(commands, commandLog);
+    if (length === commands.length && CommandLog.isSound(commands)) {
+      applyImage(new Int32Array(commands.buffer, commands.byteOffset, length / 4), commandLog);
+    }
   }
   return new Int32Array(head.buffer, head.byteOffset, 1)[0] ?? 0;
 }

@@ -2,11 +2,12 @@
 //
 //   | length of the bytes, u32 | channel, u32 | bytes |     both numbers little-endian
 //
-// A channel is a stream of messages, as a MessagePort is one. The bytes are one msgpackr document, except on a channel for
-// events: there they are a batch as contract/batch.ts packs it, which nobody on the way unpacks. No bytes: the sender has closed
-// the channel.
+// A channel is a stream of messages, as a MessagePort is one. The bytes are one message as JSON: the service believes no process, and
+// of all formats its parser makes the least of hostile bytes. On a channel for events a message is a list of events. No bytes: the
+// sender has closed the channel.
 
-import { Packr } from '../contract/packr.js';
+import type { Item } from '../contract/events.js';
+import { logJson } from '../stream/frame.js';
 
 /** The host's own Rpc with main. */
 export const CONTROL = 0;
@@ -17,17 +18,27 @@ export const FIRST_PORT = 2;
 
 export const HEADER_BYTES = 8;
 
-// Maps instead of records: each message is decoded by itself, and most are small.
-const packr = new Packr({ useRecords: false });
+/** Before a kind can replace them. */
+const { parse, stringify } = JSON;
 
-/** @throws Error for what cannot be packed: a function, a symbol. */
+/** What JSON does not have (undefined, a function) is left out. @throws TypeError for a BigInt, and for what refers to itself. */
 export function packMessage(message: unknown): Uint8Array {
-  return packr.pack(message);
+  return Buffer.from(stringify(message));
 }
 
-/** @throws Error for bytes that are not one message. */
+/** @throws SyntaxError for bytes that are not one message. */
 export function unpackMessage(bytes: Uint8Array): unknown {
-  return packr.unpack(bytes);
+  return parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
+}
+
+/** A batch of a host: its lines as the stream shows them, and the changes of its bots. */
+export function packEvents(items: readonly Item[]): Uint8Array<ArrayBuffer> {
+  return Buffer.from(`[${items.map(eventJson).join()}]`);
+}
+
+function eventJson(item: Item): string {
+  if (item.kind === 'session') return stringify({ id: item.id, patch: item.patch });
+  return logJson(item, stringify(item.scope), stringify(item.session_id));
 }
 
 export function header(channel: number, length: number): Buffer {

@@ -68,8 +68,8 @@ export type FromWatch =
   /** While the host is awake, and once after that. Images of Heartbeat and LastRun, and what LoopLag has counted since the last. */
   | {
       type: 'cells';
-      heartbeat: Uint8Array;
-      lastRun: Uint8Array;
+      heartbeat: number[];
+      lastRun: number[];
       lag: { counts: number[]; sum: number };
     }
   | { type: 'captured'; id: number; frames: StackFrame[]; bot: string | null }
@@ -82,8 +82,11 @@ export interface ProcessEnd {
   signal: string | null;
   /** It has done what it was asked to, and exited after that. */
   isDone: boolean;
-  /** What its own code has failed with, or why it could not be started. */
-  failure: { message: string; stack: string | null } | null;
+  /**
+   * What its own code has failed with, or why it could not be started. With `isFault` it was ended, because it had sent what no bot
+   * host sends.
+   */
+  failure: { message: string; stack: string | null; isFault?: true } | null;
   /** The last lines of its standard error, oldest first. */
   stderr: string[];
 }

@@ -4,8 +4,9 @@ import { expect, it } from 'vitest';
 import { projectDir } from '../../../config/generate.js';
 import { VALIDATOR_MODULES, validatorsModule } from '../../../config/validators-module.js';
 import { validateConfig } from '../../../src/shared/config-validator.js';
+import { HOST_VALIDATORS } from '../../../src/shared/host-validators.js';
 import { SCHEMAS, type SchemaName } from '../../../src/shared/schemas.js';
-import { validatorOf } from '../../../src/shared/validators.js';
+import { type BodySchema, validatorOf } from '../../../src/shared/validators.js';
 
 it.each(Object.entries(VALIDATOR_MODULES))('%s is up to date', (name, schemas) => {
   const committed = readFileSync(join(projectDir(), 'src/shared', name), 'utf8');
@@ -15,7 +16,12 @@ it.each(Object.entries(VALIDATOR_MODULES))('%s is up to date', (name, schemas) =
 it('every schema has its own validator', () => {
   const names = Object.keys(SCHEMAS) as SchemaName[];
   const validators = new Set(
-    names.map((name) => (name === 'Config' ? validateConfig : validatorOf(name))),
+    names.map((name) => {
+      if (name === 'Config') return validateConfig;
+      return name in HOST_VALIDATORS
+        ? HOST_VALIDATORS[name as keyof typeof HOST_VALIDATORS]
+        : validatorOf(name as BodySchema);
+    }),
   );
   expect(validators.size).toBe(names.length);
   for (const validate of validators) expect(validate(1)).toBe(false);

@@ -1,0 +1,144 @@
+// Runs in the relay thread. Turns a batch of events that a bot host process has sent into the items that the broadcaster gets: it
+// makes them anew, of what a host may say about the bots that run there, and of nothing else.
+
+import { EACH_INVISIBLE } from '../shared/contract/escapes.js';
+import { LEVELS, type Level } from '../shared/contract/event-kinds.js';
+import {
+  type Item,
+  type LogItem,
+  SERVICE_STATUSES,
+  type SessionItem,
+} from '../shared/contract/events.js';
+import type { JsonObject } from '../shared/contract/json.js';
+import { messageJson } from '../shared/contract/line-text.js';
+import { DISPATCH_SCOPE, isServiceScope } from '../shared/contract/scopes.js';
+import { unpackMessage } from '../shared/pipe/frames.js';
+import { HostFault, objectOf, quoted } from './host-fault.js';
+import type { OwnRuns } from './own-runs.js';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Items of a batch (src/bot-host/outbox.ts). */
+const MAX_ITEMS = 64;
+/** Bounds of a bot host for its bots, with room for what masks and marks add. In UTF-16 units. */
+const MAX_SCOPE_UNITS = 64;
+const MAX_STATUS_UNITS = 64;
+const MAX_CORRELATION_UNITS = 1024;
+/** Of `data`, as JSON. */
+const MAX_DATA_UNITS = 32_768;
+const MAX_DATA_DEPTH = 64;
+/** The host's own statuses of a run. */
+const OF_RUNS: readonly string[] = ['starting', 'stopping'];
+/** Scopes that were found to be good. There are few; when it is full it is emptied. */
+const goodScopes = new Set<string>();
+const MAX_GOOD_SCOPES = 1000;
+
+/** Without those of bots whose run is over. @throws HostFault, SyntaxError for what is no JSON. */
+export function checkedEvents(bytes: Uint8Array, runs: OwnRuns): Item[] {
+  const events = unpackMessage(bytes);
+  if (!Array.isArray(events) || events.length === 0 || events.length > MAX_ITEMS) {
+    throw new HostFault('events that are no batch');
+  }
+  const now = Date.now();
+  const items: Item[] = [];
+  for (const event of events) {
+    const fields = objectOf(event, 'an event');
+    const isSession = Object.hasOwn(fields, 'patch');
+    if (!runs.speaks(isSession ? fields['id'] : fields['session_id'])) continue;
+    items.push(isSession ? sessionItem(fields) : logItem(fields, now));
+  }
+  return items;
+}
+
+function logItem(fields: Fields, now: number): LogItem {
+  const { timestamp_ms: at, level, scope, session_id: id, transport, direction, message } = fields;
+  if (!isCount(at)) throw new HostFault('a line without a time');
+  if (!LEVELS.includes(level as Level)) throw new HostFault(`a line of the level ${quoted(level)}`);
+  if (typeof message !== 'string') throw new HostFault('a line without a message');
+  checkScope(scope);
+  checkWire(transport, direction);
+  const item = {
+    kind: 'log',
+    // No line is from the future: the process has the clock of this machine.
+    timestamp_ms: Math.min(at, now),
+    level,
+    scope,
+    session_id: id,
+    transport,
+    direction,
+    message_json: messageJson(message),
+  } as LogItem;
+  const { correlation_id: correlation } = fields;
+  if (correlation === undefined) return item;
+  if (typeof correlation !== 'string' || correlation.length > MAX_CORRELATION_UNITS) {
+    throw new HostFault(`${quoted(correlation)} as the id of a request`);
+  }
+  item.correlation_id = correlation;
+  return item;
+}
+
+function sessionItem({ id, patch }: Fields): SessionItem {
+  const { status, since_ms: since, data, ...others } = objectOf(patch, 'a change of a bot');
+  for (const name of Object.keys(others)) {
+    throw new HostFault(`a change of ${quoted(name)}, which main owns`);
+  }
+  const checked: SessionItem['patch'] = {};
+  if (status !== undefined) checked.status = statusOf(status);
+  if (since !== undefined) {
+    if (!isCount(since)) throw new HostFault('a status without a time');
+    checked.since_ms = since;
+  }
+  if (data !== undefined) checked.data = dataOf(data);
+  return { kind: 'session', id: id as string, patch: checked };
+}
+
+function statusOf(value: unknown): string {
+  const status = textOf(value, MAX_STATUS_UNITS);
+  const isOwn = (SERVICE_STATUSES as readonly string[]).includes(status);
+  if (!isOwn || OF_RUNS.includes(status)) return status;
+  throw new HostFault(`the status ${quoted(status)}, which is the service's own`);
+}
+
+function dataOf(value: unknown): JsonObject {
+  const data = objectOf(value, 'data') as JsonObject;
+  if (isNestedDeeper(data, MAX_DATA_DEPTH)) throw new HostFault('data that is nested too deep');
+  const { length } = JSON.stringify(data);
+  if (length > MAX_DATA_UNITS) throw new HostFault(`data of ${length} characters`);
+  return data;
+}
+
+function isNestedDeeper(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (depth === 0) return true;
+  return Object.values(value).some((inner) => isNestedDeeper(inner, depth - 1));
+}
+
+/** As bots may choose it. A host writes the outcomes of commands itself. */
+function checkScope(value: unknown): void {
+  if (goodScopes.has(value as string)) return;
+  const scope = textOf(value, MAX_SCOPE_UNITS);
+  if (isServiceScope(scope) && scope !== DISPATCH_SCOPE) {
+    throw new HostFault(`a line with the scope ${quoted(scope)}, which is the service's own`);
+  }
+  if (goodScopes.size >= MAX_GOOD_SCOPES) goodScopes.clear();
+  goodScopes.add(scope);
+}
+
+function checkWire(transport: unknown, direction: unknown): void {
+  if (transport === null && direction === null) return;
+  const isTransport = transport === 'tcp' || transport === 'http';
+  if (isTransport && (direction === 'outgoing' || direction === 'incoming')) return;
+  throw new HostFault(`a line with ${quoted(transport)} ${quoted(direction)} as its wire`);
+}
+
+/** A text without characters that control a terminal. */
+function textOf(value: unknown, maxUnits: number): string {
+  if (typeof value !== 'string' || value.length > maxUnits || value.search(EACH_INVISIBLE) >= 0) {
+    throw new HostFault(`${quoted(value)} as a name`);
+  }
+  return value;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}

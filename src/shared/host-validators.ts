@@ -1,0 +1,10 @@
+import type { ValidateFunction } from 'ajv';
+import * as generated from './host-validators.gen.js';
+import type { SchemaName, SchemaValue } from './schemas.js';
+
+type HostSchema = Extract<SchemaName, `Host${string}`>;
+
+/** Check what a bot host says. Apart from validators.ts, because only the relay needs them. */
+export const HOST_VALIDATORS = generated as unknown as {
+  readonly [S in HostSchema]: ValidateFunction<SchemaValue<S>>;
+};
