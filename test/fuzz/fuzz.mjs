@@ -1,6 +1,7 @@
-// Run by `npm run fuzz`: the long form of fuzz.test.ts on both engines, and of cost.test.ts (what queries can cost), with progress, a summary, and exit code 0 on success.
+// Run by `npm run fuzz`: the long form of fuzz.test.ts on both engines, of cost.test.ts (what queries can cost), and of the fuzz of
+// the pipes between bot host processes and the service, with progress, a summary, and exit code 0 on success.
 //
-//   npm run fuzz -- --seed 7 --cases 100000 --engine node
+//   npm run fuzz -- --seed 7 --cases 100000 --engine node --part http
 
 import { parseArgs } from 'node:util';
 import { startVitest } from 'vitest/node';
@@ -10,6 +11,8 @@ const options = {
   cases: { type: 'string', default: '100000' },
   // The projects of vitest.config.ts: uws is node:http too where no binary loads.
   engine: { type: 'string', default: 'uws,node' },
+  // http, cost, pipe; all of them by default.
+  part: { type: 'string' },
 };
 
 let values;
@@ -17,6 +20,11 @@ try {
   ({ values } = parseArgs({ options }));
   for (const name of ['seed', 'cases']) {
     if (!/^\d+$/.test(values[name])) throw new Error(`--${name} must be a whole number`);
+  }
+  // Queries and pipes are no matter of the engine: they are tried in the project uws.
+  values.part ??= values.engine.includes('uws') ? 'http,cost,pipe' : 'http';
+  if (!/^(http|cost|pipe)(,(http|cost|pipe)){0,2}$/.test(values.part)) {
+    throw new Error('--part must be http, cost or pipe, or some of them with commas between them');
   }
   if (!/^(uws|node)(,(uws|node))?$/.test(values.engine)) {
     throw new Error('--engine must be uws or node, or both with a comma between them');
@@ -28,21 +36,35 @@ try {
 
 process.env.FUZZ_SEED = values.seed;
 process.env.FUZZ_CASES = values.cases;
+// Each needs its own process.
+process.env.FUZZ_WIRE_CASES = String(Math.ceil(Number(values.cases) / 1000));
 process.env.FUZZ_PROGRESS = 'true';
 
+const FILES = {
+  http: ['test/fuzz/fuzz.test.ts'],
+  cost: ['test/unit/shared/query/cost.test.ts'],
+  pipe: ['test/unit/host-relay/pipe-fuzz.test.ts', 'test/integration/process-intruder.test.ts'],
+};
+
 // A failed run is a finding, so it is not retried. `npm run fuzz -- --seed` repeats it.
-const files = ['test/fuzz/fuzz.test.ts', 'test/unit/shared/query/cost.test.ts'];
+const parts = values.part.split(',');
+const files = parts.flatMap((part) => FILES[part]);
+const projects = values.engine.split(',');
+if (parts.some((part) => part !== 'http') && !projects.includes('uws')) {
+  process.stderr.write('fuzz: the parts cost and pipe need --engine uws\n');
+  process.exit(2);
+}
 const vitest = await startVitest('test', files, {
   watch: false,
   run: true,
   retry: 0,
   fileParallelism: false,
-  project: values.engine.split(','),
+  project: projects,
 });
-const ran = vitest.state.getFiles();
-const held = ran.length > 0 && ran.every(({ result }) => result?.state === 'pass');
+const done = vitest.state.getFiles();
+const held = done.length > 0 && done.every(({ result }) => result?.state === 'pass');
 process.stderr.write(
-  `fuzz ${held ? 'held' : 'FAILED'}: ${values.cases} cases on ${values.engine}, seed ${values.seed}\n`,
+  `fuzz ${held ? 'held' : 'FAILED'}: ${values.part}, ${values.cases} cases on ${values.engine}, seed ${values.seed}\n`,
 );
 await vitest.close();
 process.exit(held ? 0 : 1);

@@ -119,10 +119,15 @@ export class PipedHost {
     const child = Object.assign(this.#child, { stdio, stdout: null, stderr });
     const ended = new Deferred<ProcessEnd>();
     this.#ended = ended.promise;
-    this.host = new ProcessHost(start, limits, (end) => ended.resolve(end), (_, note) => {
-      this.note = note;
-      return child as never;
-    });
+    this.host = new ProcessHost(
+      start,
+      limits,
+      (end) => ended.resolve(end),
+      (_, note) => {
+        this.note = note;
+        return child as never;
+      },
+    );
   }
 
   /** The relay has ended it. */

@@ -2,6 +2,7 @@
 
 import { BotError } from '../../bot-sdk/bot-error.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
+import { isDeeper } from '../../shared/contract/json-depth.js';
 import { messageOf } from '../../shared/errors.js';
 import { MAX_LINE_BYTES } from './line-reader.js';
 
@@ -15,6 +16,8 @@ export const ERRORS = {
 /** Requests of a program that may run at the same time; further ones are refused. */
 const MAX_REQUESTS = 64;
 const SHOWN_UNITS = 120;
+/** Levels of nesting of a line. What handles it recurses into it, and fails at some 5,000. */
+const MAX_DEPTH = 256;
 
 /** Answers a request of the program with an error. */
 export class RequestError extends Error {
@@ -88,6 +91,12 @@ export class JsonRpc {
       return;
     }
     if (line.trim() === '') return;
+    if (line.length > 2 * MAX_DEPTH && isDeeper(Buffer.from(line), MAX_DEPTH)) {
+      this.#handlers.fault(
+        `the program wrote a line that is nested too deep: ${this.#shown(line)}`,
+      );
+      return;
+    }
     let message: unknown;
     try {
       message = JSON.parse(line);

@@ -83,6 +83,15 @@ export class KindFiles {
   }
 }
 
+/** Whether the file of a kind has this text. */
+export function isOnDisk({ url, text }: KeptSource): boolean {
+  try {
+    return readFileSync(new URL(url), 'utf8') === text;
+  } catch {
+    return false;
+  }
+}
+
 /** Null when there is none, or it cannot be reached. */
 function lookAt(module: string): string | null {
   try {

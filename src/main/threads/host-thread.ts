@@ -24,7 +24,7 @@ import type { SharedLag } from '../../shared/memory/loop-lag.js';
 import type { Captured } from '../../shared/stack-capture.js';
 import { complain } from '../../shared/terminal.js';
 import { withTimeout } from '../../shared/with-timeout.js';
-import type { KindFiles } from '../bots/kind-files.js';
+import { isOnDisk, type KindFiles } from '../bots/kind-files.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
 import type { HostState } from './host-life.js';
 import type { HostLink, StartLink } from './host-link.js';
@@ -272,7 +272,8 @@ export class HostThread {
       this.#options.kindLoadMs,
       () => null,
     ).catch(() => null);
-    if (sources) files.keep(sources);
+    // What a process says that it has read is not run elsewhere unless it is so.
+    if (sources) files.keep(this.isolation === 'process' ? sources.filter(isOnDisk) : sources);
   }
 
   /** Starts a bot. @throws DroverError as its host says, or when that is lost. */

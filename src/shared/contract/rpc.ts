@@ -241,10 +241,11 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
   }
 
   #invoke(method: string, input: unknown, cancelled?: AbortSignal): unknown {
-    const handler = this.#methods[method as keyof Local] as
-      | ((input: unknown, cancelled?: AbortSignal) => unknown)
-      | undefined;
-    if (!handler) throw new Error(`no method ${method}`);
+    if (!Object.hasOwn(this.#methods, method)) throw new Error(`no method ${method}`);
+    const handler = this.#methods[method as keyof Local] as (
+      input: unknown,
+      cancelled?: AbortSignal,
+    ) => unknown;
     return handler(input, cancelled);
   }
 

@@ -46,7 +46,9 @@ async function expectFault(reason: string | RegExp): Promise<void> {
   expect(host.isEnded).toBe(true);
   const { failure, isDone } = await host.exit();
   expect(failure).toMatchObject({ isFault: true, message: expect.stringMatching(reason) });
-  expect(failure?.message).toMatch(/^(?:it sent what no bot host sends|what it sends cannot be read): /);
+  expect(failure?.message).toMatch(
+    /^(?:it sent what no bot host sends|what it sends cannot be read): /,
+  );
   expect(isDone).toBe(false);
 }
 
@@ -94,7 +96,11 @@ describe('what a host says arrives', () => {
 
   it('the outcomes of commands, each once', () => {
     const { channel, front } = host.openFront();
-    front.emit('message', { type: 'run', sentAt: 0, commands: [1, 'a', 'go', '{}', 2, 'a', 'go', '{}'] });
+    front.emit('message', {
+      type: 'run',
+      sentAt: 0,
+      commands: [1, 'a', 'go', '{}', 2, 'a', 'go', '{}'],
+    });
     host.say(channel, [1, 1, 'result', '{"x":1}']);
     host.say(channel, [0, 2, 'not here', '']);
     expect(front.taken()).toEqual([
@@ -170,7 +176,7 @@ describe('what no host says ends it', () => {
     ['of labels', { id: 'a', patch: { labels: {} } }, 'a change of "labels", which main owns'],
     ['of its host', { id: 'a', patch: { host: 0 } }, 'a change of "host", which main owns'],
     ['with __proto__', JSON.parse('{"id":"a","patch":{"__proto__":{}}}'), '"__proto__"'],
-    ['to deleted', { id: 'a', patch: { status: 'deleted' } }, 'the service\'s own'],
+    ['to deleted', { id: 'a', patch: { status: 'deleted' } }, "the service's own"],
     ['to nothing', { id: 'a', patch: { status: null } }, 'as a name'],
     ['at no time', { id: 'a', patch: { since_ms: -1 } }, 'without a time'],
     ['to a list', { id: 'a', patch: { data: [] } }, 'data that is no object'],
@@ -225,7 +231,11 @@ describe('what no host says ends it', () => {
     ['negative counts', { ...cells, lag: { counts: new Array(13).fill(-1), sum: 0 } }, /cells.lag/],
     ['an endless sum', { ...cells, lag: { ...cells.lag, sum: 1e308 } }, /cells.lag/],
     ['another type', { type: 'toString' }, 'toString'],
-    ['a stack that nobody wants', { type: 'captured', id: 1, frames: [], bot: null }, 'the stack 1'],
+    [
+      'a stack that nobody wants',
+      { type: 'captured', id: 1, frames: [], bot: null },
+      'the stack 1',
+    ],
     ['no type', {}, 'a message of the type a undefined'],
   ])('from the watch: %s', async (_, message, reason) => {
     host.say(LINK, message, 'watch');

@@ -260,6 +260,13 @@ const FAULTS: [what: string, definition: ProgramDefinition, reason: RegExp][] = 
     /^the program wrote a line of more than 1048576 bytes$/,
   ],
   [
+    'writes a line that is nested too deep',
+    program(
+      'print(\'{"jsonrpc": "2.0", "id": \' + "[" * 9000 + "]" * 9000 + ", \\"result\\": 1}"); time.sleep(1000)',
+    ),
+    /^the program wrote a line that is nested too deep: "/,
+  ],
+  [
     'closes standard output and lives on',
     program('os.close(1); time.sleep(1000)'),
     /^the program has closed its standard output, and runs on$/,

@@ -54,6 +54,18 @@ function connect(
   return new Rpc<never, Offer>(channel.port2, {} as never, { open: maxOpen, reserves });
 }
 
+it.each(['nope', 'constructor', '__proto__', 'toString'])(
+  'a call of %s, which is no method, is an error',
+  async (method) => {
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    onTestFinished(() => write.mockRestore());
+    expect(await rejection(connect().call(method as 'echo', {}))).toMatchObject({
+      code: 'internal',
+    });
+    expect(String(write.mock.calls[0]?.[0])).toContain(`${method} failed: no method ${method}`);
+  },
+);
+
 const rejection = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
     () => expect.unreachable('it did not reject'),
