@@ -1,5 +1,5 @@
 // Runs in the relay thread. Turns a batch of events that a bot host process has sent into the items that the broadcaster gets: it
-// makes them anew, of what a host may say about the bots that run there, and of nothing else.
+// builds them from the fields that a host may publish about the bots that run there, and from nothing else.
 
 import { EACH_INVISIBLE } from '../shared/contract/escapes.js';
 import { LEVELS, type Level } from '../shared/contract/event-kinds.js';

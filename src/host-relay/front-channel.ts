@@ -1,5 +1,5 @@
 // Runs in the relay thread. Owns the service's end of the channel of one front to a bot host process, and knows which commands have
-// no outcome: the front gets outcomes of its own commands, each once.
+// no outcome: the front gets the outcomes of commands that it has sent, each once.
 
 import {
   type CommandMessage,

@@ -1,4 +1,4 @@
-// Runs in the relay thread. Owns what one bot host process may speak of: the runs that main has begun there.
+// Runs in the relay thread. Owns the list of runs that main has started in one bot host process: the process may speak of no others.
 
 import type { BotStart } from '../shared/contract/threads.js';
 import { HostFault, quoted } from './host-fault.js';

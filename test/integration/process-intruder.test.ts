@@ -31,7 +31,7 @@ const OUT = 3;
 const WATCH = 5;
 /** The channel of events, and that of the first front. */
 const CHANNELS = { events: 2, front: 3 };
-/** In a thread, and in a process of its own. */
+/** In a thread, and in its own process. */
 const NEIGHBOURS = ['beside', 'apart'];
 
 let service: Service;

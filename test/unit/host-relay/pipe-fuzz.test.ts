@@ -1,5 +1,5 @@
 // Hostile frames on every channel of a bot host process, to the relay, main's Rpc, the broadcaster's frames and a front's outcomes.
-// What they get is what a bot host says about its own bots, whatever the process has sent.
+// They only get what a bot host says about its own bots.
 
 import { EventEmitter } from 'node:events';
 import { writeSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// What a program writes: whatever it is, it is taken, answered or told to be wrong.
+// Any line that a program writes is taken, answered, or a fault with a reason.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
