@@ -101,6 +101,7 @@ export class PipedHost {
       inFlightLimit: 1_000_000,
       botLinesPerSecond: 100,
       networkAllow: null as never,
+      env: [],
       maxHeapMb: 64,
       ...this.cells,
       streams: createQuota({ total: 1, perToken: 1, perAddress: 1 }, 1),

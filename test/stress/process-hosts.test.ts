@@ -147,7 +147,9 @@ it('a process that writes to its pipe is ended', async () => {
   await command(id, 'garbage');
   await snapshotFrom(stream, from, id, (s) => s.status === 'alive' && s.restarts === 1);
   const [report] = await incidents(service, id);
-  expect(report?.reason).toMatch(/it sent what no bot host sends: on channel 4294967295, which is not open/);
+  expect(report?.reason).toMatch(
+    /it sent what no bot host sends: on channel 4294967295, which is not open/,
+  );
 });
 
 describe('on which host a bot runs', () => {

@@ -53,9 +53,7 @@ it('each scope that the service writes in is in the list', () => {
   const used = FOLDERS.flatMap(sourcesIn).flatMap((file) => {
     const text = readFileSync(file, 'utf8');
     // Of a line, and of what makes one.
-    const found = [
-      ...text.matchAll(/(?:logItem\(\s*[^,()]+,|\bscope:)\s*'([^']*)'/g),
-    ];
+    const found = [...text.matchAll(/(?:logItem\(\s*[^,()]+,|\bscope:)\s*'([^']*)'/g)];
     return found.map(([, scope = '']) => ({ file: path.relative(ROOT, file), scope }));
   });
   // A positive control.
