@@ -17,7 +17,7 @@ import { createLags } from '../src/shared/memory/loop-lag.js';
 import { createQuota } from '../src/shared/memory/quota.js';
 import { WORKERS } from '../src/shared/package-paths.js';
 import { CrashNote } from '../src/shared/pipe/crash-note.js';
-import { packEvents } from '../src/shared/pipe/frames.js';
+import { packEvents } from '../src/shared/pipe/event-text.js';
 import { FD } from '../src/shared/pipe/messages.js';
 import { complain } from '../src/shared/terminal.js';
 import { hostBots } from './bot-host.js';

@@ -2,6 +2,7 @@ import { type Batch, decodeBatch } from '../shared/contract/batch.js';
 import type { Item } from '../shared/contract/events.js';
 import { messageOf } from '../shared/errors.js';
 import type { InFlight } from '../shared/memory/in-flight.js';
+import { unpackEvents } from '../shared/pipe/event-text.js';
 import { complain } from '../shared/terminal.js';
 
 /** The end of a MessagePort that batches arrive on. */
@@ -69,7 +70,7 @@ export class HostPorts<P extends BatchPort> {
   #take(batch: Batch, inFlight: InFlight): void {
     let items: Item[] = [];
     try {
-      items = decodeBatch(batch.bytes);
+      items = batch.isText ? unpackEvents(batch.bytes) : decodeBatch(batch.bytes);
     } catch (thrown) {
       // The others' events continue.
       complain(`a batch of events was lost, it cannot be read: ${messageOf(thrown)}`);

@@ -1,17 +1,12 @@
-// Runs in the relay thread. Turns a batch of events that a bot host process has sent into the items that the broadcaster gets: it
-// builds them from the fields that a host may publish about the bots that run there, and from nothing else.
+// Runs in the relay thread. Checks a batch of events that a bot host process has sent: the broadcaster gets what a host may publish
+// about the bots that run there, and nothing else.
 
+import { type Batch, encodeBatch } from '../shared/contract/batch.js';
 import { EACH_INVISIBLE } from '../shared/contract/escapes.js';
 import { LEVELS, type Level } from '../shared/contract/event-kinds.js';
-import {
-  type Item,
-  type LogItem,
-  SERVICE_STATUSES,
-  type SessionItem,
-} from '../shared/contract/events.js';
-import type { JsonObject } from '../shared/contract/json.js';
-import { messageJson } from '../shared/contract/line-text.js';
+import { SERVICE_STATUSES } from '../shared/contract/events.js';
 import { DISPATCH_SCOPE, isServiceScope } from '../shared/contract/scopes.js';
+import { itemOf, type SentEvent } from '../shared/pipe/event-text.js';
 import { unpackMessage } from '../shared/pipe/frames.js';
 import { HostFault, objectOf, quoted } from './host-fault.js';
 import type { OwnRuns } from './own-runs.js';
@@ -33,78 +28,68 @@ const OF_RUNS: readonly string[] = ['starting', 'stopping'];
 const goodScopes = new Set<string>();
 const MAX_GOOD_SCOPES = 1000;
 
-/** Without those of bots whose run is over. @throws HostFault, SyntaxError for what is no JSON. */
-export function checkedEvents(bytes: Uint8Array, runs: OwnRuns): Item[] {
+/**
+ * @returns the batch for the broadcaster, without events of bots whose run is over; null when none is left.
+ * @throws HostFault, SyntaxError for what is no JSON.
+ */
+export function checkedEvents(bytes: Uint8Array<ArrayBuffer>, runs: OwnRuns): Batch | null {
   const events = unpackMessage(bytes);
   if (!Array.isArray(events) || events.length === 0 || events.length > MAX_ITEMS) {
     throw new HostFault('events that are no batch');
   }
+  const kept = events.filter((event) => isKept(event, runs)) as SentEvent[];
+  // The broadcaster reads the same text, and of it the same fields.
+  if (kept.length === events.length) return { bytes, isText: true };
+  if (kept.length === 0) return null;
   const now = Date.now();
-  const items: Item[] = [];
-  for (const event of events) {
-    const fields = objectOf(event, 'an event');
-    const isSession = Object.hasOwn(fields, 'patch');
-    if (!runs.speaks(isSession ? fields['id'] : fields['session_id'])) continue;
-    items.push(isSession ? sessionItem(fields) : logItem(fields, now));
-  }
-  return items;
+  return { bytes: encodeBatch(kept.map((event) => itemOf(event, now))), weight: bytes.byteLength };
 }
 
-function logItem(fields: Fields, now: number): LogItem {
-  const { timestamp_ms: at, level, scope, session_id: id, transport, direction, message } = fields;
+function isKept(event: unknown, runs: OwnRuns): boolean {
+  const fields = objectOf(event, 'an event');
+  const isChange = Object.hasOwn(fields, 'patch');
+  if (!runs.speaks(isChange ? fields['id'] : fields['session_id'])) return false;
+  if (isChange) checkChange(fields);
+  else checkLine(fields);
+  return true;
+}
+
+function checkLine(fields: Fields): void {
+  const { timestamp_ms: at, level, scope, transport, direction, message } = fields;
   if (!isCount(at)) throw new HostFault('a line without a time');
   if (!LEVELS.includes(level as Level)) throw new HostFault(`a line of the level ${quoted(level)}`);
   if (typeof message !== 'string') throw new HostFault('a line without a message');
   checkScope(scope);
   checkWire(transport, direction);
-  const item = {
-    kind: 'log',
-    // No line is from the future: the process has the clock of this machine.
-    timestamp_ms: Math.min(at, now),
-    level,
-    scope,
-    session_id: id,
-    transport,
-    direction,
-    message_json: messageJson(message),
-  } as LogItem;
   const { correlation_id: correlation } = fields;
-  if (correlation === undefined) return item;
+  if (correlation === undefined) return;
   if (typeof correlation !== 'string' || correlation.length > MAX_CORRELATION_UNITS) {
     throw new HostFault(`${quoted(correlation)} as the id of a request`);
   }
-  item.correlation_id = correlation;
-  return item;
 }
 
-function sessionItem({ id, patch }: Fields): SessionItem {
+function checkChange({ patch }: Fields): void {
   const { status, since_ms: since, data, ...others } = objectOf(patch, 'a change of a bot');
   for (const name of Object.keys(others)) {
     throw new HostFault(`a change of ${quoted(name)}, which main owns`);
   }
-  const checked: SessionItem['patch'] = {};
-  if (status !== undefined) checked.status = statusOf(status);
-  if (since !== undefined) {
-    if (!isCount(since)) throw new HostFault('a status without a time');
-    checked.since_ms = since;
-  }
-  if (data !== undefined) checked.data = dataOf(data);
-  return { kind: 'session', id: id as string, patch: checked };
+  if (status !== undefined) checkStatus(status);
+  if (since !== undefined && !isCount(since)) throw new HostFault('a status without a time');
+  if (data !== undefined) checkData(data);
 }
 
-function statusOf(value: unknown): string {
+function checkStatus(value: unknown): void {
   const status = textOf(value, MAX_STATUS_UNITS);
   const isOwn = (SERVICE_STATUSES as readonly string[]).includes(status);
-  if (!isOwn || OF_RUNS.includes(status)) return status;
+  if (!isOwn || OF_RUNS.includes(status)) return;
   throw new HostFault(`the status ${quoted(status)}, which is the service's own`);
 }
 
-function dataOf(value: unknown): JsonObject {
-  const data = objectOf(value, 'data') as JsonObject;
+function checkData(value: unknown): void {
+  const data = objectOf(value, 'data');
   if (isNestedDeeper(data, MAX_DATA_DEPTH)) throw new HostFault('data that is nested too deep');
   const { length } = JSON.stringify(data);
   if (length > MAX_DATA_UNITS) throw new HostFault(`data of ${length} characters`);
-  return data;
 }
 
 function isNestedDeeper(value: unknown, depth: number): boolean {

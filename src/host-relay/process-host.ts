@@ -11,7 +11,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { botEnvironment } from '../shared/bot-environment.js';
 import { LeaseDeadline } from '../shared/cluster/lease-deadline.js';
-import { encodeBatch } from '../shared/contract/batch.js';
 import type { HostPort, HostStart } from '../shared/contract/threads.js';
 import { messageOf } from '../shared/errors.js';
 import { HOST_VALIDATORS } from '../shared/host-validators.js';
@@ -309,13 +308,12 @@ export class ProcessHost {
 
   #takeBatch(bytes: Uint8Array<ArrayBuffer>): void {
     const { port, credit } = this.#events;
-    const items = checkedEvents(bytes, this.#runs);
     const weight = bytes.byteLength;
-    if (items.length === 0) credit.skip(weight);
+    const batch = checkedEvents(bytes, this.#runs);
+    if (batch === null) credit.skip(weight);
     else {
       credit.post(weight);
-      const packed = encodeBatch(items);
-      port.postMessage({ bytes: packed, weight }, [packed.buffer]);
+      port.postMessage(batch, [batch.bytes.buffer]);
     }
     this.#tellStreams();
   }

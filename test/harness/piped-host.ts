@@ -12,6 +12,7 @@ import { InFlight } from '../../src/shared/memory/in-flight.js';
 import { LastRun } from '../../src/shared/memory/last-run.js';
 import { createLags } from '../../src/shared/memory/loop-lag.js';
 import { createQuota } from '../../src/shared/memory/quota.js';
+import { unpackEvents } from '../../src/shared/pipe/event-text.js';
 import { FrameReader } from '../../src/shared/pipe/frame-reader.js';
 import { header, packMessage, unpackMessage } from '../../src/shared/pipe/frames.js';
 import { FD, type ProcessEnd } from '../../src/shared/pipe/messages.js';
@@ -190,9 +191,9 @@ export class PipedHost {
   /** What the broadcaster has got since the last time. */
   published(): Item[] {
     return this.#broadcaster.taken().flatMap((batch) => {
-      const { bytes, weight } = batch as Batch;
+      const { bytes, weight, isText } = batch as Batch;
       this.inFlight.subtract(weight ?? bytes.byteLength);
-      return decodeBatch(bytes);
+      return isText ? unpackEvents(bytes) : decodeBatch(bytes);
     });
   }
 }

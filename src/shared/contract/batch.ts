@@ -11,6 +11,8 @@ const packr = new Packr({ useRecords: true });
 /** A batch as it crosses a MessagePort: transferred, never copied. */
 export interface Batch {
   bytes: Uint8Array<ArrayBuffer>;
+  /** Of a process, checked by the relay: not as {@link encodeBatch} packs it, but as src/shared/pipe/event-text.ts does. */
+  isText?: true;
   /** What it counts for in flight; absent: its bytes. */
   weight?: number;
 }

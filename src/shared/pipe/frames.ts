@@ -6,9 +6,6 @@
 // of all formats its parser makes the least of hostile bytes. On a channel for events a message is a list of events. No bytes: the
 // sender has closed the channel.
 
-import type { Item } from '../contract/events.js';
-import { logJson } from '../stream/frame.js';
-
 /** The host's own Rpc with main. */
 export const CONTROL = 0;
 /** What the two ends tell each other: the start, and how the host's task has ended. */
@@ -29,16 +26,6 @@ export function packMessage(message: unknown): Uint8Array {
 /** @throws SyntaxError for bytes that are not one message. */
 export function unpackMessage(bytes: Uint8Array): unknown {
   return parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
-}
-
-/** A batch of a host: its lines as the stream shows them, and the changes of its bots. */
-export function packEvents(items: readonly Item[]): Uint8Array<ArrayBuffer> {
-  return Buffer.from(`[${items.map(eventJson).join()}]`);
-}
-
-function eventJson(item: Item): string {
-  if (item.kind === 'session') return stringify({ id: item.id, patch: item.patch });
-  return logJson(item, stringify(item.scope), stringify(item.session_id));
 }
 
 export function header(channel: number, length: number): Buffer {

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Item } from '../../../src/shared/contract/events.js';
 import { messageJson } from '../../../src/shared/contract/line-text.js';
 import { CommandLog } from '../../../src/shared/memory/command-log.js';
-import { header, packEvents } from '../../../src/shared/pipe/frames.js';
+import { packEvents } from '../../../src/shared/pipe/event-text.js';
+import { header } from '../../../src/shared/pipe/frames.js';
 import { PipedHost } from '../../harness/piped-host.js';
 
 const CONTROL = 0;
