@@ -8,9 +8,11 @@ import {
 } from 'node:worker_threads';
 import { Broadcaster } from '../src/broadcaster/broadcaster.js';
 import { HostPorts } from '../src/broadcaster/host-ports.js';
+import { blockLater } from '../src/shared/block-loop.js';
 import type { Batch } from '../src/shared/contract/batch.js';
 import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
 import type {
+  BroadcasterEvents,
   BroadcasterFrontMethods,
   BroadcasterMethods,
   BroadcasterStart,
@@ -19,6 +21,7 @@ import type {
 import { watchLag } from '../src/shared/lag-watch.js';
 import { Counters } from '../src/shared/memory/counters.js';
 import { InFlight } from '../src/shared/memory/in-flight.js';
+import { nowRuns } from '../src/shared/turn.js';
 
 if (!parentPort) throw new Error('workers/broadcaster runs in a worker thread only');
 const main = parentPort;
@@ -31,12 +34,13 @@ const broadcaster = new Broadcaster(
   (front) => fronts.get(front)?.peer.tell('wake', null),
   new Counters(counts.counters, counts.block),
 );
-const lag = watchLag(counts.lag);
+const lag = watchLag(counts.lag, { slow: (turn) => peer.tell('slow', turn) });
 main.on('message', () => lag.note());
 
 const hosts = new HostPorts<MessagePort>(
   (items) => {
     lag.note();
+    nowRuns('events of bots');
     broadcaster.publish(items);
   },
   (port) => receiveMessageOnPort(port)?.message as Batch | undefined,
@@ -68,10 +72,11 @@ const methods: Serves<BroadcasterMethods> = {
     hosts.drain();
     return { snapshot: broadcaster.snapshot(bot) };
   },
+  block: (input) => blockLater(input),
   shutdown() {
     hosts.close();
     for (const { port } of fronts.values()) port.close();
     main.close();
   },
 };
-new Rpc<BroadcasterMethods, never>(main, methods);
+const peer = new Rpc<BroadcasterMethods, BroadcasterEvents>(main, methods);

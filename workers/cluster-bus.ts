@@ -20,7 +20,7 @@ import { watchLag } from '../src/shared/lag-watch.js';
 if (!parentPort) throw new Error('workers/cluster-bus runs in a worker thread only');
 const parent = parentPort;
 const start = workerData as ClusterBusStart;
-const lag = watchLag(start.lag);
+const lag = watchLag(start.lag, { slow: (turn) => main.tell('slow', turn) });
 parent.on('message', () => lag.note());
 
 let broadcaster:

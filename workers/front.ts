@@ -19,6 +19,7 @@ import { PinPages } from '../src/front/pin-pages.js';
 import { hstsHeaders } from '../src/front/responses.js';
 import { createFront, fixedResponses } from '../src/front/routes.js';
 import { RunFiles } from '../src/front/run-files.js';
+import { describeRequest, watchRequests } from '../src/front/running-request.js';
 import { StreamLeases } from '../src/front/stream-lease.js';
 import { TokenStreams } from '../src/front/token-streams.js';
 import { TokenUses } from '../src/front/token-uses.js';
@@ -34,6 +35,7 @@ import { Counters } from '../src/shared/memory/counters.js';
 import { PinBucket } from '../src/shared/memory/pin-bucket.js';
 import { Quota } from '../src/shared/memory/quota.js';
 import { DASHBOARD_DIR } from '../src/shared/package-paths.js';
+import { offerLeave } from '../src/shared/stack-capture.js';
 
 if (!parentPort) throw new Error('workers/front runs in a worker thread only');
 const parent = parentPort;
@@ -54,7 +56,11 @@ const maxWriteBytes = writeSizes[0] as number;
 
 // Shared memory.
 const counters = new Counters(start.counts.counters, start.counts.block);
-const lag = watchLag(start.counts.lag);
+const lag = watchLag(start.counts.lag, {
+  slow: (turn) => control.tell('slow', turn),
+  describe: (request) => describeRequest(request, start.pin),
+});
+watchRequests(() => lag.note());
 parent.on('message', () => lag.note());
 const bucket = new PinBucket(start.bucket);
 const streamQuota = new Quota(start.quota, number);
@@ -176,15 +182,26 @@ const front = createFront({
   port: () => listener.port,
 });
 
-/** Closes everything that keeps the thread alive. */
+/** Closes everything that keeps the thread alive, also in the midst of its work: sockets come first. */
 function end(): void {
-  listener.close();
-  views.stop();
-  uses.stop();
-  log.flush();
-  hosts.detach();
-  parent.close();
+  const steps = [
+    () => listener.close(),
+    () => views.stop(),
+    () => uses.stop(),
+    () => log.flush(),
+    () => hosts.detach(),
+    () => parent.close(),
+  ];
+  for (const step of steps) {
+    try {
+      step();
+    } catch {
+      // It was interrupted in the midst of a change: the rest has to be closed nevertheless.
+    }
+  }
 }
+// A front that hangs closes its sockets within the turn that is aborted then.
+offerLeave(end);
 
 process.on('uncaughtException', (error) => {
   control.tell('failed', { message: messageOf(error) });

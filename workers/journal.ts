@@ -3,6 +3,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { frontMethods } from '../src/journal/front-methods.js';
 import { Journal } from '../src/journal/journal.js';
+import { describeRequest } from '../src/journal/requests.js';
 import { LONG_QUIET_PERIODS } from '../src/shared/activity-timer.js';
 import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
 import type {
@@ -15,6 +16,7 @@ import type {
 } from '../src/shared/contract/threads.js';
 import { DroverError } from '../src/shared/errors.js';
 import { watchLag } from '../src/shared/lag-watch.js';
+import { offerLeave } from '../src/shared/stack-capture.js';
 import { letOthersGoFirst } from '../src/shared/thread-priority.js';
 
 if (!parentPort) throw new Error('workers/journal runs in a worker thread only');
@@ -24,7 +26,10 @@ const parent = parentPort;
 letOthersGoFirst();
 const start = workerData as JournalStart;
 // Frames and requests are what it works on. That main asks is not.
-const lag = watchLag(start.lag, () => main.tell('awake', null), {
+const lag = watchLag(start.lag, {
+  begin: () => main.tell('awake', null),
+  slow: (turn) => main.tell('slow', turn),
+  describe: describeRequest,
   quietPeriods: LONG_QUIET_PERIODS,
 });
 
@@ -52,6 +57,7 @@ const methods: Serves<JournalMethods> = {
     fronts.get(front)?.close();
     fronts.delete(front);
   },
+  block: (input) => journal.block(input),
   async close() {
     await journal.close();
     detachBroadcaster();
@@ -64,6 +70,9 @@ const journal = new Journal(start, {
   status: (status, notice) => main.tell('status', { status, notice }),
   baseline: async () => broadcaster?.peer.call('baseline', null).catch(() => undefined),
 });
+
+// A thread that ends in the midst of a write would leave LMDB locked for its successor.
+offerLeave(() => journal.abandonWrite());
 
 function detachBroadcaster(): void {
   broadcaster?.peer.close(new DroverError('unavailable', 'the broadcaster was lost'));

@@ -2,6 +2,7 @@
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Evaluation } from '../src/rules/evaluation.js';
+import { blockLater } from '../src/shared/block-loop.js';
 import { NameHasher } from '../src/shared/contract/name-hash.js';
 import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
 import type {
@@ -11,6 +12,7 @@ import type {
 } from '../src/shared/contract/rule-messages.js';
 import type { BroadcasterFrontMethods, FrontBellMethods } from '../src/shared/contract/threads.js';
 import { DroverError } from '../src/shared/errors.js';
+import { watchLag } from '../src/shared/lag-watch.js';
 import { RingReader } from '../src/shared/memory/ring-reader.js';
 import { letOthersGoFirst } from '../src/shared/thread-priority.js';
 
@@ -19,7 +21,9 @@ const parent = parentPort;
 
 // Live streams go before alerts.
 letOthersGoFirst();
-const { stream, reader } = workerData as RulesStart;
+const { stream, lag: sharedLag, reader } = workerData as RulesStart;
+const lag = watchLag(sharedLag, { slow: (turn) => main.tell('slow', turn) });
+parent.on('message', () => lag.note());
 let broadcaster:
   | { peer: Rpc<FrontBellMethods, BroadcasterFrontMethods>; port: MessagePort }
   | undefined;
@@ -32,6 +36,7 @@ const methods: Serves<RulesMethods> = {
     broadcaster = { peer: new Rpc<FrontBellMethods, BroadcasterFrontMethods>(port, bell), port };
   },
   watch: ({ rules, from }) => evaluation.watch(rules, from),
+  block: (input) => blockLater(input),
   close() {
     evaluation.close();
     detachBroadcaster();
@@ -46,7 +51,10 @@ const evaluation = new Evaluation({
   changed: (reports) => main.tell('changed', { reports }),
   lost: (frames) => main.tell('lost', { frames }),
   every(ms, task) {
-    const timer = setInterval(task, ms);
+    const timer = setInterval(() => {
+      lag.note();
+      task();
+    }, ms);
     return () => clearInterval(timer);
   },
   now: () => performance.now(),

@@ -28,6 +28,7 @@ export class ExchangeDecorator implements Exchange {
   readonly #inner: Exchange;
   readonly #decoration: Decoration;
   slot: InFlightSlot | undefined;
+  token: string | undefined;
   #hasResponded = false;
 
   constructor(inner: Exchange, decoration: Decoration) {

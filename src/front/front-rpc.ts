@@ -4,6 +4,7 @@ import type { Authenticator } from './auth.js';
 import type { Connections } from './connections.js';
 import type { HostCommands } from './host-commands.js';
 import type { Listener } from './listener.js';
+import { blockNext } from './running-request.js';
 import type { StreamAdmission } from './stream-route.js';
 import type { TokenStreams } from './token-streams.js';
 import type { Views } from './views.js';
@@ -61,5 +62,6 @@ export function frontMethods(parts: FrontMethodsParts): Serves<FrontMethods> {
         throw new Error('a drill');
       }, DRILL_AFTER_MS);
     },
+    block: blockNext,
   };
 }

@@ -5,6 +5,7 @@ import type { SchemaValue } from '../shared/schemas.js';
 import { type BodySchema, validatorOf } from '../shared/validators.js';
 import type { BodyRoom } from './body-room.js';
 import type { Exchange } from './engine/engine.js';
+import { reached, requestRuns } from './running-request.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -39,6 +40,8 @@ export function jsonBody<S extends BodySchema>(schema: S): BodyReader<SchemaValu
       share.close();
     }
     slot?.received();
+    requestRuns(exchange);
+    reached('body');
     if (isDeeper(bytes, maxDepth)) {
       throw new DroverError('bad_request', `the body is nested more than ${maxDepth} levels deep`);
     }

@@ -12,6 +12,7 @@ import { Refusals } from './refusals.js';
 import { emptyResponse, errorResponse } from './responses.js';
 import { ACCESS, type GuardedRoute, type RouteName, routeNumber } from './route-table.js';
 import { type RouteMethods, Router } from './router.js';
+import { reached, requestRuns } from './running-request.js';
 
 export interface RequestHandlerOptions {
   auth: Pick<Authenticator, 'authenticate'>;
@@ -42,8 +43,6 @@ const RELIEF: ReadonlySet<GuardedRoute> = new Set([
 export class RequestHandler implements Guard {
   readonly #router = new Router<OpenHandler>();
   readonly #options: RequestHandlerOptions;
-  /** Token ids by request; only while the access log is on. */
-  readonly #callers = new WeakMap<Exchange, string>();
   readonly #decorates: boolean;
   readonly #refusals = new Refusals();
   /** Of {@link RELIEF}. */
@@ -87,7 +86,8 @@ export class RequestHandler implements Guard {
   }
 
   admit(route: GuardedRoute, exchange: Exchange, caller: Caller): Caller {
-    if (this.#options.log.isOn) this.#callers.set(exchange, caller.record.id);
+    exchange.token = caller.record.id;
+    reached('request');
     const access = ACCESS[route];
     if (access !== 'any token' && !allows(caller.record, access)) {
       throw new DroverError('forbidden', `this needs a token with the scope ${access}`);
@@ -98,6 +98,7 @@ export class RequestHandler implements Guard {
   /** Responds to one request. Never throws or rejects: what a handler throws becomes the response. */
   handle(received: Exchange): void | Promise<void> {
     const exchange = this.#decorates ? this.#decorate(received) : received;
+    requestRuns(exchange);
     try {
       if (exchange.refusal) {
         return exchange.respond({ ...errorResponse(exchange.refusal), close: true });
@@ -138,8 +139,7 @@ export class RequestHandler implements Guard {
       headers: [...secureHeaders, ...(cors.isOn ? cors.headersFor(exchange.header('origin')) : [])],
       responded: (decorated, status) => {
         if (!log.isOn) return;
-        const { method, path, query, address, scheme } = decorated;
-        const token = this.#callers.get(decorated);
+        const { method, path, query, address, scheme, token } = decorated;
         const ms = performance.now() - began;
         log.add({ method, path, query, address, scheme, token, status, ms });
       },

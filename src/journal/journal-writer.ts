@@ -4,6 +4,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JournalStart } from '../shared/contract/threads.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
+import { nowRuns } from '../shared/turn.js';
 import type { JournalFile } from './journal-file.js';
 import type { JournalMemory, OpenJournal } from './open-journal.js';
 import type { Recorder } from './recorder.js';
@@ -192,6 +193,7 @@ export class JournalWriter {
     let more = false;
     try {
       this.#file.reserveNumbers();
+      nowRuns('writing of events');
       tables.commit(() => {
         if (tables.state.get('state')?.next !== opened.kept) throw new TakenBack();
         const added = recorder.write(tables, state);

@@ -1,8 +1,10 @@
 // Runs in the journal thread. Owns the life of the journal: carries out what journal-life.ts decides. Nothing outside waits
 // for it: what it cannot keep is lost, and declared.
 
+import { blockLater } from '../shared/block-loop.js';
 import type { JournalStatus } from '../shared/contract/journal-messages.js';
 import { NameHasher } from '../shared/contract/name-hash.js';
+import type { Block } from '../shared/contract/slow-turn.js';
 import type { JournalStart } from '../shared/contract/threads.js';
 import { DroverError, messageOf } from '../shared/errors.js';
 import { RingReader } from '../shared/memory/ring-reader.js';
@@ -110,6 +112,20 @@ export class Journal {
     await this.#file.close();
     // Otherwise the next start takes its numbers from after the reserved range, as after a crash.
     if (isWhole) this.#file.finish(head);
+  }
+
+  /** To be called before the thread is ended in the midst of its work. */
+  abandonWrite(): void {
+    this.#file.opened?.tables.abandonWrite();
+  }
+
+  /** For drills: in the midst of a write, if it has a file. */
+  block(block: Block): void {
+    blockLater(block, (task) => {
+      const tables = this.#file.opened?.tables;
+      if (tables) tables.commit(task);
+      else task();
+    });
   }
 
   get status(): JournalStatus {

@@ -16,6 +16,7 @@ import type { NameHasher } from '../shared/contract/name-hash.js';
 import { DroverError } from '../shared/errors.js';
 import { Semaphore } from '../shared/semaphore.js';
 import { Filter } from '../shared/stream/filter.js';
+import { nowRuns } from '../shared/turn.js';
 import { readCounts } from './event-counts.js';
 import { page } from './event-pages.js';
 import { isIndexed, type QueryParts } from './event-search.js';
@@ -86,6 +87,7 @@ export class Answers {
     await this.#source.ready();
     return this.#replays.run(async () => {
       if (this.#replaySlices.isOver) await this.#replaySlices.turn();
+      nowRuns(request);
       const opened = this.#source.opened();
       if (!opened) throw new DroverError('unavailable', 'the journal was closed');
       const { reader, recorder } = opened;
@@ -101,7 +103,11 @@ export class Answers {
     const read = (parts: QueryParts) => page(parts, request, filter);
     // A further page has older events, which are written already.
     const end = request.beforeSeq ?? undefined;
-    return searches.run(() => this.#search(read, cancelled, end), cancelled, request.token);
+    return searches.run(
+      () => this.#search(request, read, cancelled, end),
+      cancelled,
+      request.token,
+    );
   }
 
   stats(request: Asked<StatsRequest>, cancelled?: AbortSignal): Promise<{ body: Uint8Array }> {
@@ -116,7 +122,7 @@ export class Answers {
       ),
     });
     const searches = search && !isIndexed({ text: null }, filter) ? this.#scans : this.#indexed;
-    return searches.run(() => this.#search(read, cancelled), cancelled, token);
+    return searches.run(() => this.#search(request, read, cancelled), cancelled, token);
   }
 
   /** What each bot was at a moment. */
@@ -127,7 +133,7 @@ export class Answers {
     const read = async (parts: QueryParts) => ({
       body: Buffer.from(JSON.stringify(await readStates(parts, request))),
     });
-    return this.#indexed.run(() => this.#search(read, cancelled), cancelled, token);
+    return this.#indexed.run(() => this.#search(request, read, cancelled), cancelled, token);
   }
 
   fieldHistory(
@@ -138,11 +144,16 @@ export class Answers {
     const read = async (parts: QueryParts) => ({
       body: Buffer.from(JSON.stringify(await fieldHistory(parts, request, filter))),
     });
-    return this.#indexed.run(() => this.#search(read, cancelled), cancelled, request.token);
+    return this.#indexed.run(
+      () => this.#search(request, read, cancelled),
+      cancelled,
+      request.token,
+    );
   }
 
   /** Runs a search over what there is now, below frame `end`. */
   async #search<T>(
+    work: object,
     task: (parts: QueryParts) => Promise<T>,
     cancelled: AbortSignal | undefined,
     end = Number.POSITIVE_INFINITY,
@@ -153,7 +164,8 @@ export class Answers {
     const { tables, reader, recorder } = await source.ready();
     const isOpen = (): boolean => source.opened()?.tables === tables;
     const unposted: QueryParts['unposted'] = (sessions) => recorder.unposted(sessions);
-    return task({ epoch: source.epoch, tables, reader, unposted, isOpen, cancelled });
+    nowRuns(work);
+    return task({ epoch: source.epoch, tables, reader, unposted, isOpen, cancelled, work });
   }
 
   #filter(key: string | null): Filter | null {
@@ -171,4 +183,10 @@ export class Answers {
     }
     return filter;
   }
+}
+
+/** A request for the operator. */
+export function describeRequest(request: object): string {
+  const { memory: _, ...shown } = request as Record<string, unknown>;
+  return `the search ${JSON.stringify(shown)}`;
 }

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { DroverError } from '../shared/errors.js';
+import { nowRuns, type Work } from '../shared/turn.js';
 
 /** How long a search runs before the thread does other work, in ms. */
 const SLICE_MS = 5;
@@ -10,6 +11,8 @@ export interface Readable {
   isOpen(): boolean;
   /** Aborted when the client has gone. */
   cancelled?: AbortSignal | undefined;
+  /** What it is read for. */
+  work?: Work | undefined;
 }
 
 /** Divides a long search into time slices. */
@@ -31,6 +34,8 @@ export class Slices {
    */
   async turn(): Promise<void> {
     await turn();
+    const { work } = this.#journal;
+    if (work !== undefined) nowRuns(work);
     if (!this.#journal.isOpen()) throw new DroverError('unavailable', 'the journal was closed');
     if (this.#journal.cancelled?.aborted) throw new DroverError('no_answer');
     this.#end = performance.now() + SLICE_MS;

@@ -47,7 +47,7 @@ export function createController({
   hasChanged,
   metrics,
   cluster,
-}: ControllerParts): Omit<Serves<ControlMethods>, 'failed'> {
+}: ControllerParts): Omit<Serves<ControlMethods>, 'failed' | 'slow'> {
   const bots = new BotAccess(registry, dispatcher, pressure, () => tokens.all());
   return {
     createPinToken: async (place) => ({ token: await tokens.createForPin(place) }),

@@ -1,4 +1,5 @@
-import type { JsonObject } from '../shared/contract/json.js';
+import { blockLater } from '../shared/block-loop.js';
+import type { Json, JsonObject } from '../shared/contract/json.js';
 import { HOST_FAULTS } from '../shared/contract/threads.js';
 import { DroverError } from '../shared/errors.js';
 import type { ServiceCommands } from './bots/dispatcher.js';
@@ -6,12 +7,19 @@ import type { HostPool } from './bots/host-pool.js';
 import type { BotRegistry } from './bots/registry.js';
 import type { BroadcasterThread } from './threads/broadcaster-thread.js';
 import type { FrontPool } from './threads/front-pool.js';
+import type { JournalThread } from './threads/journal-thread.js';
+import type { RulesThread } from './threads/rules-thread.js';
+
+/** How long a drill may block a loop, if not for ever, in ms. */
+const MAX_BLOCK_MS = 60_000;
 
 /** What the commands report on, and break. */
 export interface ServiceParts {
   registry: BotRegistry;
   hosts: HostPool;
   broadcaster: BroadcasterThread;
+  journal: JournalThread;
+  rules: RulesThread;
   /** Created after the commands, which its fronts call. */
   fronts: () => FrontPool;
 }
@@ -33,9 +41,16 @@ export function serviceCommands(parts: ServiceParts, drills: boolean): ServiceCo
 
 /** Breaks a part of the service as a fault would, to show that the rest continues. */
 async function drill(
-  { hosts, broadcaster, fronts }: ServiceParts,
-  { kill, front = 0, host = 0, fault = 'crash' }: JsonObject,
+  parts: ServiceParts,
+  { kill, block, front = 0, host = 0, fault = 'crash', for_ms: forMs = null, at }: JsonObject,
 ): Promise<null> {
+  if (block === 'front') {
+    const where = at === 'body' ? 'body' : 'request';
+    parts.fronts().block(Number(front), { forMs: blockMs(forMs), at: where });
+    return null;
+  }
+  if (block !== undefined) return blockThread(parts, block, blockMs(forMs));
+  const { hosts, broadcaster, fronts } = parts;
   switch (kill) {
     case 'broadcaster':
       await broadcaster.kill();
@@ -52,5 +67,38 @@ async function drill(
     }
     default:
       throw new DroverError('bad_request', 'args.kill is "broadcaster", "front" or "host"');
+  }
+}
+
+/** @throws DroverError `bad_request` */
+function blockMs(forMs: Json): number | null {
+  if (forMs === null || (typeof forMs === 'number' && forMs <= MAX_BLOCK_MS)) return forMs;
+  throw new DroverError('bad_request', `args.for_ms is null or at most ${MAX_BLOCK_MS}`);
+}
+
+/** Blocks the event loop of a thread, null for ever, which main cannot be. */
+function blockThread(
+  { broadcaster, journal, rules }: ServiceParts,
+  thread: Json,
+  forMs: number | null,
+): null {
+  switch (thread) {
+    case 'broadcaster':
+      broadcaster.block({ forMs });
+      return null;
+    case 'journal':
+      journal.block({ forMs });
+      return null;
+    case 'rules':
+      rules.block({ forMs });
+      return null;
+    case 'main':
+      blockLater({ forMs: forMs ?? MAX_BLOCK_MS });
+      return null;
+    default:
+      throw new DroverError(
+        'bad_request',
+        'args.block is "front", "broadcaster", "journal", "rules" or "main"',
+      );
   }
 }

@@ -7,6 +7,7 @@ import { NODE_NAME } from '../shared/cluster/names.js';
 import type { Config } from '../shared/contract/config.js';
 import type { Level } from '../shared/contract/event-kinds.js';
 import { CONTROL_SCOPE, JOURNAL_SCOPE, SERVICE_SCOPE } from '../shared/contract/scopes.js';
+import type { SlowTurn } from '../shared/contract/slow-turn.js';
 import type { StreamIdentity } from '../shared/contract/threads.js';
 import type { TokenRecord } from '../shared/contract/tokens.js';
 import { messageOf, StartupError } from '../shared/errors.js';
@@ -50,6 +51,7 @@ import { Rules } from './rules/rules.js';
 import { RunRecord } from './run-record.js';
 import { serviceCommands } from './service-commands.js';
 import { type BroadcasterPeer, logItem, ServiceEvents } from './service-events.js';
+import { MAIN, type ServiceThread, ServiceWatch } from './service-watch.js';
 import { BotStore } from './store/bot-store.js';
 import { IncidentGroupStore } from './store/incident-group-store.js';
 import { IncidentStore } from './store/incident-store.js';
@@ -118,7 +120,8 @@ export class Service {
   readonly #kindFiles: KindFiles;
   readonly #registry: BotRegistry;
   readonly #faults: HostFaults;
-  readonly #watchdog: Watchdog;
+  readonly #watchdog: Watchdog<HostThread>;
+  readonly #watch: ServiceWatch;
   readonly #loops: LoopWatch<HostThread>;
   readonly #usage: UsageWatch;
   readonly #files = new FileReserve(maxOpenFiles(), {
@@ -179,9 +182,15 @@ export class Service {
     letHostsCollectGarbage();
     const hosts = hostCount(config.hosts.count, cores);
     this.#counts = new ThreadCounts(config.http.fronts, hosts.most, ClusterOf !== null);
+    this.#watch = new ServiceWatch({
+      threads: () => this.#threads(),
+      hangMs: config.watchdog.hang_ms,
+      say: (level, line) => this.#say(level, line),
+    });
     this.#broadcaster = new BroadcasterThread(
       { stream, counts: this.#counts.broadcaster },
       (broadcaster, reason) => this.#restore(broadcaster, reason),
+      (turn) => this.#watch.slow('broadcaster', turn),
     );
     this.#events = new ServiceEvents(this.#broadcaster);
     store.report = (level, line) => this.#say(level, line);
@@ -299,7 +308,9 @@ export class Service {
     this.#port = port;
     stopping.throwIfAborted();
     this.#access.start();
-    this.#counts.start();
+    this.#counts.start((turn) => this.#watch.slow(MAIN, turn));
+    // In the turn in which the load begins to be measured: the two share their wake-ups.
+    this.#watch.start();
     const deployed = this.#record.deployed(VERSION, this.#kindFiles.digests());
     this.#events.tell(logItem('info', CONTROL_SCOPE, deployed));
     this.#say('info', `listening on ${this.#config.http.host}:${port}`);
@@ -383,6 +394,8 @@ export class Service {
     await this.#access.stop();
     await this.#cluster?.close();
     await this.#journal.close(JOURNAL_CLOSE_MS);
+    // Until here a thread that hangs would hold up the end.
+    this.#watch.stop();
     await this.#broadcaster.stop();
     await this.#incidents.close();
     await this.#store.close();
@@ -432,6 +445,7 @@ export class Service {
         this.#say(level === 'state' ? 'info' : level, line);
         if (level !== 'info') warnOperator(line);
       },
+      slow: (turn) => this.#watch.slow('cluster-bus', turn),
     });
   }
 
@@ -560,6 +574,7 @@ export class Service {
       stream,
       lag: this.#counts.journal,
       numbering,
+      slow: (turn: SlowTurn) => this.#watch.slow('journal', turn),
       reader: http.fronts + JOURNAL_READER,
       say: (level: Level, message: string) =>
         this.#events.tell(logItem(level, JOURNAL_SCOPE, message)),
@@ -575,10 +590,11 @@ export class Service {
     const rules = this.#rules;
     return new RulesThread(
       {
-        start: { stream, reader: this.#config.http.fronts + RULES_READER },
+        start: { stream, lag: this.#counts.rules, reader: this.#config.http.fronts + RULES_READER },
         watched: () => rules.watched,
         changed: (reports) => rules.changed(reports),
         lost: (frames) => rules.lost(frames),
+        slow: (turn) => this.#watch.slow('rules', turn),
         threadLost: (reason) => rules.threadLost(reason),
       },
       this.#broadcaster,
@@ -596,6 +612,8 @@ export class Service {
           registry: this.#registry,
           hosts: this.#hosts,
           broadcaster: this.#broadcaster,
+          journal: this.#journal,
+          rules: this.#rulesThread,
           fronts: () => this.#fronts,
         },
         config.drills.enabled,
@@ -658,7 +676,20 @@ export class Service {
       this.#journal,
       this.#cluster?.controller(local) ?? local,
       (message) => this.#say('error', message),
+      (thread, turn) => this.#watch.slow(thread, turn),
     );
+  }
+
+  /** Those of the service, whose loops are watched; readers of the ring before the broadcaster, which waits for them. */
+  #threads(): ServiceThread[] {
+    return [
+      ...this.#fronts.turning().map((front) => ({ ...front, endsItself: true })),
+      { name: 'journal', thread: this.#config.journal.enabled ? this.#journal.turning : undefined },
+      { name: 'rules', thread: this.#rulesThread.turning },
+      { name: 'cluster-bus', thread: this.#cluster?.turning },
+      { name: 'host-relay', thread: this.#processes.turning },
+      { name: 'broadcaster', thread: this.#broadcaster.turning, waitsForOthers: true },
+    ];
   }
 
   async #startDemoWorld(): Promise<void> {

@@ -2,6 +2,7 @@
 
 import type { ActivityTimer } from '../shared/activity-timer.js';
 import { blockCells, FRONT_CELLS } from '../shared/contract/metric-layout.js';
+import type { SlowTurn } from '../shared/contract/slow-turn.js';
 import type { Counts } from '../shared/contract/threads.js';
 import { watchLag } from '../shared/lag-watch.js';
 import { createCounters, type SharedCounters, setCell } from '../shared/memory/counters.js';
@@ -36,6 +37,7 @@ export class ThreadCounts {
       ...numbered('host', hosts),
       'dedicated',
       'journal',
+      'rules',
       ...(hasBus ? [BUS] : []),
     ];
     this.lags = createLags(this.loops.length);
@@ -50,9 +52,9 @@ export class ThreadCounts {
     );
   }
 
-  /** Measures main's loop from now on, while it works. */
-  start(): void {
-    const watch = watchLag(this.#lag(0));
+  /** Measures main's loop from now on, while it works. @param slow is called when it was blocked. */
+  start(slow: (turn: SlowTurn) => void): void {
+    const watch = watchLag(this.#lag(0), { slow });
     this.#watch = watch;
     watchMessages(() => watch.note());
   }
@@ -81,6 +83,10 @@ export class ThreadCounts {
 
   get journal(): SharedLag {
     return this.#lag(this.loops.indexOf('journal'));
+  }
+
+  get rules(): SharedLag {
+    return this.#lag(this.loops.indexOf('rules'));
   }
 
   get bus(): SharedLag {

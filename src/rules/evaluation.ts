@@ -6,9 +6,10 @@ import type { RuleReport, WatchedRule } from '../shared/contract/rule-messages.j
 import { RULES_SCOPE } from '../shared/contract/scopes.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
 import { frameData, KIND_CODE } from '../shared/stream/frame.js';
+import { nowRuns } from '../shared/turn.js';
 import { BotMirror } from './bot-mirror.js';
 import { FrameCopy } from './frame-copy.js';
-import { Watched } from './watched.js';
+import { titleOf, Watched } from './watched.js';
 
 /** How often the ring is read and rules are looked at, in ms: rules wait for time too, so that no doorbell does it. */
 const TICK_MS = 250;
@@ -62,6 +63,7 @@ export class Evaluation {
     this.#watched = rules.map((rule) => {
       const known = before.get(rule.rule.id);
       if (known?.revision !== rule.revision) {
+        nowRuns(titleOf(rule));
         return new Watched(rule, this.#mirror, names, now());
       }
       before.delete(rule.rule.id);
@@ -83,7 +85,10 @@ export class Evaluation {
     const withValues = this.#ticks % VALUES_EVERY === 0;
     this.#ticks += 1;
     const now = this.#parts.now();
-    const reports = this.#watched.flatMap((one) => one.look(now, withValues) ?? []);
+    const reports = this.#watched.flatMap((one) => {
+      nowRuns(one.title);
+      return one.look(now, withValues) ?? [];
+    });
     if (reports.length > 0) this.#parts.changed(reports);
   }
 
@@ -105,6 +110,7 @@ export class Evaluation {
         void this.#begin();
         return;
       }
+      nowRuns(`the lines for ${this.#watched.length} rules`);
       for (let seq = this.#frames.first; seq < this.#frames.end; seq++) this.#see(seq);
       this.#next = this.#frames.end;
     }

@@ -10,6 +10,8 @@ import { RuleWatch } from './rule-watch.js';
 /** Runs in the rules thread. Owns the state of one rule, and its filter of lines or its set of bots. */
 export class Watched {
   readonly id: string;
+  /** For the operator. */
+  readonly title: string;
   readonly revision: number;
   readonly #watch: RuleWatch;
   readonly #bots: MatchingBots | undefined;
@@ -18,7 +20,9 @@ export class Watched {
   readonly #mirror: BotMirror;
   #last: Omit<RuleReport, 'id' | 'revision'> | undefined;
 
-  constructor({ rule, revision }: WatchedRule, mirror: BotMirror, names: NameHasher, now: number) {
+  constructor(watched: WatchedRule, mirror: BotMirror, names: NameHasher, now: number) {
+    const { rule, revision } = watched;
+    this.title = titleOf(watched);
     this.id = rule.id;
     this.revision = revision;
     this.#mirror = mirror;
@@ -66,4 +70,9 @@ export class Watched {
     this.#bots?.end();
     this.#lines?.end();
   }
+}
+
+/** What is evaluated, for the operator. */
+export function titleOf({ rule }: WatchedRule): string {
+  return `the rule ${JSON.stringify(rule.name)}`;
 }

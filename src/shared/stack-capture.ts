@@ -15,9 +15,24 @@ export interface Captured {
  * last ones before it got stuck.
  */
 const POST_AND_TELL = `globalThis[Symbol.for('drover.postItems')]?.(), globalThis[Symbol.for('drover.currentBot')]?.() ?? null`;
+/**
+ * Defined by src/shared/lag-watch.ts and offerLeave(): what the thread does, once it has been made safe to end in the midst of
+ * that.
+ */
+const LEAVE_AND_TELL = `globalThis[Symbol.for('drover.leave')]?.(), globalThis[Symbol.for('drover.running')]?.() ?? null`;
 const MAX_FRAMES = 50;
 /** How long the thread gets to return to its loop, in ms. */
 const RESUME_MS = 50;
+
+/** What a thread of the service was doing that was stuck. */
+export interface Ended {
+  /** Innermost first; empty when it was in native code that can be interrupted, such as a regular expression. */
+  frames: StackFrame[];
+  /** As it says itself; null when it does not know. */
+  what: string | null;
+  /** The turn is over, and the thread ends by itself. Otherwise it has to be terminated, which is safe. */
+  isAborted: boolean;
+}
 
 interface PausedFrame {
   callFrameId: string;
@@ -30,6 +45,22 @@ interface InspectorMessage {
   method?: string;
   params?: { callFrames?: PausedFrame[]; scriptId?: string; url?: string };
   result?: { result?: { value?: unknown } };
+}
+
+/** What is done with a thread that is stuck. */
+interface Task {
+  /** Evaluated in it, where it is. */
+  expression: string;
+  /** What it was doing is aborted after that. */
+  ends: boolean;
+  /** uWebSockets.js may have begun it. */
+  hasUws?: boolean;
+}
+
+interface Found {
+  frames: StackFrame[];
+  told: string | null;
+  isAborted: boolean;
 }
 
 /** How the inspector of another thread is asked, and heard. */
@@ -46,16 +77,62 @@ interface Asked {
 type Connect = (heard: (message: InspectorMessage) => void) => Asked;
 
 /**
+ * What a thread does before the inspector ends it in the midst of its work (see {@link endStuckTurn}). It must not throw.
+ * @param leave gives up what nobody could after that: sockets of uWebSockets.js, a transaction.
+ */
+export function offerLeave(leave: () => void): void {
+  Object.defineProperty(globalThis, Symbol.for('drover.leave'), {
+    value: leave,
+    configurable: true,
+  });
+}
+
+/**
  * Pauses a worker thread of this process with the inspector, wherever it is, reads its stack, has it post what it has gathered,
  * and resumes it.
  * @returns undefined when the thread does not answer within `withinMs` (stuck in native code).
  */
-export function captureStack(threadId: number, withinMs: number): Promise<Captured | undefined> {
+export async function captureStack(
+  threadId: number,
+  withinMs: number,
+): Promise<Captured | undefined> {
+  const task = { expression: POST_AND_TELL, ends: false };
+  return captured(await capture(withinMs, task, toWorker(threadId)));
+}
+
+/**
+ * The same for a thread of the service that is to end. It makes itself safe to end (see {@link offerLeave}). Then one of two things is
+ * safe, and the other would abort the process: a turn that Node has begun may only be terminated with its thread, as Node keeps its own stack
+ * for it; one that uWebSockets.js has begun is aborted alone, past every `catch` and `finally`, because its native code continues after it
+ * and needs a thread that runs.
+ * @param hasUws whether uWebSockets.js may have begun the turn.
+ */
+export async function endStuckTurn(
+  threadId: number,
+  withinMs: number,
+  hasUws: boolean,
+): Promise<Ended | undefined> {
+  // Not later: a thread that could not answer in time, and works again, stays as it is.
+  const until = Date.now() + 2 * withinMs;
+  const task = {
+    expression: `Date.now() > ${until} ? null : [(${LEAVE_AND_TELL})]`,
+    ends: true,
+    hasUws,
+  };
+  const found = await capture(withinMs, task, toWorker(threadId));
+  return found && { frames: found.frames, what: found.told, isAborted: found.isAborted };
+}
+
+function captured(found: Found | undefined): Captured | undefined {
+  return found && { frames: found.frames, bot: found.told };
+}
+
+function toWorker(threadId: number): Connect {
   // Not imported: few services ever need it.
   const { Session } = process.getBuiltinModule('node:inspector');
   const session = new Session();
   session.connect();
-  return capture(withinMs, (heard) => {
+  return (heard) => {
     let target: string | undefined;
     return {
       open(begin) {
@@ -78,15 +155,16 @@ export function captureStack(threadId: number, withinMs: number): Promise<Captur
       disconnect: () => session.disconnect(),
       canLeave: true,
     };
-  });
+  };
 }
 
 /** The same for the main thread of this process, from a worker thread. */
-export function captureMainThread(withinMs: number): Promise<Captured | undefined> {
+export async function captureMainThread(withinMs: number): Promise<Captured | undefined> {
   const { Session } = process.getBuiltinModule('node:inspector');
   const session = new Session();
   session.connectToMainThread();
-  return capture(withinMs, (heard) => {
+  const task = { expression: POST_AND_TELL, ends: false };
+  const found = await capture(withinMs, task, (heard) => {
     // Node's types have no `on` and `post` for any method.
     const events = session as unknown as NodeJS.EventEmitter;
     const post = session.post.bind(session) as unknown as (
@@ -108,25 +186,44 @@ export function captureMainThread(withinMs: number): Promise<Captured | undefine
       canLeave: false,
     };
   });
+  return captured(found);
 }
 
-function capture(withinMs: number, connect: Connect): Promise<Captured | undefined> {
+function capture(
+  withinMs: number,
+  { expression, ends, hasUws = false }: Task,
+  connect: Connect,
+): Promise<Found | undefined> {
   return new Promise((resolve) => {
-    const done = (captured: Captured | undefined): void => {
+    const done = (found: Found | undefined): void => {
       clearTimeout(timeout);
-      if (!captured && !asked.canLeave) {
+      if (!found && !asked.canLeave) {
         resolve(undefined);
         return;
       }
+      if (found?.isAborted) asked.send(5, 'Runtime.terminateExecution');
       // A paused thread cannot be terminated: it has to run again.
       asked.send(4, 'Debugger.disable');
       setTimeout(() => {
         asked.disconnect();
-        resolve(captured);
+        resolve(found);
       }, RESUME_MS);
     };
-    const timeout = setTimeout(() => done(undefined), withinMs);
+    const question = { expression, returnByValue: true, silent: true };
+    const late = (): void => {
+      if (!ends) {
+        done(undefined);
+        return;
+      }
+      // V8's own native code does not pause, but what it can be interrupted by may run code. Without the pause that is pending.
+      timeout = setTimeout(() => done(undefined), withinMs);
+      asked.send(4, 'Debugger.disable');
+      const withStack = `((told) => { Error.stackTraceLimit = 1000; return told && [...told, new Error().stack]; })(${expression})`;
+      asked.send(3, 'Runtime.evaluate', { ...question, expression: withStack });
+    };
+    let timeout = setTimeout(late, withinMs);
     let frames: StackFrame[] = [];
+    let isOfNode = true;
     /** By script id, which is all that the frames have. */
     const urls = new Map<string, string>();
     const heard = (message: InspectorMessage): void => {
@@ -135,16 +232,24 @@ function capture(withinMs: number, connect: Connect): Promise<Captured | undefin
         urls.set(scriptId, url ?? '');
       } else if (message.method === 'Debugger.paused' && callFrames) {
         frames = callFrames.slice(0, MAX_FRAMES).map((frame) => stackFrame(frame, urls));
+        const outermost = callFrames.at(-1);
+        isOfNode = urls.get(outermost?.location.scriptId ?? '')?.startsWith('node:') ?? true;
         const callFrameId = callFrames[0]?.callFrameId;
-        asked.send(3, 'Debugger.evaluateOnCallFrame', {
-          callFrameId,
-          expression: POST_AND_TELL,
-          returnByValue: true,
-          silent: true,
-        });
+        asked.send(3, 'Debugger.evaluateOnCallFrame', { callFrameId, ...question });
       } else if (message.id === 3) {
-        const bot = message.result?.result?.value;
-        done({ frames, bot: typeof bot === 'string' ? bot : null });
+        const value = message.result?.result?.value;
+        // It has not left: it came too late, and must not be ended.
+        if (ends && !Array.isArray(value)) {
+          done(undefined);
+          return;
+        }
+        const [told, stack] = Array.isArray(value) ? value : [value];
+        if (typeof stack === 'string') isOfNode = /node:[^\n]*$/.test(stack);
+        done({
+          frames,
+          told: typeof told === 'string' ? told : null,
+          isAborted: hasUws && !isOfNode,
+        });
       }
     };
     const asked = connect(heard);

@@ -384,6 +384,7 @@ export class InjectedService implements ServiceApi {
         this.log += text;
       },
       failed: () => {},
+      slow: () => {},
     };
     const { fronts, max_connections, max_connections_per_address } = config.http;
     const limits = { total: max_connections, perAddress: max_connections_per_address };

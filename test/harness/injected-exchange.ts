@@ -100,6 +100,7 @@ export class InjectedExchange implements Exchange {
   readonly refusal: DroverError | undefined;
   aborted = false;
   slot: InFlightSlot | undefined;
+  token: string | undefined;
   route = 0;
   /** Resolves with the head. The body follows. */
   readonly response: Promise<InjectedResponse>;

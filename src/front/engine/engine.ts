@@ -26,6 +26,8 @@ export interface Exchange {
   readonly refusal: DroverError | undefined;
   /** Set by the front: its place among the requests of its route. */
   slot: InFlightSlot | undefined;
+  /** Set by the front: the id of its token; undefined until it is known. */
+  token: string | undefined;
   /** Set by the front: the number of its route, for {@link EngineOptions.responded}. 0 until it is known. */
   route: number;
   /** A header's value, '' when there is none. `name` in lower case. Only before the handler's first await. */

@@ -15,6 +15,7 @@ import type {
   NodeList,
   Rebalanced,
 } from '../../shared/contract/nodes.js';
+import type { SlowTurn } from '../../shared/contract/slow-turn.js';
 import type { StreamIdentity } from '../../shared/contract/threads.js';
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError } from '../../shared/errors.js';
@@ -29,6 +30,7 @@ import type { BotStore } from '../store/bot-store.js';
 import { ClusterBusThread } from '../threads/cluster-bus-thread.js';
 import type { FrontPool } from '../threads/front-pool.js';
 import type { JournalThread } from '../threads/journal-thread.js';
+import type { Turning } from '../threads/supervised-thread.js';
 import { BotRecords } from './bot-records.js';
 import { NodeCalls } from './calls.js';
 import { ClusterStore } from './cluster-store.js';
@@ -82,6 +84,8 @@ export interface ClusterParts {
   };
   leaseChanged: () => void;
   say: (level: Level, line: string) => void;
+  /** The loop of the bus thread was blocked. */
+  slow: (turn: SlowTurn) => void;
 }
 
 /** What there is once NATS has answered. */
@@ -285,6 +289,11 @@ export class Cluster implements ClusterControl {
     return { state: bus.state, reason: bus.reason, unpublished, behind };
   }
 
+  /** For the watch over the loop of the bus thread; undefined before there is one. */
+  get turning(): Turning | undefined {
+    return this.#bus?.turning;
+  }
+
   metrics(): ClusterMetrics {
     return nodeMetrics(this.#membership.members, this.pressure());
   }
@@ -301,7 +310,7 @@ export class Cluster implements ClusterControl {
 
   #startBus(): void {
     const { config, stream, reader, first, fronts, ringBytes } = this.#parts;
-    const { dataDir, hasJournal, lag, say } = this.#parts;
+    const { dataDir, hasJournal, lag, say, slow } = this.#parts;
     const bus = new ClusterBusThread(
       {
         start: {
@@ -326,6 +335,7 @@ export class Cluster implements ClusterControl {
           this.#parts.frontPool().tellClusterState({ state, reason });
           if (notice !== null) say('warn', notice);
         },
+        slow,
         // The lease says whether this node may publish; its next renewal finds out.
         fenced: () => this.#membership.linkChanged(),
       },

@@ -10,7 +10,7 @@ import { groupsOfNode, hostsOfNode, ofNode } from './merged-answers.js';
 import type { Secrets } from './secrets.js';
 
 /** What createController makes. */
-export type Controller = Omit<Serves<ControlMethods>, 'failed'>;
+export type Controller = Omit<Serves<ControlMethods>, 'failed' | 'slow'>;
 export type Input<K extends keyof ControlMethods> = Parameters<ControlMethods[K]>[0];
 export type Output<K extends keyof ControlMethods> = ReturnType<ControlMethods[K]>;
 /** The configuration of a bot with secrets is in `sealed`: it is not in the clear on NATS. */

@@ -1,11 +1,16 @@
 // Runs in main. Owns the broadcaster's thread.
 
 import type { EventLoopUtilization } from 'node:perf_hooks';
-import type { BroadcasterMethods, BroadcasterStart } from '../../shared/contract/threads.js';
+import type { Block, LoopEvents } from '../../shared/contract/slow-turn.js';
+import type {
+  BroadcasterEvents,
+  BroadcasterMethods,
+  BroadcasterStart,
+} from '../../shared/contract/threads.js';
 import { DroverError } from '../../shared/errors.js';
 import { WORKERS } from '../../shared/package-paths.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
-import { SupervisedThread } from './supervised-thread.js';
+import { SupervisedThread, type Turning } from './supervised-thread.js';
 import { startWorker } from './thread-source.js';
 
 /** Pause before a lost broadcaster is replaced, in ms, so that one that dies at once does not spin. */
@@ -26,12 +31,12 @@ export type Restore = (broadcaster: BroadcasterPeer, reason: string) => Promise<
  * broadcaster that it was attached to lives, or it dies and the restore that follows attaches it again.
  */
 export class BroadcasterThread implements EventSink {
-  readonly #thread: SupervisedThread<never, BroadcasterMethods>;
+  readonly #thread: SupervisedThread<BroadcasterEvents, BroadcasterMethods>;
 
-  constructor(workerData: BroadcasterStart, restore: Restore) {
-    this.#thread = new SupervisedThread<never, BroadcasterMethods>({
+  constructor(workerData: BroadcasterStart, restore: Restore, slow: LoopEvents['slow']) {
+    this.#thread = new SupervisedThread<BroadcasterEvents, BroadcasterMethods>({
       source: () => startWorker(WORKERS.broadcaster, workerData),
-      methods: {} as never,
+      methods: { slow },
       lost: () => new DroverError('unavailable', 'the broadcaster was lost'),
       async prepare(peer, replaces) {
         if (replaces !== undefined) await restore(peer, replaces);
@@ -51,6 +56,16 @@ export class BroadcasterThread implements EventSink {
 
   utilization(): EventLoopUtilization {
     return this.#thread.utilization() ?? IDLE;
+  }
+
+  /** For the watch over its loop. */
+  get turning(): Turning {
+    return this.#thread;
+  }
+
+  /** Blocks its loop. For drills. */
+  block(block: Block): void {
+    this.#thread.peer.tell('block', block);
   }
 
   /** Ends the thread. Nothing is published after that. */

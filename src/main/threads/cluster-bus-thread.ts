@@ -9,12 +9,13 @@ import type {
   ClusterBusStart,
 } from '../../shared/cluster/bus-messages.js';
 import type { Rpc } from '../../shared/contract/rpc.js';
+import type { LoopEvents } from '../../shared/contract/slow-turn.js';
 import type { StreamIdentity } from '../../shared/contract/threads.js';
 import { DroverError } from '../../shared/errors.js';
 import { releaseReader } from '../../shared/memory/ring-reader.js';
 import { WORKERS } from '../../shared/package-paths.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
-import { doubledPauses, SupervisedThread } from './supervised-thread.js';
+import { doubledPauses, SupervisedThread, type Turning } from './supervised-thread.js';
 import { startWorker } from './thread-source.js';
 
 /** Longest pause before a lost thread is replaced, in ms. */
@@ -29,6 +30,8 @@ export interface ClusterBusOptions {
   /** The stream of the cluster is gone until the next `ready`. */
   lost: (reason: string) => void;
   changed: (status: BusStatus, notice: string | null) => void;
+  /** Its loop was blocked. */
+  slow: LoopEvents['slow'];
   /** Another node has ended this one's place in the stream. */
   fenced: () => void;
 }
@@ -52,6 +55,7 @@ export class ClusterBusThread {
         ready: ({ stream }) => options.ready(stream),
         changed: ({ status, notice }) => this.#changed(status, notice),
         fenced: () => options.fenced(),
+        slow: options.slow,
       },
       lost: () => new DroverError('unavailable', 'the bus of the cluster was lost'),
       prepare: async (peer) => {
@@ -71,6 +75,11 @@ export class ClusterBusThread {
 
   get peer(): Rpc<ClusterBusEvents, ClusterBusMethods> {
     return this.#thread.peer;
+  }
+
+  /** For the watch over its loop. */
+  get turning(): Turning {
+    return this.#thread;
   }
 
   /** Channels for a front; undefined when there is no bus thread now. */

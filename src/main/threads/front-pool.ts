@@ -5,6 +5,7 @@ import { Networks } from '../../shared/contract/networks.js';
 import type { ClusterStreamState } from '../../shared/contract/nodes.js';
 import type { Shortage } from '../../shared/contract/pressure.js';
 import type { Serves } from '../../shared/contract/rpc.js';
+import type { FrontBlock, SlowTurn } from '../../shared/contract/slow-turn.js';
 import type { Bound, ControlMethods, FrontStart } from '../../shared/contract/threads.js';
 import type { TokenRecord } from '../../shared/contract/tokens.js';
 import { messageOf } from '../../shared/errors.js';
@@ -17,6 +18,7 @@ import { changeTls, type TlsUser } from '../tls-change.js';
 import { TlsSnapshot } from '../tls-snapshot.js';
 import { type FrontCluster, type FrontPeer, FrontThread } from './front-thread.js';
 import type { JournalThread } from './journal-thread.js';
+import type { Turning } from './supervised-thread.js';
 
 /** What every front starts with, except its number. */
 export interface FrontCommon
@@ -32,8 +34,9 @@ export class FrontPool {
   readonly #common: FrontCommon;
   readonly #broadcaster: EventSink;
   readonly #journal: JournalThread;
-  readonly #control: Omit<Serves<ControlMethods>, 'failed'>;
+  readonly #control: Omit<Serves<ControlMethods>, 'failed' | 'slow'>;
   readonly #report: (message: string) => void;
+  readonly #slow: (thread: string, turn: SlowTurn) => void;
   readonly #fronts: FrontThread[] = [];
   #port: number;
   #closing = false;
@@ -44,19 +47,21 @@ export class FrontPool {
   /** What every front is to use. */
   #tls: TlsSnapshot;
 
-  /** @param report puts a line about a broken front on the stream. */
+  /** @param report puts a line about a broken front on the stream. @param slow is called when the loop of a front was blocked. */
   constructor(
     common: FrontCommon,
     broadcaster: EventSink,
     journal: JournalThread,
-    control: Omit<Serves<ControlMethods>, 'failed'>,
+    control: Omit<Serves<ControlMethods>, 'failed' | 'slow'>,
     report: (message: string) => void,
+    slow: (thread: string, turn: SlowTurn) => void,
   ) {
     this.#common = common;
     this.#broadcaster = broadcaster;
     this.#journal = journal;
     this.#control = control;
     this.#report = report;
+    this.#slow = slow;
     this.#port = common.config.http.port;
     this.#tls = new TlsSnapshot(common.config.tls);
   }
@@ -199,6 +204,16 @@ export class FrontPool {
     this.#fronts[front]?.peer?.tell('drill', null);
   }
 
+  /** For the watch over their loops, each with its name in the metrics. */
+  turning(): { name: string; thread: Turning }[] {
+    return this.#fronts.map(({ turning }, number) => ({ name: nameOf(number), thread: turning }));
+  }
+
+  /** Blocks the loop of a front. For drills. */
+  block(front: number, block: FrontBlock): void {
+    this.#fronts[front]?.peer?.tell('block', block);
+  }
+
   /** Gives every front a channel to a new broadcaster, those that are starting too. */
   async reattach(broadcaster: BroadcasterPeer): Promise<void> {
     await Promise.all(this.#fronts.map((front) => front.reattach(broadcaster)));
@@ -255,6 +270,7 @@ export class FrontPool {
       control: {
         ...this.#control,
         failed: ({ message }) => this.#report(`front ${number} failed: ${message}`),
+        slow: (turn) => this.#slow(nameOf(number), turn),
       },
       exited: () => {
         releaseReader(stream.ring, number);
@@ -268,4 +284,8 @@ export class FrontPool {
     this.#fronts.push(front);
     return front;
   }
+}
+
+function nameOf(front: number): string {
+  return `front-${front}`;
 }

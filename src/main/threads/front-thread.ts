@@ -19,7 +19,7 @@ import { withTimeout } from '../../shared/with-timeout.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
 import type { TlsSnapshot } from '../tls-snapshot.js';
 import type { JournalThread } from './journal-thread.js';
-import { SupervisedThread } from './supervised-thread.js';
+import { SupervisedThread, type Turning } from './supervised-thread.js';
 import { startWorker } from './thread-source.js';
 
 /** Pause between two attempts to replace a front, in ms. The first attempt is made at once. */
@@ -121,6 +121,11 @@ export class FrontThread {
   /** Resolves when the present thread listens, or will not. */
   get started(): Promise<void> {
     return this.#started.promise;
+  }
+
+  /** For the watch over its loop. */
+  get turning(): Turning {
+    return this.#thread;
   }
 
   utilization(): EventLoopUtilization | undefined {

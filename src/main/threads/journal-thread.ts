@@ -4,6 +4,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Config } from '../../shared/contract/config.js';
 import type { Level } from '../../shared/contract/event-kinds.js';
 import { JOURNAL_OFF, type JournalStatus } from '../../shared/contract/journal-messages.js';
+import type { Block, LoopEvents } from '../../shared/contract/slow-turn.js';
 import type {
   JournalControlMethods,
   JournalMethods,
@@ -17,7 +18,12 @@ import { WORKERS } from '../../shared/package-paths.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
 import { journalDir, type StreamNumbering } from '../stream-numbering.js';
 import { type Clock, SYSTEM_CLOCK } from './clock.js';
-import { doubledPauses, SupervisedThread, type ThreadExit } from './supervised-thread.js';
+import {
+  doubledPauses,
+  SupervisedThread,
+  type ThreadExit,
+  type Turning,
+} from './supervised-thread.js';
 import { startWorker, type ThreadHandle } from './thread-source.js';
 
 /** How often the thread is asked for its status, while it works and while it has nothing to do, in ms. */
@@ -41,6 +47,8 @@ export interface JournalOptions {
   reader: number;
   /** Puts a line on the stream. */
   say: (level: Level, message: string) => void;
+  /** Its loop was blocked. */
+  slow: LoopEvents['slow'];
   /** The thread was replaced: every front needs a new channel to it. */
   replaced: () => void;
 }
@@ -79,6 +87,7 @@ export class JournalThread {
       source: () => start(this.#startData()),
       methods: {
         awake: () => this.#askEvery(ASK_MS),
+        slow: options.slow,
         status: ({ status, notice }) => this.#report(status, notice),
       },
       lost: () => new DroverError('unavailable', 'the journal was lost'),
@@ -106,6 +115,17 @@ export class JournalThread {
 
   detachFront(front: number): void {
     if (this.#thread.isAlive) this.#thread.peer.tell('detachFront', { front });
+  }
+
+  /** For the watch over its loop; not started when it is switched off. */
+  get turning(): Turning {
+    return this.#thread;
+  }
+
+  /** Blocks its loop. For drills. @throws DroverError `unavailable` when there is no thread now. */
+  block(block: Block): void {
+    if (!this.#thread.isAlive) throw new DroverError('unavailable', 'there is no journal thread');
+    this.#thread.peer.tell('block', block);
   }
 
   /** How long its thread has been active since its start, in s. Undefined when there is none. */

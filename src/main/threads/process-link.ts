@@ -14,7 +14,7 @@ import { threadTimes, threadWaitMs } from '../../shared/thread-waits.js';
 import type { HostLink, LinkOptions } from './host-link.js';
 import { ProcessEnded } from './process-ended.js';
 import type { ProcessLimits } from './process-limits.js';
-import { SupervisedThread } from './supervised-thread.js';
+import { SupervisedThread, type Turning } from './supervised-thread.js';
 import { startWorker, type ThreadSource } from './thread-source.js';
 
 type Relay = SupervisedThread<RelayControlMethods, RelayMethods>;
@@ -88,6 +88,11 @@ export class ProcessLinks {
   /** The node's lease was renewed, or has ended. Its cells are in shared memory, which processes do not have. */
   leaseChanged(): void {
     if (this.#relay?.isAlive) this.#relay.peer.tell('leaseChanged', null);
+  }
+
+  /** For the watch over the relay's loop; undefined before the first process. */
+  get turning(): Turning | undefined {
+    return this.#relay;
   }
 
   /** Ends the relay thread. All hosts are to have ended before; those that have not end with it. */

@@ -8,12 +8,13 @@ import type {
   RulesStart,
   WatchedRule,
 } from '../../shared/contract/rule-messages.js';
+import type { Block, LoopEvents } from '../../shared/contract/slow-turn.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { RingReader, releaseReader } from '../../shared/memory/ring-reader.js';
 import { WORKERS } from '../../shared/package-paths.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
 import { type Clock, SYSTEM_CLOCK } from './clock.js';
-import { doubledPauses, SupervisedThread } from './supervised-thread.js';
+import { doubledPauses, SupervisedThread, type Turning } from './supervised-thread.js';
 import { startWorker, type ThreadSource } from './thread-source.js';
 
 /** Longest pause before a lost thread is replaced, in ms. */
@@ -25,6 +26,8 @@ export interface RulesThreadOptions {
   watched: () => WatchedRule[];
   changed: (reports: RuleReport[]) => void;
   lost: (frames: number) => void;
+  /** Its loop was blocked. */
+  slow: LoopEvents['slow'];
   threadLost: (reason: string) => void;
 }
 
@@ -63,6 +66,17 @@ export class RulesThread {
     if (this.#thread?.isAlive) this.#connect(this.#thread.peer, broadcaster);
   }
 
+  /** For the watch over its loop; undefined before the first rule. */
+  get turning(): Turning | undefined {
+    return this.#thread;
+  }
+
+  /** Blocks its loop. For drills. @throws DroverError `unavailable` when there is no thread now. */
+  block(block: Block): void {
+    if (!this.#thread?.isAlive) throw new DroverError('unavailable', 'there is no rules thread');
+    this.#thread.peer.tell('block', block);
+  }
+
   /** How long its thread has been active since its start, in s. Undefined when there is none. */
   get busySeconds(): number | undefined {
     const active = this.#thread?.utilization()?.active;
@@ -76,12 +90,13 @@ export class RulesThread {
 
   /** @param first number of the frame from which the first rules see lines. */
   #begin(first: number): void {
-    const { start, watched, changed, lost, threadLost } = this.#options;
+    const { start, watched, changed, lost, slow, threadLost } = this.#options;
     const thread = new SupervisedThread<RulesEvents, RulesMethods>({
       source: this.#source,
       methods: {
         changed: ({ reports }) => changed(reports),
         lost: ({ frames }) => lost(frames),
+        slow,
       },
       lost: () => new DroverError('unavailable', 'the rules thread was lost'),
       prepare: async (peer, replaces) => {

@@ -55,6 +55,18 @@ export interface ThreadOptions<Local extends Methods, Remote extends Methods> {
   clock?: Clock;
 }
 
+/** What the watch over the service's threads (src/main/service-watch.ts) knows of one. */
+export interface Turning {
+  readonly isAlive: boolean;
+  readonly threadId: number;
+  /** Absent when there is none. */
+  utilization(): EventLoopUtilization | undefined;
+  /** Resolves with the system's id of the thread when its loop has turned. */
+  ping(): Promise<number>;
+  /** Ends the present thread as a crash would. */
+  kill(reason: Error): void;
+}
+
 interface Life<Local extends Methods, Remote extends Methods> {
   thread: ThreadHandle;
   peer: Rpc<Local, Remote>;
@@ -70,7 +82,7 @@ interface Life<Local extends Methods, Remote extends Methods> {
 const NEVER = new Promise<never>(() => {});
 
 /** start() once, then stop(). Everything else may be called at any time between. */
-export class SupervisedThread<Local extends Methods, Remote extends Methods> {
+export class SupervisedThread<Local extends Methods, Remote extends Methods> implements Turning {
   readonly #options: ThreadOptions<Local, Remote>;
   readonly #clock: Clock;
   #state: 'starting' | 'ready' | 'restarting' | 'stopping' = 'starting';
@@ -117,6 +129,10 @@ export class SupervisedThread<Local extends Methods, Remote extends Methods> {
   /** How long the present thread was active and idle since its start. Undefined when there is none. */
   utilization(): EventLoopUtilization | undefined {
     return this.isAlive ? this.#life?.thread.utilization() : undefined;
+  }
+
+  ping(): Promise<number> {
+    return this.peer.ping();
   }
 
   /** Resolves when the present thread no longer exists. */

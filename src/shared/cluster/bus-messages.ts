@@ -3,6 +3,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../contract/config.js';
 import type { BotSnapshot } from '../contract/events.js';
+import type { LoopEvents } from '../contract/slow-turn.js';
 import type { StreamIdentity } from '../contract/threads.js';
 import type { SharedLag } from '../memory/loop-lag.js';
 
@@ -88,7 +89,7 @@ export type ClusterBusMethods = {
 };
 
 /** What the bus tells main. */
-export type ClusterBusEvents = {
+export type ClusterBusEvents = LoopEvents & {
   /** There is a (new) ring: fronts get it, and their channels. Streams on an old one end. */
   ready(input: { stream: StreamIdentity }): void;
   /** Its status has changed. `notice` is a line for the operator. */

@@ -486,7 +486,7 @@ export const Config = Type.Object(
       {
         enabled: Type.Boolean({
           description:
-            'Enable the service command `drill`, which kills a thread like a crash, to test recovery.',
+            'Enable the service command `drill`, which kills a thread like a crash or blocks its event loop, to test recovery.',
         }),
       },
       closed,
@@ -523,7 +523,7 @@ export const Config = Type.Object(
         hang_ms: Type.Integer({
           minimum: 500,
           description:
-            'A bot host whose event loop is blocked for this long, in ms, is examined and replaced.',
+            'A bot host, or another thread of the service, whose event loop is blocked for this long, in ms, is examined and replaced.',
         }),
         slow_ms: Type.Union([Type.Integer({ minimum: 50 }), Type.Null()], {
           description:

@@ -3,6 +3,8 @@
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import { DroverError, messageOf, type PlainError } from '../errors.js';
 import { complain } from '../terminal.js';
+import { ownThread } from '../thread-waits.js';
+import { nowRuns } from '../turn.js';
 
 /** What a thread offers to its peer: names with one input and one output, both structured-cloneable. */
 export type Methods = { [name: string]: (input: never) => unknown };
@@ -48,6 +50,7 @@ type Output<M extends Methods, K extends keyof M> = Awaited<ReturnType<M[K]>>;
 type Message =
   | { type: 'call'; id: number; method: string; input: unknown; cancellable?: true }
   | { type: 'cancel'; id: number }
+  | { type: 'ping'; id: number }
   | { type: 'tell'; method: string; input: unknown }
   | { type: 'return'; id: number; output: unknown }
   | { type: 'throw'; id: number; error: PlainError };
@@ -148,6 +151,12 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
     }
   }
 
+  /** Resolves with the system's id of the peer's thread when its loop has turned: every peer answers this, and does nothing for it. */
+  ping(): Promise<number> {
+    if (this.#closed) return Promise.reject(this.#closed);
+    return this.#ask({ type: 'ping', id: this.#nextId++ }, COMMON, []);
+  }
+
   #call<K extends keyof Remote & string>(
     message: Message & { type: 'call' },
     transfer: Transferable[],
@@ -157,13 +166,17 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
     if (share === undefined) {
       return Promise.reject(new DroverError('overloaded', undefined, RETRY_AFTER_S));
     }
+    return this.#ask(message, share, transfer);
+  }
+
+  #ask<T>(
+    message: Message & { type: 'call' | 'ping' },
+    share: number,
+    transfer: Transferable[],
+  ): Promise<T> {
     const { id } = message;
     return new Promise((resolve, reject) => {
-      this.#pending.set(id, {
-        resolve: (output) => resolve(output as Output<Remote, K>),
-        reject,
-        share,
-      });
+      this.#pending.set(id, { resolve: (output) => resolve(output as T), reject, share });
       this.#count(share, 1);
       try {
         this.#post(message, transfer);
@@ -217,6 +230,9 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
       case 'cancel':
         this.#cancellable.get(message.id)?.abort();
         return;
+      case 'ping':
+        this.#post({ type: 'return', id: message.id, output: ownThread() });
+        return;
       case 'tell':
         void this.#invoke(message.method, message.input);
         return;
@@ -246,6 +262,7 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
       input: unknown,
       cancelled?: AbortSignal,
     ) => unknown;
+    nowRuns(method);
     return handler(input, cancelled);
   }
 

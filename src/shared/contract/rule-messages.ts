@@ -1,12 +1,15 @@
 // Messages between main and the rules thread. Types only.
 
 import type { MessagePort } from 'node:worker_threads';
+import type { SharedLag } from '../memory/loop-lag.js';
 import type { RuleState } from './rule-bounds.js';
 import type { RuleSettings } from './rules.js';
+import type { Block, LoopEvents } from './slow-turn.js';
 import type { StreamIdentity } from './threads.js';
 
 export interface RulesStart {
   stream: StreamIdentity;
+  lag: SharedLag;
   /** Index of its cells on the ring. */
   reader: number;
 }
@@ -32,11 +35,13 @@ export type RulesMethods = {
   attachBroadcaster(input: { port: MessagePort }): void;
   /** The rules from now on. Those whose revision is the same keep their past; others see lines from frame `from` on. */
   watch(input: { rules: WatchedRule[]; from: number }): void;
+  /** For drills: blocks its event loop for so long. */
+  block(input: Block): void;
   close(input: null): void;
 };
 
 /** What the thread tells main. */
-export type RulesEvents = {
+export type RulesEvents = LoopEvents & {
   /** Rules whose state or value has changed. A change of state is told at once, of values once a second. */
   changed(input: { reports: RuleReport[] }): void;
   /** The ring has overwritten so many frames before the thread could read them. */

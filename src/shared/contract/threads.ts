@@ -55,6 +55,7 @@ import type { ClusterNode, ClusterStreamState, NodeAction, NodeList, Rebalanced 
 import type { PressureReport, Shortage } from './pressure.js';
 import type { Programs } from './programs.js';
 import type { CreateRuleBody, Rule, RuleList } from './rules.js';
+import type { Block, FrontBlock, LoopEvents } from './slow-turn.js';
 import type {
   ClientPlace,
   CreateTokenBody,
@@ -102,6 +103,9 @@ export interface BroadcasterStart {
   counts: Counts;
 }
 
+/** What the broadcaster tells main. */
+export type BroadcasterEvents = LoopEvents;
+
 export type BroadcasterMethods = {
   /** Takes batches from a bot host's port from now on. */
   attachHost(input: { host: number; port: MessagePort; inFlight: SharedArrayBuffer }): void;
@@ -124,6 +128,8 @@ export type BroadcasterMethods = {
   lastLines(input: { bots: string[] }): { lines: LastLine[] };
   /** A bot as the stream shows it, after all that hosts have posted until now; null when there is none. */
   snapshot(input: { bot: string }): { snapshot: Readonly<BotSnapshot> | null };
+  /** For drills: blocks its event loop for so long. */
+  block(input: Block): void;
   shutdown(input: null): void;
 };
 
@@ -218,10 +224,12 @@ export type FrontMethods = {
   close(input: { head: number; withinMs: number }): void;
   /** For drills: breaks the front as a defect in it would. */
   drill(input: null): void;
+  /** For drills: blocks its event loop as a request may. */
+  block(input: FrontBlock): void;
 };
 
 /** What main does for fronts. */
-export type ControlMethods = {
+export type ControlMethods = LoopEvents & {
   /**
    * Makes an `admin` token for a right PIN and keeps it; every front accepts it when this answers. `client` is the name of the
    * browser or program, null when it is unknown.
@@ -352,11 +360,13 @@ export type JournalMethods = {
   /** Gives a front its channel; a new one replaces the old. */
   attachFront(input: { front: number; port: MessagePort }): void;
   detachFront(input: { front: number }): void;
+  /** For drills: blocks its event loop for so long, in the midst of a write if it can. */
+  block(input: Block): void;
   /** Writes everything that is on the ring, records where numbering continues, and ends the thread. */
   close(input: null): void;
 };
 
-export type JournalControlMethods = {
+export type JournalControlMethods = LoopEvents & {
   /** It has something to do again. */
   awake(input: null): void;
   /** The status has changed. `notice` is a message for the operator. */

@@ -31,6 +31,7 @@ function request(authorization: string, query = ''): Exchange {
     query,
     aborted: false,
     slot: undefined,
+    token: undefined,
     route: 0,
     refusal: undefined,
     address: '',

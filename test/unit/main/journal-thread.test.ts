@@ -41,6 +41,7 @@ beforeEach(() => {
       numbering: { ...identity, first: 1, previousShutdown: 'clean', fault: null },
       reader: 0,
       lag: { buffer: createLags(1), block: 0 },
+      slow: () => {},
       say: (level, message) => said.push(`${level} ${message}`),
       replaced: () => replaced.push(clock.now()),
     },

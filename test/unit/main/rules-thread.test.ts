@@ -4,6 +4,7 @@ import type { BroadcasterPeer } from '../../../src/main/service-events.js';
 import { RulesThread } from '../../../src/main/threads/rules-thread.js';
 import type { ThreadSource } from '../../../src/main/threads/thread-source.js';
 import { createRing } from '../../../src/shared/memory/layout.js';
+import { createLags } from '../../../src/shared/memory/loop-lag.js';
 import { FakeClock, FakeThread, settled } from './thread-fixture.js';
 
 const rule = ruleOfBody('r1', {
@@ -26,10 +27,15 @@ beforeEach(() => {
 
 function rulesThread(source: ThreadSource): RulesThread {
   const options = {
-    start: { stream: { ring, epoch: '0000000000', hashKey: '00'.repeat(16) }, reader: 1 },
+    start: {
+      stream: { ring, epoch: '0000000000', hashKey: '00'.repeat(16) },
+      lag: { buffer: createLags(1), block: 0 },
+      reader: 1,
+    },
     watched: () => RULES,
     changed: vi.fn(),
     lost: vi.fn(),
+    slow: vi.fn(),
     threadLost,
   };
   return new RulesThread(options, { peer, ready: Promise.resolve(peer) }, source, clock);

@@ -55,6 +55,7 @@ it('threads do not share what is theirs; dedicated hosts have one histogram toge
     'host-1',
     'dedicated',
     'journal',
+    'rules',
   ]);
   expect([counts.broadcaster.block, counts.front(0).block, counts.front(1).block]).toEqual([
     2, 0, 1,

@@ -33,6 +33,7 @@ export class NodeExchange implements Exchange {
   bytes = 0;
   aborted = false;
   slot: InFlightSlot | undefined;
+  token: string | undefined;
   route = 0;
   readonly #responded: EngineOptions['responded'];
   readonly #settled: () => void;

@@ -39,6 +39,7 @@ export class UwsExchange implements Exchange {
   #left: (() => void) | undefined;
   aborted = false;
   slot: InFlightSlot | undefined;
+  token: string | undefined;
   route = 0;
   readonly #responded: EngineOptions['responded'];
   readonly #deadlinesOf: BodyDeadlines;

@@ -1,0 +1,188 @@
+// The threads of the service: what blocks an event loop is named, and a thread that hangs is replaced.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { call } from '../harness/api.js';
+import { eventually, invoke, lineFrom, POST, watch } from '../harness/bots.js';
+import { Ledger } from '../harness/ledger.js';
+import { RawStream } from '../harness/raw-stream.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+import type { SseStream } from '../harness/sse.js';
+
+const HANG_MS = 1500;
+/** More than a second, and less than a hang on a busy machine: of the time in which the thread ran. */
+const SLOW_MS = 1200;
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({
+    config: {
+      drills: { enabled: true },
+      // One that is only slow must not be taken for one that hangs.
+      watchdog: { hang_ms: 60_000 },
+      bots: [{ id: 'a', kind: 'synthetic', config: { events_per_second: 50 } }],
+    },
+  });
+  await POST(service, '/api/rules', {
+    name: 'many lines',
+    query: 'level:error',
+    condition: 'count',
+    window_ms: 60_000,
+  });
+});
+afterAll(() => stopClean(service));
+
+async function block(target: Service, args: object): Promise<void> {
+  const answer = await invoke(target, null, 'drill', args);
+  expect(answer.status, answer.text).toBe(200);
+}
+
+/** Resumes until the service accepts the stream: a front may be away. */
+async function resumed(target: Service, token: string, ledger: Ledger): Promise<RawStream> {
+  for (;;) {
+    const stream = await RawStream.open(target.port, {
+      token,
+      headers: { 'Last-Event-ID': ledger.lastEventId },
+      onBlock: ledger.take,
+    }).catch(() => undefined);
+    if (stream) return stream;
+    await delay(50);
+  }
+}
+
+it.each(['front', 'journal', 'rules', 'broadcaster', 'main'])(
+  'a turn of over a second of the %s is a line that says for how long, and what ran',
+  async (thread) => {
+    const stream = await watch(service);
+    onTestFinished(() => stream.close());
+    await block(service, { block: thread, for_ms: SLOW_MS });
+    const name = thread === 'front' ? 'front-0' : thread;
+    // A front is blocked by the next request.
+    const tokens = await call(service, 'GET', '/api/tokens?pad=secret');
+    const { id } = (tokens.json as { tokens: { id: string }[] }).tokens[0] ?? { id: '' };
+    const request = `GET /api/tokens with the token ${id}`;
+    const what = thread === 'front' ? request : 'a drill';
+    const line = await lineFrom(stream, 0, ({ message }) =>
+      message.startsWith(`the event loop of ${name} was blocked for`),
+    );
+    expect(line).toMatchObject({ level: 'warn', scope: 'drover', session_id: null });
+    const [, seconds, ran] = /blocked for (\d+\.\d) s, in (.*)$/.exec(line.message) ?? [];
+    expect(Number(seconds), line.message).toBeGreaterThanOrEqual(SLOW_MS / 1000);
+    expect(ran).toBe(what);
+    // The loops are in the metrics.
+    const { text } = await call(service, 'GET', '/metrics');
+    const above = new RegExp(
+      `^drover_event_loop_lag_seconds_count\\{thread="${name}"\\} [1-9]`,
+      'm',
+    );
+    expect(text).toMatch(above);
+  },
+);
+
+it.each([
+  ['in the handler of a request', 'request', 'GET', '/api/bots?status=online'],
+  ['when a body has arrived', 'body', 'POST', '/api/bots'],
+])(
+  'a front that hangs %s is replaced: its streams resume without a loss, and the service answers',
+  async (_, at, method, path) => {
+    const own = await hanging();
+    const token = await own.token();
+    const ledger = new Ledger();
+    const stream = await RawStream.open(own.port, { token, onBlock: ledger.take });
+    onTestFinished(() => stream.close());
+    await stream.until(() => ledger.frames > 20);
+    await block(own, { block: 'front', at });
+    const body = method === 'POST' ? { body: { id: 'b', kind: 'synthetic' } } : {};
+    // Its connection is closed.
+    await expect(call(own, method, path, body)).rejects.toThrow();
+    await stream.ended;
+    const again = await resumed(own, token, ledger);
+    onTestFinished(() => again.close());
+    const { frames } = ledger;
+    await again.until(() => ledger.frames > frames + 100);
+    expect(ledger).toMatchObject({ faults: [], gaps: [] });
+    expect((await fetch(`${own.url}/health`)).status).toBe(200);
+    const shown = await lines(own);
+    const hung = await lineFrom(shown, 0, ({ message }) => message.includes('it is replaced'));
+    expect(hung).toMatchObject({ level: 'error', scope: 'drover', session_id: null });
+    expect(hung.message).toMatch(
+      new RegExp(
+        `^the event loop of front-0 has been blocked for \\d+\\.\\d s, in ${method} /api/bots with the token \\S+, at .*blockLoop .*: it is replaced$`,
+      ),
+    );
+    await lineFrom(shown, 0, ({ message }) => message === 'front 0 was replaced');
+  },
+);
+
+it('a journal that hangs in the midst of a write is replaced, and keeps events again', async () => {
+  const own = await hanging();
+  const stream = await watch(own);
+  onTestFinished(() => stream.close());
+  await block(own, { block: 'journal' });
+  await lineFrom(stream, 0, ({ message }) =>
+    /^the event loop of journal .*, in a drill, at .*: it is replaced$/.test(message),
+  );
+  const marker = await lineFrom(stream, stream.frames.length, () => true);
+  await expect
+    .poll(
+      async () => {
+        const found = await call(own, 'GET', '/api/events?limit=1000');
+        return found.text.includes(marker.message);
+      },
+      { timeout: 60_000 },
+    )
+    .toBe(true);
+});
+
+it.each(['rules', 'broadcaster'])('a thread that hangs is replaced: %s', async (thread) => {
+  const own = await hanging();
+  await POST(own, '/api/rules', {
+    name: 'many lines',
+    query: 'level:error',
+    condition: 'count',
+    window_ms: 60_000,
+  });
+  const stream = await watch(own);
+  onTestFinished(() => stream.close());
+  await block(own, { block: thread });
+  await lineFrom(stream, 0, ({ message }) =>
+    new RegExp(`^the event loop of ${thread} .*, in a drill, at .*: it is replaced$`).test(message),
+  );
+  // The new one turns. It starts after a pause.
+  const again = { block: thread, for_ms: SLOW_MS };
+  await eventually(
+    async () => (await invoke(own, null, 'drill', again)).status === 200,
+    `the ${thread} thread is back`,
+  );
+  await lineFrom(stream, 0, ({ message }) =>
+    message.startsWith(`the event loop of ${thread} was blocked for`),
+  );
+});
+
+it('drills that block a loop are refused with wrong arguments', async () => {
+  const wrong = await invoke(service, null, 'drill', { block: 'demo' });
+  expect(wrong.status).toBe(400);
+  const long = await invoke(service, null, 'drill', { block: 'main', for_ms: 1e9 });
+  expect(long.status).toBe(400);
+});
+
+async function hanging(): Promise<Service> {
+  const own = await startService({
+    config: {
+      drills: { enabled: true },
+      watchdog: { hang_ms: HANG_MS },
+      bots: [{ id: 'a', kind: 'synthetic', config: { events_per_second: 50 } }],
+    },
+  });
+  onTestFinished(() => stopClean(own));
+  return own;
+}
+
+/** A stream with the lines until now. */
+async function lines(own: Service): Promise<SseStream> {
+  const { text } = await call(own, 'GET', '/api/events?order=oldest&limit=1');
+  const { events } = JSON.parse(text) as { events: { id: string }[] };
+  const stream = await watch(own, `?last_event_id=${events[0]?.id}`);
+  onTestFinished(() => stream.close());
+  return stream;
+}
