@@ -229,6 +229,16 @@ describe('the engine', () => {
     }
   });
 
+  it('is by default uWebSockets.js for several fronts where node:http cannot share their port, and says so', async () => {
+    const { line, fault } = await loadEngine('auto', 2);
+    if (!ranUws) expect(line).toMatch(/^engine: node:http, no binary/);
+    else if (canSharePort(versions.node)) expect(line).toMatch(/^engine: node:http, the binary/);
+    else {
+      expect(line).toMatch(/^engine: uWebSockets\.js, as node:http of Node .+, but its binary /);
+      expect(fault).toBeDefined();
+    }
+  });
+
   it('is uWebSockets.js by name where its binary loads, and is refused with the reason elsewhere', async () => {
     expect((await loadConfig(undefined, {}, { engine: 'uws' })).engine).toBe('uws');
     const loaded = loadEngine('uws', 1);

@@ -3,10 +3,17 @@
 import { defineConfig } from 'vitest/config';
 import { PATIENCE_MS } from '../harness/patience.js';
 
+const hasUws = await import('uWebSockets.js').then(
+  () => true,
+  () => false,
+);
+
 export default defineConfig({
   test: {
     root: new URL('../..', import.meta.url).pathname,
     include: ['test/stress/**/*.test.ts'],
+    // What these load, floods and kills measure was set with it. `TEST_ENGINE=node npm run test:stress` runs node:http.
+    env: { TEST_ENGINE: process.env['TEST_ENGINE'] ?? (hasUws ? 'uws' : 'node') },
     pool: 'forks',
     isolate: false,
     maxWorkers: 2,

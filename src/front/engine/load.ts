@@ -6,7 +6,7 @@ import type { EngineKind } from './engine.js';
 export interface ChosenEngine {
   kind: EngineKind;
   line: string;
-  /** It was configured although it does this, in words of {@link ChosenEngine.line}. */
+  /** It is used although it does this, in words of {@link ChosenEngine.line}. */
   fault?: string;
 }
 
@@ -18,7 +18,8 @@ interface LoadedUws {
 }
 
 /**
- * Chooses the configured engine; `auto` is uWebSockets.js if its binary loads and passes the self-test, otherwise node:http.
+ * Chooses the configured engine; `auto` is uWebSockets.js if its binary loads and passes the self-test, or if several fronts are
+ * configured and node:http cannot share their port, otherwise node:http.
  * @throws Error, in one line, if the configured engine does not run here.
  */
 export async function loadEngine(wanted: Config['engine'], fronts: number): Promise<ChosenEngine> {
@@ -27,8 +28,16 @@ export async function loadEngine(wanted: Config['engine'], fronts: number): Prom
   if (wanted === 'auto') {
     if (typeof loaded === 'string') return nodeHttp(loaded, fronts);
     const { kind, fault } = loaded;
-    if (fault !== '') return nodeHttp(`the binary of uWebSockets.js here ${fault}`, fronts);
-    return { kind, line: 'engine: uWebSockets.js, its binary passes the self-test' };
+    if (fault === '') {
+      return { kind, line: 'engine: uWebSockets.js, its binary passes the self-test' };
+    }
+    const { canSharePort } = await import('./node/node.js');
+    const { node } = process.versions;
+    if (fronts === 1 || canSharePort(node)) {
+      return nodeHttp(`the binary of uWebSockets.js here ${fault}`, fronts);
+    }
+    const why = `node:http of Node ${node} cannot share a port between several fronts`;
+    return { kind, line: `engine: uWebSockets.js, as ${why}, but its binary ${fault}`, fault };
   }
   if (typeof loaded === 'string') {
     throw new Error(
