@@ -3,11 +3,17 @@
 
 import { captureConsole, captureWrites } from '../src/bot-host/bot-output.js';
 import { ChildUsage } from '../src/bot-host/child-usage.js';
-import { currentRun, watchRuns } from '../src/bot-host/current-bot.js';
+import { type KindCode, noteKindCode, runAsBot, watchRuns } from '../src/bot-host/current-bot.js';
 import { causeFault } from '../src/bot-host/drill.js';
 import type { LeaseFence } from '../src/bot-host/fence.js';
 import { FrontCommands } from '../src/bot-host/front-commands.js';
-import { fixGlobals, forbidEnd, guardDescriptors, keepListeners } from '../src/bot-host/guards.js';
+import {
+  fixGlobals,
+  guardDescriptors,
+  hidePort,
+  publishGuards,
+  refuseCalls,
+} from '../src/bot-host/guards.js';
 import { BotHost } from '../src/bot-host/host.js';
 import { useSources } from '../src/bot-host/kind-sources.js';
 import { importKind, loadModule } from '../src/bot-host/kinds.js';
@@ -22,6 +28,9 @@ import {
   watchChildren,
 } from '../src/bot-host/open-handles.js';
 import { Outbox } from '../src/bot-host/outbox.js';
+import { ownCallbacks } from '../src/bot-host/own-callbacks.js';
+import { ownProcess } from '../src/bot-host/own-process.js';
+import { ownProperty } from '../src/bot-host/own-values.js';
 import { Pulse } from '../src/bot-host/pulse.js';
 import { UsageMeter } from '../src/bot-host/usage.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
@@ -36,6 +45,7 @@ import type {
   HostControlMethods,
   HostMethods,
   HostStart,
+  KindFailure,
   LateError,
 } from '../src/shared/contract/threads.js';
 import { CommandLog } from '../src/shared/memory/command-log.js';
@@ -123,6 +133,7 @@ export async function hostBots(start: HostStart, carrier: HostCarrier): Promise<
       flooded: (flood: BotFlood) => main.tell('flooded', flood),
       wrote: (run: number, bytes: number) => usage.wrote(run, bytes),
       offered: (offer: CommandOffer) => main.tell('offered', offer),
+      kindFailed: (failure: KindFailure) => main.tell('kindFailed', failure),
     };
     const host = new BotHost(kinds, outbox, start, events, log, fence);
     const fronts = new FrontCommands(host, start.commandTimeoutMs);
@@ -147,8 +158,25 @@ export async function hostBots(start: HostStart, carrier: HostCarrier): Promise<
     const leftBehind = start.notesResources ? new LeftBehindList() : undefined;
     leftBehind?.start();
     const methods: Serves<HostMethods> = {
-      load: ({ module }) =>
-        loadModule(module, loaded, (url) => importKind(url, start.programs, start.env)),
+      async load({ module }) {
+        const code: KindCode = {
+          id: null,
+          number: 0,
+          isGone: false,
+          fail(thrown) {
+            const kind = loaded.get(module);
+            // While it loads, it is the host that tells of it: nothing else runs there.
+            if (kind) host.failKind(kind, thrown);
+            else broke(thrown);
+          },
+        };
+        const info = await runAsBot(code, () =>
+          loadModule(module, loaded, (url) => importKind(url, start.programs, start.env)),
+        );
+        const kind = loaded.get(module);
+        if (kind) noteKindCode(kind, code);
+        return info;
+      },
       sources,
       use({ modules }) {
         for (const module of modules) {
@@ -181,29 +209,27 @@ export async function hostBots(start: HostStart, carrier: HostCarrier): Promise<
     // Not earlier: it tells main.
     pulse.note();
 
-    const uncaught = (thrown: unknown): void => {
-      const run = currentRun();
-      if (run) {
-        run.fail(thrown);
-        return;
-      }
-      // An error in the host's own code: its state cannot be trusted any more.
+    // An error in the host's own code: its state cannot be trusted any more.
+    const broke = (thrown: unknown): void => {
       outbox.flush();
       reject(thrown);
     };
-    keepListeners({
-      uncaughtException: uncaught,
-      unhandledRejection: uncaught,
-      exit: postItems,
-      worker: noteWorker as (...args: unknown[]) => void,
-    });
+    process.on('exit', postItems);
+    process.on('worker', noteWorker);
     captureConsole(console);
     captureWrites(process.stdout, 'stdout', 'info');
     captureWrites(process.stderr, 'stderr', 'warn');
-    if (!carrier.mayEnd) forbidEnd();
+    ownProcess(broke, carrier.mayEnd);
+    ownCallbacks();
+    ownProperty(Error, 'prepareStackTrace');
+    if (!carrier.mayEnd) {
+      hidePort();
+      refuseCalls();
+    }
     guardDescriptors();
     noteOpeners();
     fixGlobals();
+    publishGuards();
   });
 }
 

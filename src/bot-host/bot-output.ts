@@ -1,6 +1,7 @@
 // Runs in a bot host thread. What a bot prints becomes its lines: the service's output is one for all bots, and has no masks.
 
 import { currentRun } from './current-bot.js';
+import { ownProperty } from './own-values.js';
 
 /** The methods of console that print, with the level of their lines. The other methods call these. */
 const LEVELS = {
@@ -23,6 +24,7 @@ export function captureConsole(printer: Console): void {
       else if (method === 'dir') log.info(values[0]);
       else log[LEVELS[method]](...values);
     };
+    ownProperty(printer, method);
   }
 }
 
@@ -32,7 +34,7 @@ export function captureWrites(
   scope: string,
   level: 'info' | 'warn',
 ): void {
-  const { write } = stream;
+  const { write, end, destroy } = stream;
   const capture = (piece: Uint8Array | string, ...more: unknown[]): boolean => {
     const run = currentRun();
     if (!run) return Reflect.apply(write, stream, [piece, ...more]);
@@ -43,4 +45,12 @@ export function captureWrites(
     return true;
   };
   stream.write = capture;
+  // The stream is that of all bots.
+  stream.end = (...pieces: unknown[]) => {
+    if (!currentRun()) return Reflect.apply(end, stream, pieces);
+    if (typeof pieces[0] === 'string' || pieces[0] instanceof Uint8Array) capture(pieces[0]);
+    return stream;
+  };
+  stream.destroy = (error) => (currentRun() ? stream : destroy.call(stream, error));
+  ownProperty(stream, 'write');
 }

@@ -19,6 +19,7 @@ import { errorText, failedRun, type RunEnd } from './error-text.js';
 import type { BotFence } from './fence.js';
 import { OfferedCommands } from './offered-commands.js';
 import type { Outbox } from './outbox.js';
+import { releaseOwn } from './own-listeners.js';
 import { type BotPlatform, RunContext } from './run-context.js';
 import { RunStatus } from './run-status.js';
 
@@ -246,15 +247,22 @@ export class BotRun implements CurrentRun, RunTimeCommands {
       life.then(this.#outcome.resolve, this.#outcome.reject);
       await this.#outcome.promise;
     } catch (thrown) {
-      if (!this.isOver) end = failedRun(thrown, this.#lines);
-      // While it stops, every pending call rejects. That is the normal end, not a failure.
-      else if (!isAbort(thrown, this.#abort.signal.reason)) this.fail(thrown);
+      // In its context: what was thrown may have code of the bot that runs when it is read.
+      end = runAsBot(this, () => this.#endOf(thrown));
     }
     this.#end(new DroverError('conflict', 'the bot has ended'));
+    releaseOwn(this, end.error === null ? 0 : 1);
     this.#status.flush();
     // Code that still runs must not publish after the end is reported: the bot may be deleted by then.
     this.abandon();
     return end;
+  }
+
+  #endOf(thrown: unknown): RunEnd {
+    if (!this.isOver) return failedRun(thrown, this.#lines);
+    // While it stops, every pending call rejects. That is the normal end, not a failure.
+    if (!isAbort(thrown, this.#abort.signal.reason)) this.fail(thrown);
+    return { error: null, stack: null, restart: true };
   }
 }
 

@@ -71,7 +71,9 @@ export class CommandCall {
   abort(error: DroverError, reason = error): void {
     if (!this.isOpen) return;
     this.#reason = reason;
-    this.#cancel?.abort(reason);
+    const cancel = this.#cancel;
+    // Listeners are the bot's code.
+    if (cancel) runAsBot(this.#run, () => cancel.abort(reason));
     this.#end(error);
   }
 

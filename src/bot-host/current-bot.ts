@@ -12,7 +12,7 @@ import type { Logger } from '../bot-sdk/index.js';
 export interface CurrentRun {
   readonly id: string;
   readonly kind: { readonly kind: string };
-  /** Unique over all bots. */
+  /** Unique over all bots, from 1. */
   readonly number: number;
   readonly log: Logger;
   /** Called with an uncaught error. */
@@ -21,17 +21,44 @@ export interface CurrentRun {
   isGone: boolean;
 }
 
-const current = new AsyncLocalStorage<CurrentRun>();
+/**
+ * The code of a kind's module, outside of any run: what runs while it loads, and what that starts. It is the owner of what it
+ * registers, for the bots of its kind.
+ */
+export interface KindCode {
+  readonly id: null;
+  readonly number: 0;
+  readonly isGone: false;
+  /** Called with an uncaught error. */
+  fail(thrown: unknown): void;
+}
+
+/** Whose code runs. */
+export type Owner = CurrentRun | KindCode;
+
+const current = new AsyncLocalStorage<Owner>();
+/** By the kind, as its runs have it. */
+const codes = new WeakMap<object, KindCode>();
 /** The host's own context, which names no run. */
 const host = new AsyncResource('drover.host');
 let lastRun = 0;
 let onRun: (run: number) => void = () => {};
 let onInterval: (run: CurrentRun, interval: NodeJS.Timeout) => void = () => {};
 
-/** Runs `task`, and everything that it starts, in the run's context. */
-export function runAsBot<T>(run: CurrentRun, task: () => T): T {
-  noteRun(run);
-  return current.run(run, task);
+/** Runs `task`, and everything that it starts, in the run's context, or in that of a kind's module. */
+export function runAsBot<T>(owner: Owner, task: () => T): T {
+  noteRun(owner);
+  return current.run(owner, task);
+}
+
+/** The module of the kind is loaded. */
+export function noteKindCode(kind: object, code: KindCode): void {
+  codes.set(kind, code);
+}
+
+/** The code of the module that the owner's kind comes from; undefined for that code itself. */
+export function kindCodeOf(owner: Owner): KindCode | undefined {
+  return owner.id === null ? undefined : codes.get(owner.kind);
 }
 
 /** Runs `task`, and everything that it starts, as the host's own, whichever run's code calls this. */
@@ -70,15 +97,21 @@ function noteInterval(run: CurrentRun): void {
   runAsHost(() => queueMicrotask(() => onInterval(run, resource as NodeJS.Timeout)));
 }
 
-function noteRun(run: CurrentRun | undefined): void {
-  const number = run?.number ?? 0;
+function noteRun(owner: Owner | undefined): void {
+  const number = owner?.number ?? 0;
   if (number === lastRun) return;
   lastRun = number;
   onRun(number);
 }
 
-/** The run whose code is running; undefined for the host's own code. */
+/** The run whose code is running; undefined for the host's own code, and for that of a kind's module. */
 export function currentRun(): CurrentRun | undefined {
+  const owner = current.getStore();
+  return owner === undefined || owner.id === null ? undefined : owner;
+}
+
+/** Whose code is running; undefined for the host's own. */
+export function currentOwner(): Owner | undefined {
   return current.getStore();
 }
 

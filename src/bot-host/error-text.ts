@@ -35,20 +35,31 @@ export function errorText(thrown: unknown, lines: BotLines): string {
   return lines.mask.text(redactText(explain(thrown))).slice(0, MAX_ERROR_UNITS);
 }
 
+/** Null when there is none. Never throws. */
+export function stackOf(thrown: unknown): string | null {
+  try {
+    const { stack } = (thrown ?? {}) as { stack?: unknown };
+    return typeof stack === 'string' ? stack : null;
+  } catch {
+    return null;
+  }
+}
+
 /** The end of a run that threw; the value thrown can be anything. */
 export function failedRun(thrown: unknown, lines: BotLines): RunEnd {
   const error = errorText(thrown, lines);
+  const stack = stackOf(thrown);
+  // The first line of a stack is the message.
+  const shown = stack === null ? null : lines.mask.text(redactText(stack));
+  return { error, stack: shown?.slice(0, MAX_STACK_UNITS) ?? null, restart: mayRestart(thrown) };
+}
+
+function mayRestart(thrown: unknown): boolean {
   try {
-    const { stack, restart } = (thrown ?? {}) as { stack?: unknown; restart?: unknown };
-    // The first line of a stack is the message.
-    const shown = typeof stack === 'string' ? lines.mask.text(redactText(stack)) : undefined;
-    return {
-      error,
-      stack: shown?.slice(0, MAX_STACK_UNITS) ?? null,
-      // A BotError may come from another copy of the SDK, so instanceof does not tell.
-      restart: restart !== false,
-    };
+    const { restart } = (thrown ?? {}) as { restart?: unknown };
+    // A BotError may come from another copy of the SDK, so instanceof does not tell.
+    return restart !== false;
   } catch {
-    return { error, stack: null, restart: true };
+    return true;
   }
 }

@@ -2,18 +2,22 @@
 // and for the host's own code. So what both need cannot be replaced; who tries gets a TypeError, in the line that does it.
 
 import fs from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
+import nodeModule from 'node:module';
+import v8 from 'node:v8';
+import workerThreads from 'node:worker_threads';
 
-/** Of the built-ins, what a wrong replacement of breaks every bot: the clock, JSON, timers. */
+/** Of the built-ins, what a wrong replacement of breaks every bot: the clock, JSON, promises, timers. */
 const FIXED: readonly (readonly [object, readonly string[]])[] = [
   [Date, ['now']],
   [JSON, ['parse', 'stringify']],
   [performance, ['now']],
+  [process, ['nextTick']],
   [
     globalThis,
     [
       'Date',
       'JSON',
+      'Promise',
       'clearImmediate',
       'clearInterval',
       'clearTimeout',
@@ -43,49 +47,42 @@ export function fixGlobals(): void {
   }
 }
 
-type Listener = (...args: unknown[]) => void;
+/** Calls that always concern the service, or all bots of the host, each with its name. */
+const REFUSED: readonly (readonly [name: string, owner: object, method: string])[] = [
+  ['v8.setFlagsFromString', v8, 'setFlagsFromString'],
+  ['v8.setHeapSnapshotNearHeapLimit', v8, 'setHeapSnapshotNearHeapLimit'],
+  ['module.register', nodeModule, 'register'],
+  ['module.syncBuiltinESMExports', nodeModule, 'syncBuiltinESMExports'],
+  ['process._debugProcess', process, '_debugProcess'],
+];
 
-/** Adds listeners to `process` that bots' code cannot remove: without them, the next uncaught error would end the host. */
-export function keepListeners(listeners: Readonly<Record<string, Listener>>): void {
-  const { removeAllListeners, removeListener } = process;
-  const addMissing = (): void => {
-    for (const [event, listener] of Object.entries(listeners)) {
-      if (!process.listeners(event as NodeJS.Signals).includes(listener)) {
-        process.prependListener(event as NodeJS.Signals, listener);
-      }
-    }
-  };
-  addMissing();
-  process.removeAllListeners = (...args) => {
-    removeAllListeners.apply(process, args);
-    addMissing();
-    return process;
-  };
-  process.removeListener = (...args) => {
-    removeListener.apply(process, args);
-    addMissing();
-    return process;
-  };
-  process.off = process.removeListener;
+/** Makes these calls errors, in the line that does it. */
+export function refuseCalls(): void {
+  for (const [name, owner, method] of REFUSED) Reflect.set(owner, method, refuse(name));
+  // An inspector that is open can wait for a debugger, and one that is connected to the main thread can stop the service.
+  const inspector = process.getBuiltinModule('node:inspector');
+  for (const name of ['open', 'waitForDebugger']) {
+    Reflect.set(inspector, name, refuse(`inspector.${name}`));
+  }
+  inspector.Session.prototype.connectToMainThread = refuse('Session.connectToMainThread');
 }
 
-/** Lets a bot end itself and other processes only: this process is that of all bots, and of the service. */
-export function forbidEnd(): void {
-  process.exit = () => {
-    // It would end the thread, and with it every bot of the host.
+function refuse(name: string): () => never {
+  return () => {
     throw new Error(
-      'a bot must not call process.exit(); its run ends when run() returns or throws',
+      `a bot must not call ${name}() in a thread of the service: choose "isolation: process" for it`,
     );
   };
-  const { kill } = process;
-  process.kill = (pid, signal) => {
-    // 0 and negative numbers are process groups, and this process may be in them. Signal 0 only asks whether there is one.
-    if (signal !== 0 && (pid === process.pid || pid <= 0)) {
-      throw new Error(`a bot must not send signals to the service (process.kill(${pid}))`);
-    }
-    return kill.call(process, pid, signal);
-  };
 }
+
+/** The port to main, and what came with it, are the host's: bots see what they would in a main thread. */
+export function hidePort(): void {
+  Reflect.set(workerThreads, 'parentPort', null);
+  Reflect.set(workerThreads, 'workerData', null);
+}
+
+/** Shows what was replaced to modules that import it by name. */
+export const publishGuards = nodeModule.syncBuiltinESMExports;
 
 /**
  * Lets bots close files that they have opened: any other number may be a file or connection of the
@@ -121,6 +118,4 @@ export function guardDescriptors(files = fs): void {
     else close(fd);
   };
   files.close = closeOwn as typeof fs.close;
-  // For those who import the functions by name.
-  syncBuiltinESMExports();
 }

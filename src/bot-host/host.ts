@@ -15,6 +15,7 @@ import type {
   HostedState,
   HostMethods,
   HostStart,
+  KindFailure,
   LateError,
 } from '../shared/contract/threads.js';
 import { DroverError, messageOf, type PlainError } from '../shared/errors.js';
@@ -26,12 +27,17 @@ import { BotLines } from './bot-lines.js';
 import { BotRun } from './bot-run.js';
 import type { CommandCall } from './command-call.js';
 import { watchIntervals } from './current-bot.js';
+import { explain, stackOf } from './error-text.js';
 import type { LeaseFence } from './fence.js';
 import { commandSchemas } from './kinds.js';
 import { LeftOpen } from './open-handles.js';
 import type { Outbox } from './outbox.js';
+import { redactText } from './redact.js';
 
 type Input<K extends keyof HostMethods> = Parameters<HostMethods[K]>[0];
+
+/** Failures of one kind's module that main hears of: an interval of it may throw for ever. */
+const MAX_KIND_FAILURES = 10;
 
 /** What its bots may do. */
 export type HostLimits = Pick<HostStart, 'botLinesPerSecond' | 'networkAllow' | 'commandTimeoutMs'>;
@@ -45,6 +51,7 @@ export interface BotHostEvents {
   /** The run has published a line, with a message of so many bytes. */
   wrote(run: number, bytes: number): void;
   offered(offer: CommandOffer): void;
+  kindFailed(failure: KindFailure): void;
 }
 
 export class BotHost {
@@ -60,6 +67,8 @@ export class BotHost {
   readonly #log: Pick<CommandLog, 'note'>;
   readonly #fence: LeaseFence | null;
   readonly #ajv = kindAjv();
+  /** How often code of the kind's module has thrown. */
+  readonly #failures = new Map<BotKind, number>();
   /** By kind; made for the first command. */
   readonly #args = new Map<BotKind, CommandArgs>();
 
@@ -147,6 +156,21 @@ export class BotHost {
   /** Whether the bot keeps its connections without the node's lease, from now on. */
   setStays({ id, stays }: Input<'setStays'>): void {
     this.#runs.get(id)?.setStays(stays);
+  }
+
+  /** Code of the kind's module, outside of any run, has thrown. Its bots share that module, so they end. */
+  failKind(kind: BotKind, thrown: unknown): void {
+    const runs = [...this.#runs.values()].filter((run) => run.kind === kind);
+    const error = redactText(explain(thrown));
+    const told = (this.#failures.get(kind) ?? 0) + 1;
+    this.#failures.set(kind, told);
+    if (told <= MAX_KIND_FAILURES) {
+      this.#events.kindFailed({ kind: kind.kind, error, bots: runs.length });
+    }
+    const cause = new Error(`${error}; it was code of the bot kind ${kind.kind}, of no bot`);
+    const stack = stackOf(thrown);
+    if (stack !== null) cause.stack = stack;
+    for (const run of runs) run.fail(cause);
   }
 
   /** Resolves when the bot has stopped, or is abandoned after `graceMs`. Its last lines are posted by then. */

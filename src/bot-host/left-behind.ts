@@ -55,7 +55,13 @@ export class LeftBehindList {
   /** Notes what is made from now on. */
   start(): void {
     createHook({
-      init: (id, type, _trigger, handle) => this.#made(id, type, handle),
+      init: (id, type, _trigger, handle) => {
+        try {
+          this.#made(id, type, handle);
+        } catch {
+          // A bot may format stacks itself. What it made is not listed then; a throw here would end the host.
+        }
+      },
       destroy: (id) => {
         this.#resources.delete(id);
         this.#places.delete(id);

@@ -8,6 +8,7 @@ import { Server, Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { ForkGate } from '../shared/memory/fork-gate.js';
 import { type CurrentRun, currentRun, runAsBot, runAsHost } from './current-bot.js';
+import { runContained } from './own-listeners.js';
 
 /** What libuv has open in this thread and keeps it awake. Not in Node's types, and in its documentation only as deprecated. */
 interface ProcessHandles {
@@ -82,6 +83,11 @@ export function noteWorker(worker: Worker): void {
   const run = currentRun();
   if (!run) return;
   workers.set(worker, run);
+  // Node tells of its end in no context.
+  const { emit } = worker as unknown as { emit: (...args: unknown[]) => boolean };
+  Reflect.set(worker, 'emit', (...args: unknown[]) =>
+    runContained(run, () => Reflect.apply(emit, worker, args)),
+  );
   if (run.isGone) noteLate(run);
   worker.once('exit', () => workers.delete(worker));
 }

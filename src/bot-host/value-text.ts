@@ -31,7 +31,7 @@ export function reasonOf(thrown: unknown): string {
   return messageOf(isOther ? textOf([thrown]) : thrown);
 }
 
-function isError(thrown: object): boolean {
+export function isError(thrown: object): boolean {
   try {
     return thrown instanceof Error || types.isNativeError(thrown);
   } catch {

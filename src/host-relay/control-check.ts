@@ -55,6 +55,7 @@ const TELLS: {
     runs.checkKind(kind);
     return true;
   },
+  kindFailed: ({ kind }, runs) => runs.hasKindFailure(kind),
   // Main asks for each run whether it is there.
   used: () => true,
 };

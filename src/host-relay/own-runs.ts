@@ -18,6 +18,9 @@ const MAX_PAST = 1000;
 /** Errors after the end of one run that are passed on: its host reports 10 of them, and what it has left open. */
 const MAX_LATE_ERRORS = 16;
 
+/** Failures of the modules of kinds that are passed on: a host reports 10 of each kind. */
+const MAX_KIND_FAILURES = 100;
+
 export class OwnRuns {
   /** By number, in the order of their starts. Bounded by the bots of the host, and MAX_PAST. */
   readonly #runs = new Map<number, OwnRun>();
@@ -25,6 +28,7 @@ export class OwnRuns {
   readonly #speakers = new Map<string, number>();
   /** How many of the runs are of this bot. */
   readonly #counts = new Map<string, number>();
+  #kindFailures = 0;
   /** Over and settled, the oldest first. */
   readonly #past = new Set<number>();
 
@@ -69,6 +73,14 @@ export class OwnRuns {
   checkKind(kind: string): void {
     for (const run of this.#runs.values()) if (run.kind === kind) return;
     throw new HostFault(`the kind ${quoted(kind)}, of which no bot is there`);
+  }
+
+  /** Whether main is to get a failure of the kind's module: not of a kind of which no bot was there. */
+  hasKindFailure(kind: string): boolean {
+    const isThere = [...this.#runs.values()].some((run) => run.kind === kind);
+    if (!isThere || this.#kindFailures >= MAX_KIND_FAILURES) return false;
+    this.#kindFailures += 1;
+    return true;
   }
 
   /** A run has ended by itself. @throws HostFault when it was not there, or had ended. */

@@ -498,6 +498,14 @@ export class Service {
       flooded: (flood) => this.#registry.flooded(flood),
       used: (host, report) => this.#usage.report(host, report),
       offered: ({ kind, commands }) => this.#schemas.offer(kind, commands),
+      kindFailed: (host, failure) => {
+        const { kind, error, bots } = failure;
+        this.#say(
+          'error',
+          `code of the bot kind ${kind}, of no bot, has failed on bot host ${host.number}, and its ${bots} bots there with it: ${error}`,
+        );
+        this.#faults.kindFailed(host, failure);
+      },
       lost: (host, error) => void this.#faults.lost(host, error),
       stuck: (host, forMs) => void this.#faults.hung(host, forMs),
       overdue: (host, bot) => this.#faults.overdue(host, bot),

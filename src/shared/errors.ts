@@ -59,9 +59,10 @@ export class DroverError extends Error {
   constructor(code: ErrorCode, message: string = ERRORS[code].message, retryAfterS?: number) {
     // It is a response, so nobody reads its stack; to capture one is the larger part of the cost of a refused PIN.
     const { stackTraceLimit } = Error;
-    Error.stackTraceLimit = 0;
+    // Not an assignment: a bot may have made it read-only.
+    Reflect.set(Error, 'stackTraceLimit', 0);
     super(message);
-    Error.stackTraceLimit = stackTraceLimit;
+    Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
     this.name = 'DroverError';
     this.code = code;
     this.retryAfterS = retryAfterS;

@@ -1299,7 +1299,7 @@ return errors === 0;
 }
 
 export const HostTells = validate3;
-const schema3 = {"type":"object","properties":{"awake":{"type":"null"},"exited":{"type":"object","required":["id","run","error","stack","restart"],"properties":{"id":{"type":"string"},"run":{"type":"integer","minimum":1,"maximum":2147483647},"error":{"anyOf":[{"type":"string"},{"type":"null"}]},"stack":{"anyOf":[{"type":"string"},{"type":"null"}]},"restart":{"type":"boolean"}},"additionalProperties":false},"flooded":{"type":"object","required":["id","run","reason"],"properties":{"id":{"type":"string"},"run":{"type":"integer","minimum":1,"maximum":2147483647},"reason":{"type":"string"}},"additionalProperties":false},"settled":{"type":"object","required":["run"],"properties":{"run":{"type":"integer","minimum":1,"maximum":2147483647}},"additionalProperties":false},"used":{"type":"object","required":["ms","uses","connections","memory"],"properties":{"ms":{"type":"number","minimum":0,"maximum":9007199254740991},"uses":{"type":"array","items":{"type":"number","minimum":0,"maximum":9007199254740991}},"connections":{"anyOf":[{"type":"array","items":{"type":"integer","minimum":0,"maximum":9007199254740991}},{"type":"null"}]},"memory":{"anyOf":[{"type":"array","items":{"type":"integer","minimum":0,"maximum":9007199254740991}},{"type":"null"}]}},"additionalProperties":false},"lateError":{"type":"object","required":["id","run","error"],"properties":{"id":{"type":"string"},"run":{"type":"integer","minimum":1,"maximum":2147483647},"error":{"type":"string"},"isLeftOpen":{"type":"boolean"}},"additionalProperties":false},"offered":{"type":"object","required":["kind","commands"],"properties":{"kind":{"type":"string"},"commands":{"type":"object","maxProperties":500,"propertyNames":{"pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"required":["args"],"additionalProperties":false}}},"additionalProperties":false}},"additionalProperties":false};
+const schema3 = {"type":"object","properties":{"awake":{"type":"null"},"exited":{"type":"object","required":["id","run","error","stack","restart"],"properties":{"id":{"type":"string"},"run":{"type":"integer","minimum":1,"maximum":2147483647},"error":{"anyOf":[{"type":"string"},{"type":"null"}]},"stack":{"anyOf":[{"type":"string"},{"type":"null"}]},"restart":{"type":"boolean"}},"additionalProperties":false},"flooded":{"type":"object","required":["id","run","reason"],"properties":{"id":{"type":"string"},"run":{"type":"integer","minimum":1,"maximum":2147483647},"reason":{"type":"string"}},"additionalProperties":false},"settled":{"type":"object","required":["run"],"properties":{"run":{"type":"integer","minimum":1,"maximum":2147483647}},"additionalProperties":false},"used":{"type":"object","required":["ms","uses","connections","memory"],"properties":{"ms":{"type":"number","minimum":0,"maximum":9007199254740991},"uses":{"type":"array","items":{"type":"number","minimum":0,"maximum":9007199254740991}},"connections":{"anyOf":[{"type":"array","items":{"type":"integer","minimum":0,"maximum":9007199254740991}},{"type":"null"}]},"memory":{"anyOf":[{"type":"array","items":{"type":"integer","minimum":0,"maximum":9007199254740991}},{"type":"null"}]}},"additionalProperties":false},"lateError":{"type":"object","required":["id","run","error"],"properties":{"id":{"type":"string"},"run":{"type":"integer","minimum":1,"maximum":2147483647},"error":{"type":"string"},"isLeftOpen":{"type":"boolean"}},"additionalProperties":false},"offered":{"type":"object","required":["kind","commands"],"properties":{"kind":{"type":"string"},"commands":{"type":"object","maxProperties":500,"propertyNames":{"pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"additionalProperties":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"required":["args"],"additionalProperties":false}}},"additionalProperties":false},"kindFailed":{"type":"object","required":["kind","error","bots"],"properties":{"kind":{"type":"string"},"error":{"type":"string"},"bots":{"type":"integer","minimum":0}},"additionalProperties":false}},"additionalProperties":false};
 const pattern0 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
 
 function validate3(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -1309,7 +1309,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 const _errs1 = errors;
 for(const key0 in data){
-if(!(((((((key0 === "awake") || (key0 === "exited")) || (key0 === "flooded")) || (key0 === "settled")) || (key0 === "used")) || (key0 === "lateError")) || (key0 === "offered"))){
+if(!((((((((key0 === "awake") || (key0 === "exited")) || (key0 === "flooded")) || (key0 === "settled")) || (key0 === "used")) || (key0 === "lateError")) || (key0 === "offered")) || (key0 === "kindFailed"))){
 validate3.errors = [{instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
 return false;
 break;
@@ -2269,6 +2269,87 @@ var valid0 = _errs75 === errors;
 }
 else {
 var valid0 = true;
+}
+if(valid0){
+if(data.kindFailed !== undefined){
+let data32 = data.kindFailed;
+const _errs91 = errors;
+if(errors === _errs91){
+if(data32 && typeof data32 == "object" && !Array.isArray(data32)){
+let missing7;
+if((((data32.kind === undefined) && (missing7 = "kind")) || ((data32.error === undefined) && (missing7 = "error"))) || ((data32.bots === undefined) && (missing7 = "bots"))){
+validate3.errors = [{instancePath:instancePath+"/kindFailed",schemaPath:"#/properties/kindFailed/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
+return false;
+}
+else {
+const _errs93 = errors;
+for(const key10 in data32){
+if(!(((key10 === "kind") || (key10 === "error")) || (key10 === "bots"))){
+validate3.errors = [{instancePath:instancePath+"/kindFailed",schemaPath:"#/properties/kindFailed/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs93 === errors){
+if(data32.kind !== undefined){
+const _errs94 = errors;
+if(typeof data32.kind !== "string"){
+validate3.errors = [{instancePath:instancePath+"/kindFailed/kind",schemaPath:"#/properties/kindFailed/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid17 = _errs94 === errors;
+}
+else {
+var valid17 = true;
+}
+if(valid17){
+if(data32.error !== undefined){
+const _errs96 = errors;
+if(typeof data32.error !== "string"){
+validate3.errors = [{instancePath:instancePath+"/kindFailed/error",schemaPath:"#/properties/kindFailed/properties/error/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid17 = _errs96 === errors;
+}
+else {
+var valid17 = true;
+}
+if(valid17){
+if(data32.bots !== undefined){
+let data35 = data32.bots;
+const _errs98 = errors;
+if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
+validate3.errors = [{instancePath:instancePath+"/kindFailed/bots",schemaPath:"#/properties/kindFailed/properties/bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs98){
+if((typeof data35 == "number") && (isFinite(data35))){
+if(data35 < 0 || isNaN(data35)){
+validate3.errors = [{instancePath:instancePath+"/kindFailed/bots",schemaPath:"#/properties/kindFailed/properties/bots/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid17 = _errs98 === errors;
+}
+else {
+var valid17 = true;
+}
+}
+}
+}
+}
+}
+else {
+validate3.errors = [{instancePath:instancePath+"/kindFailed",schemaPath:"#/properties/kindFailed/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs91 === errors;
+}
+else {
+var valid0 = true;
+}
 }
 }
 }

@@ -89,6 +89,7 @@ export class InjectedHost {
       flooded: (flood: BotFlood) => void turn().then(() => flooded(flood)),
       // What bots use is counted in real hosts only.
       wrote() {},
+      kindFailed() {},
       offered: (offer: CommandOffer) => void turn().then(() => offered(offer)),
     };
     this.#host = new BotHost(this.#kinds, outbox, limits, events, log);

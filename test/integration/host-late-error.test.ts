@@ -30,6 +30,7 @@ it('a late error of the thread is reported', async () => {
     flooded() {},
     used() {},
     offered() {},
+    kindFailed() {},
     failed() {},
   });
   const worker = await made;

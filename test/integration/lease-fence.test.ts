@@ -65,6 +65,7 @@ async function open(startLink: typeof startThreadLink): Promise<void> {
     flooded: ignored,
     used: ignored,
     offered: ignored,
+    kindFailed: ignored,
     failed: ignored,
   };
   host = new HostThread(0, options, sink, events, startLink);

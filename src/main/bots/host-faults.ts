@@ -1,6 +1,7 @@
 // Runs in main. Reports hosts that break, and tells their bots. A stuck host is examined and killed. HostPool replaces it.
 
 import { fileURLToPath } from 'node:url';
+import type { KindFailure } from '../../shared/contract/threads.js';
 import { messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { HostThread } from '../threads/host-thread.js';
@@ -79,6 +80,11 @@ export class HostFaults {
     // Before it is stored, which takes a while.
     this.#registry.hostLost(host, why, suspect, id);
     await stored;
+  }
+
+  /** Code of a kind, outside of any bot, has thrown. The bots of the kind on that host end, and the host lives. */
+  kindFailed(host: HostThread, { kind, error }: KindFailure): void {
+    this.#blame(kind, error, host);
   }
 
   /** A run does not end though it was stopped long ago, and its host is to be replaced. */

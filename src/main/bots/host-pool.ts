@@ -8,6 +8,7 @@ import type {
   BotFlood,
   CommandOffer,
   HostedState,
+  KindFailure,
   LateError,
 } from '../../shared/contract/threads.js';
 import type { UsageReport } from '../../shared/contract/usage.js';
@@ -55,6 +56,7 @@ export interface PoolEvents {
   used(host: HostThread, report: UsageReport): void;
   /** A run has other commands than its kind had until now. */
   offered(offer: CommandOffer): void;
+  kindFailed(host: HostThread, failure: KindFailure): void;
   /** A host is lost and all of its bots with it. A shared one is being replaced. */
   lost(host: HostThread, error: Error): void;
   /** A host's loop has not turned for so long. To be killed when that is reported. */
@@ -354,6 +356,7 @@ export class HostPool {
       flooded: this.#events.flooded,
       used: (report: UsageReport) => this.#events.used(host, report),
       offered: this.#events.offered,
+      kindFailed: (failure: KindFailure) => this.#events.kindFailed(host, failure),
       failed: (error: Error) => this.#handle(host, 'fail', { error }),
     };
     const link = this.#options.links?.[isolation];

@@ -92,6 +92,12 @@ export class KindTrial {
       },
       used() {},
       offered: ({ kind, commands }) => this.#schemas.offer(kind, commands),
+      kindFailed({ error, bots }) {
+        if (bots > 0) return;
+        publish(
+          logItem('error', 'bot', `error of its module, outside of a run: ${error}`, TRIAL_BOT),
+        );
+      },
       flooded: ({ reason }) => publish(logItem('error', 'bot', `flood: ${reason}`, TRIAL_BOT)),
       failed: (error) => {
         this.#fault = error;

@@ -12,6 +12,7 @@ import type {
   HostedState,
   HostMethods,
   HostStart,
+  KindFailure,
   LateError,
 } from '../../shared/contract/threads.js';
 import type { UsageReport } from '../../shared/contract/usage.js';
@@ -71,6 +72,8 @@ export interface HostEvents {
   used(report: UsageReport): void;
   /** A run has other commands than its kind had until now. */
   offered(offer: CommandOffer): void;
+  /** Code of a kind's module has thrown, and the bots of the kind there end. */
+  kindFailed(failure: KindFailure): void;
   /** The host has failed or was killed, and its bots with it. Its thread has exited when {@link HostThread.gone} resolves. */
   failed(error: Error): void;
 }
@@ -133,6 +136,7 @@ export class HostThread {
         lateError: events.lateError,
         flooded: events.flooded,
         offered: events.offered,
+        kindFailed: events.kindFailed,
         settled: ({ run }) => this.#runs.settle(run),
         used: events.used,
       },

@@ -51,6 +51,17 @@ export const LateError = Type.Object(
 );
 export type LateError = Static<typeof LateError>;
 
+/** Code of a kind's module, outside of any run, has thrown: the bots of the kind on that host end with it. */
+export const KindFailure = Type.Object(
+  {
+    kind: text,
+    error: Type.String({ description: 'In a line.' }),
+    bots: Type.Integer({ minimum: 0, description: 'How many end.' }),
+  },
+  closed,
+);
+export type KindFailure = Static<typeof KindFailure>;
+
 /** A bot has been above its limits of lines or statuses for a while. */
 export const BotFlood = Type.Object(
   { id: text, run, reason: Type.String({ description: 'What is skipped, in a line.' }) },
@@ -183,6 +194,7 @@ export const HostTells = Type.Partial(
     used: UsageReport,
     lateError: LateError,
     offered: CommandOffer,
+    kindFailed: KindFailure,
   }),
   closed,
 );

@@ -33,6 +33,7 @@ import type {
   CommandOffer,
   HostedState,
   KeptSource,
+  KindFailure,
   LateError,
   LeftBehind,
 } from './host-messages.js';
@@ -69,7 +70,16 @@ import type {
 } from './tokens.js';
 import type { UsageReport } from './usage.js';
 
-export type { BotExit, BotFlood, CommandOffer, HostedState, KeptSource, LateError, LeftBehind };
+export type {
+  BotExit,
+  BotFlood,
+  CommandOffer,
+  HostedState,
+  KeptSource,
+  KindFailure,
+  LateError,
+  LeftBehind,
+};
 
 /** A line of a bot as an incident report shows it. */
 export interface LastLine {
@@ -492,4 +502,6 @@ export type HostControlMethods = {
   lateError(input: LateError): void;
   /** It comes before the commands can be called. */
   offered(input: CommandOffer): void;
+  /** It comes before its bots have ended. */
+  kindFailed(input: KindFailure): void;
 };

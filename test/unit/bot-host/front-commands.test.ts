@@ -88,6 +88,7 @@ beforeEach(() => {
     flooded: () => {},
     wrote: () => {},
     offered: () => {},
+    kindFailed: () => {},
   };
   const log = { note: (command: string, bot: string) => void noted.push(`${command} on ${bot}`) };
   host = new BotHost(new Map([['tried', kind]]), outbox, limits, events, log);
@@ -283,6 +284,7 @@ it('the line about a command that its bot’s end interrupts is published before
       flooded: () => {},
       wrote: () => {},
       offered: () => {},
+      kindFailed: () => {},
     };
     const own = new BotHost(
       new Map([['ending', ending]]),

@@ -52,6 +52,7 @@ function mainOf(port: EventEmitter & { postMessage(message: unknown): void }) {
       }
     },
     lateError: (late) => void expectOwn(late),
+    kindFailed: ({ kind }) => expect(kind).toBe('test'),
     offered({ kind, commands }) {
       expect(kind).toBe('test');
       for (const { args } of Object.values(commands)) expect(typeof args).toBe('object');

@@ -60,6 +60,7 @@ describe('what a host says arrives', () => {
     ['settled', { run: 2 }],
     ['flooded', { id: 'b', run: 2, reason: 'much' }],
     ['lateError', { id: 'a', run: 1, error: 'late', isLeftOpen: true }],
+    ['kindFailed', { kind: 'test', error: 'boom', bots: 1 }],
     ['offered', { kind: 'test', commands: { go: { args: { type: 'object' } } } }],
     ['used', { ms: 1000, uses: [1, 2.5, 3, 4], connections: [1, 2], memory: null }],
   ])('%s', (method, input) => {
@@ -324,6 +325,16 @@ describe('a bot whose run is over', () => {
     expect(host.heard().filter(({ method }) => method === 'lateError')).toHaveLength(16);
     expect(host.isEnded).toBe(false);
   });
+});
+
+it('failures of the modules of its kinds reach main, some of them, and none of a kind without a bot there', () => {
+  for (let n = 0; n < 200; n++) {
+    host.say(CONTROL, tell('kindFailed', { kind: 'test', error: 'boom', bots: 2 }));
+    host.say(CONTROL, tell('kindFailed', { kind: 'other', error: 'boom', bots: 0 }));
+  }
+  const told = host.heard().map(({ input }) => (input as { kind: string }).kind);
+  expect(told).toEqual(Array(100).fill('test'));
+  expect(host.isEnded).toBe(false);
 });
 
 it('a line is not from the future', () => {
