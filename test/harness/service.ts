@@ -113,6 +113,8 @@ export interface Service extends ServiceApi {
 
 const MAX_CONNECTIONS = Math.min(25_000, Math.floor((maxOpenFiles() ?? 50_000) / 2));
 
+const KEEP_EXIT = fileURLToPath(new URL('keep-exit.cjs', import.meta.url));
+
 const running = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
@@ -136,6 +138,7 @@ function environment(changes: Env = {}): NodeJS.ProcessEnv {
     ([name]) => !name.startsWith('DROVER_') && !NOT_INHERITED.includes(name),
   );
   const env: NodeJS.ProcessEnv = Object.fromEntries(inherited);
+  env['NODE_OPTIONS'] = `--require=${KEEP_EXIT}`;
   env['DROVER_ENGINE'] = TEST_ENGINE;
   // The default does not fit every machine, which is a warning.
   env['DROVER_HTTP_MAX_CONNECTIONS'] = String(MAX_CONNECTIONS);

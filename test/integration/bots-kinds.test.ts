@@ -43,7 +43,7 @@ const BROKEN: Record<string, string> = {
   // Blocks its thread as an endless loop does, but without a core's time.
   'blocks.mjs': 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);',
   'never-loaded.mjs': 'await new Promise(() => {})',
-  'exits.mjs': 'process.reallyExit(0)',
+  'exits.mjs': "globalThis[Symbol.for('drover.test.endThread')](0)",
   'refused-exit.mjs': 'process.exit(0)',
   'hoards.mjs': 'const hoard = []; for (;;) hoard.push(new Array(100_000).fill(hoard));',
   'rejects-later.mjs': `await Promise.reject(new Error('rejected at import'))`,
@@ -219,7 +219,7 @@ it('a kind that loads only on the first host: the other hosts and their replacem
   // The first host creates the file; on the others the kind finds it and exits.
   const taken = JSON.stringify(path.join(dir, 'taken'));
   const single = `import { existsSync, writeFileSync } from 'node:fs';
-    if (existsSync(${taken})) process.reallyExit(7);
+    if (existsSync(${taken})) globalThis[Symbol.for('drover.test.endThread')](7);
     writeFileSync(${taken}, '');
     ${kind(`kind: 'single', config: {}`)}`;
   writeFileSync(path.join(dir, 'single.mjs'), single);
