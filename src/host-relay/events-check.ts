@@ -1,17 +1,19 @@
 // Runs in the relay thread. Checks a batch of events that a bot host process has sent: the broadcaster gets what a host may publish
 // about the bots that run there, and nothing else.
 
-import { type Batch, encodeBatch } from '../shared/contract/batch.js';
+import type { Batch } from '../shared/contract/batch.js';
 import { EACH_INVISIBLE } from '../shared/contract/escapes.js';
 import { LEVELS, type Level } from '../shared/contract/event-kinds.js';
-import { SERVICE_STATUSES } from '../shared/contract/events.js';
+import { type LogItem, SERVICE_STATUSES } from '../shared/contract/events.js';
+import { MAX_MESSAGE_UNITS } from '../shared/contract/line-text.js';
 import { DISPATCH_SCOPE, isServiceScope } from '../shared/contract/scopes.js';
-import { itemOf, type SentEvent } from '../shared/pipe/event-text.js';
-import { unpackMessage } from '../shared/pipe/frames.js';
+import { eventTexts, readLine } from '../shared/pipe/event-text.js';
 import { HostFault, objectOf, quoted } from './host-fault.js';
 import type { OwnRuns } from './own-runs.js';
 
 type Fields = Readonly<Record<string, unknown>>;
+
+const { parse } = JSON;
 
 /** Items of a batch (src/bot-host/outbox.ts). */
 const MAX_ITEMS = 64;
@@ -33,25 +35,42 @@ const MAX_GOOD_SCOPES = 1000;
  * @throws HostFault, SyntaxError for what is no JSON.
  */
 export function checkedEvents(bytes: Uint8Array<ArrayBuffer>, runs: OwnRuns): Batch | null {
-  const events = unpackMessage(bytes);
-  if (!Array.isArray(events) || events.length === 0 || events.length > MAX_ITEMS) {
-    throw new HostFault('events that are no batch');
-  }
-  const kept = events.filter((event) => isKept(event, runs)) as SentEvent[];
-  // The broadcaster reads the same text, and of it the same fields.
-  if (kept.length === events.length) return { bytes, isText: true };
+  const texts = eventTexts(bytes);
+  if (texts.length > MAX_ITEMS) throw new HostFault(`a batch of ${texts.length} events`);
+  const kept = texts.filter((text) => isKept(text, runs));
+  // The broadcaster reads the same text in the same way.
+  if (kept.length === texts.length) return { bytes, isText: true };
   if (kept.length === 0) return null;
-  const now = Date.now();
-  return { bytes: encodeBatch(kept.map((event) => itemOf(event, now))), weight: bytes.byteLength };
+  return {
+    bytes: new Uint8Array(Buffer.from(kept.join('\n'))),
+    isText: true,
+    weight: bytes.byteLength,
+  };
 }
 
-function isKept(event: unknown, runs: OwnRuns): boolean {
-  const fields = objectOf(event, 'an event');
+function isKept(text: string, runs: OwnRuns): boolean {
+  const line = readLine(text);
+  if (line && isGood(line)) return runs.speaks(line.session_id);
+  // A change of a bot; or a line that is wrong, and this finds out why.
+  const fields = objectOf(parse(text), 'an event');
   const isChange = Object.hasOwn(fields, 'patch');
-  if (!runs.speaks(isChange ? fields['id'] : fields['session_id'])) return false;
+  const isTheirs = runs.speaks(isChange ? fields['id'] : fields['session_id']);
   if (isChange) checkChange(fields);
-  else checkLine(fields);
-  return true;
+  else {
+    checkLine(fields);
+    throw new HostFault('a line that is not as a host writes it');
+  }
+  return isTheirs;
+}
+
+/** What {@link readLine} leaves open. */
+function isGood({ timestamp_ms: at, scope, correlation_id, message_json: json }: LogItem): boolean {
+  checkScope(scope);
+  return (
+    Number.isSafeInteger(at) &&
+    (correlation_id === undefined || correlation_id.length <= MAX_CORRELATION_UNITS) &&
+    (json.length <= MAX_MESSAGE_UNITS || (parse(json) as string).length <= MAX_MESSAGE_UNITS)
+  );
 }
 
 function checkLine(fields: Fields): void {
@@ -59,6 +78,9 @@ function checkLine(fields: Fields): void {
   if (!isCount(at)) throw new HostFault('a line without a time');
   if (!LEVELS.includes(level as Level)) throw new HostFault(`a line of the level ${quoted(level)}`);
   if (typeof message !== 'string') throw new HostFault('a line without a message');
+  if (message.length > MAX_MESSAGE_UNITS) {
+    throw new HostFault(`a line of ${message.length} characters`);
+  }
   checkScope(scope);
   checkWire(transport, direction);
   const { correlation_id: correlation } = fields;

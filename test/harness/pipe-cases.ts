@@ -206,7 +206,7 @@ export function* pipeCases(
     }
     const of = way === 'other' ? source.one(['control', 'events'] as const) : way;
     const good = source.one(GOOD[of]);
-    const body = bodyOf(source, good);
+    const body = bodyOf(source, of, good);
     const channel =
       way === 'other' ? source.one([3, 4, 5, 99, 2 ** 31, 2 ** 32 - 1]) : numbers[way];
     // At times the length is wrong, too.
@@ -219,13 +219,19 @@ export function* pipeCases(
   }
 }
 
-function bodyOf(source: Source, good: unknown): Buffer {
+/** As a host packs it: a batch has an event on each line. */
+function packed(of: keyof typeof GOOD, value: unknown): Buffer {
+  if (of !== 'events' || !Array.isArray(value)) return Buffer.from(packMessage(value ?? null));
+  return Buffer.from(value.map((event) => JSON.stringify(event ?? null)).join('\n'));
+}
+
+function bodyOf(source: Source, of: keyof typeof GOOD, good: unknown): Buffer {
   const kind = source.below(8);
-  if (kind === 0) return Buffer.from(packMessage(good));
-  if (kind === 1) return source.damaged(Buffer.from(packMessage(good)));
+  if (kind === 0) return packed(of, good);
+  if (kind === 1) return source.damaged(packed(of, good));
   if (kind === 2) return source.bytes(source.below(100));
-  if (kind === 3) return Buffer.from(packMessage(source.value()));
+  if (kind === 3) return packed(of, source.value());
   let value = good;
   for (let times = 1 + source.below(3); times > 0; times--) value = source.changed(value);
-  return Buffer.from(packMessage(value ?? null));
+  return packed(of, value);
 }

@@ -173,6 +173,11 @@ export class PipedHost {
     this.send(channel, packMessage(message), pipe);
   }
 
+  /** The process sends a batch of events. */
+  publish(...events: unknown[]): void {
+    this.send(2, Buffer.from(events.map((event) => JSON.stringify(event)).join('\n')));
+  }
+
   /** The process sends a frame. */
   send(channel: number, body: Uint8Array, pipe: Sending = 'out'): void {
     this.write(Buffer.concat([header(channel, body.length), body]), pipe);

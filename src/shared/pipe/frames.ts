@@ -3,7 +3,7 @@
 //   | length of the bytes, u32 | channel, u32 | bytes |     both numbers little-endian
 //
 // A channel is a stream of messages, as a MessagePort is one. The bytes are one message as JSON: the service believes no process, and
-// of all formats its parser makes the least of hostile bytes. On a channel for events a message is a list of events. No bytes: the
+// of all formats its parser makes the least of hostile bytes. On a channel for events it is a batch (event-text.ts). No bytes: the
 // sender has closed the channel.
 
 /** The host's own Rpc with main. */

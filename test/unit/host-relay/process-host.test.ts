@@ -31,6 +31,8 @@ const line = {
   direction: null,
   message: 'hello',
 };
+const spaced = Buffer.from(JSON.stringify(line).replace(',', ', '));
+const doubled = Buffer.from(JSON.stringify(line).repeat(2));
 const cells = {
   type: 'cells',
   heartbeat: [7, 1000, 2000, 1, 0, 0],
@@ -165,11 +167,13 @@ describe('what no host says ends it', () => {
     ['with a long scope', { scope: 'a'.repeat(65) }, 'as a name'],
     ['without a time', { timestamp_ms: 1.5 }, 'without a time'],
     ['without a message', { message: { x: 1 } }, 'without a message'],
+    ['that is long', { message: 'x'.repeat(8193) }, 'a line of 8193 characters'],
+    ['that is too late', { timestamp_ms: 2 ** 53 }, 'without a time'],
     ['of another wire', { transport: 'udp', direction: 'incoming' }, 'as its wire'],
     ['of half a wire', { transport: 'tcp' }, 'as its wire'],
     ['with a long request', { correlation_id: 'x'.repeat(2000) }, 'as the id of a request'],
   ])('a line %s', async (_, change, reason) => {
-    host.say(EVENTS, [line, { ...line, ...change }]);
+    host.publish(line, { ...line, ...change });
     await expectFault(reason);
   });
 
@@ -190,15 +194,18 @@ describe('what no host says ends it', () => {
     ],
     ['that is none', { id: 'a', patch: 1 }, 'a change of a bot that is no object'],
   ])('a change %s', async (_, event, reason) => {
-    host.say(EVENTS, [event]);
+    host.publish(event);
     await expectFault(reason);
   });
 
   it.each<[string, number, Uint8Array | object | null, string | RegExp]>([
-    ['no batch', EVENTS, {}, 'no batch'],
-    ['an empty batch', EVENTS, [], 'no batch'],
-    ['a long batch', EVENTS, new Array(65).fill(line), 'no batch'],
-    ['no event', EVENTS, [null], 'an event that is no object'],
+    ['a list of events', EVENTS, [line], 'an event that is no object'],
+    ['an empty event', EVENTS, Buffer.from('\n'), 'JSON'],
+    ['a long batch', EVENTS, Buffer.alloc(64, '\n'), 'a batch of 65 events'],
+    ['no event', EVENTS, null, 'an event that is no object'],
+    ['no line', EVENTS, { ...line, more: 1 }, 'a line that is not as a host writes it'],
+    ['no line, with spaces', EVENTS, spaced, 'a line that is not as a host writes it'],
+    ['two lines in one', EVENTS, doubled, 'JSON'],
     ['bytes as events', EVENTS, Uint8Array.of(0x91, 0xc1), 'JSON'],
     ['bytes as a message', CONTROL, Uint8Array.of(0xd4, 0x65, 0), 'JSON'],
     ['nothing as a message', CONTROL, new Uint8Array(0), 'JSON'],
@@ -293,10 +300,10 @@ describe('what no host says ends it', () => {
 
 describe('a bot whose run is over', () => {
   it('has no further lines there, and its neighbour has', () => {
-    host.say(EVENTS, [line]);
+    host.publish(line);
     expect(host.published()).toHaveLength(1);
     host.say(CONTROL, tell('exited', exit));
-    host.say(EVENTS, [line, { ...line, session_id: 'b' }]);
+    host.publish(line, { ...line, session_id: 'b' });
     expect(host.published()).toMatchObject([{ session_id: 'b' }]);
     expect(host.isEnded).toBe(false);
     // What is not published is not in flight.
@@ -305,12 +312,12 @@ describe('a bot whose run is over', () => {
 
   it('also one that main has stopped, until main starts it again', () => {
     const id = host.asMain('stop', { id: 'a', graceMs: 100 });
-    host.say(EVENTS, [line]);
+    host.publish(line);
     host.say(CONTROL, { type: 'return', id, output: { abandoned: true } });
-    host.say(EVENTS, [line]);
+    host.publish(line);
     expect(host.published()).toHaveLength(1);
     host.asMain('start', { bots: [{ id: 'a', run: 3, kind: 'test', config: {} }] });
-    host.say(EVENTS, [line]);
+    host.publish(line);
     expect(host.published()).toHaveLength(1);
   });
 
@@ -338,7 +345,7 @@ it('failures of the modules of its kinds reach main, some of them, and none of a
 });
 
 it('a line is not from the future', () => {
-  host.say(EVENTS, [{ ...line, timestamp_ms: Number.MAX_SAFE_INTEGER }]);
+  host.publish({ ...line, timestamp_ms: Number.MAX_SAFE_INTEGER });
   const [item] = host.published() as { timestamp_ms: number }[];
   expect(item?.timestamp_ms).toBeLessThanOrEqual(Date.now());
 });
