@@ -1,5 +1,5 @@
 // Runs in a bot host. Gives each bot its own `process`: what it registers there, and how it ends that, concerns it alone
-// (docs/decisions/0115-each-bot-has-its-own-process-object.md).
+// (docs/decisions/0111-each-bot-has-its-own-process-object.md).
 
 import { currentOwner, type Owner } from './current-bot.js';
 import { ownEnd } from './own-end.js';
