@@ -220,7 +220,7 @@ describe('the values', () => {
     );
     const fronts = frontFlags(2)[1] === '1' ? ['front-0'] : ['front-0', 'front-1'];
     const shared = ['main', 'broadcaster', ...fronts, 'host-0', 'host-1'];
-    expect([...threads]).toEqual([...shared, 'dedicated', 'journal']);
+    expect([...threads]).toEqual([...shared, 'dedicated', 'journal', 'rules']);
     for (const thread of [...shared, 'journal']) {
       await expect
         .poll(() => value('drover_event_loop_lag_seconds_count', { thread }))
