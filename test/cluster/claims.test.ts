@@ -7,6 +7,7 @@ import { LeaderDuties } from '../../src/main/cluster/leader-duties.js';
 import type { BotRecord, Member, Members, Sealing } from '../../src/main/cluster/parts.js';
 import type { BotSpec } from '../../src/shared/contract/bots.js';
 import { Deferred } from '../../src/shared/deferred.js';
+import { DroverError } from '../../src/shared/errors.js';
 import { NatsServer } from '../harness/nats.js';
 import { Disk } from './cluster-node.js';
 
@@ -44,8 +45,9 @@ beforeEach(async () => {
     return records;
   };
   [ofLeader, ofNode] = [await open(), await open()];
-  store = new ClusterStore(disk.store, 'h1', SEALING);
+  store = new ClusterStore(disk.store, 'h1', SEALING, () => new DroverError('unavailable'));
   store.attach(ofNode as BotRecords);
+  store.leaseHeld();
   const record = { v: 1, node: 'h1', term: 1, state: 'placed', ...SEALING.seal(SPEC) };
   await ofNode?.create('a', record as BotRecord);
   await vi.waitFor(() => expect(ofLeader?.get('a')).toBeDefined(), PATIENCE);
@@ -105,4 +107,14 @@ it('the node does not get a bot that the leader has given away, whether it knows
 it('a node whose record was set back by NATS writes its own term again', async () => {
   expect(await store.claim('a', 1, { ...SPEC, term: 5 })).toBe(true);
   expect(ofNode?.get('a')).toMatchObject({ node: 'h1', term: 5 });
+});
+
+it('a claim that was written during a lease that is lost by then is none', async () => {
+  const claimed = store.claim('a', 1, { ...SPEC, term: 1 });
+  store.leaseLost();
+  store.leaseHeld();
+  expect(await claimed).toBe(false);
+  expect(store.refusal({ ...SPEC, term: 1 })).toMatch(/has no lease/);
+  expect(await store.claim('a', 1, { ...SPEC, term: 1 })).toBe(true);
+  expect(store.refusal({ ...SPEC, term: 1 })).toBeNull();
 });

@@ -75,7 +75,7 @@ class NotedBots implements OwnedBots {
     for (const spec of store.all()) this.#bots.set(spec.id, { spec, kept: null });
   }
 
-  /** Starts those that are not kept. */
+  /** Starts those that may run. */
   begin(): void {
     for (const id of this.#bots.keys()) this.#run(id);
   }
@@ -142,9 +142,12 @@ class NotedBots implements OwnedBots {
     return this.#bots.get(id)?.kept;
   }
 
+  /** As a bot does, it asks before each start. */
   #run(id: string): void {
     const bot = this.#bots.get(id);
-    if (bot?.kept === null && bot.spec.desired === 'running') this.#witness.start(id, this.#node);
+    if (!bot) return;
+    bot.kept ??= this.#store.refusal(bot.spec);
+    if (bot.kept === null && bot.spec.desired === 'running') this.#witness.start(id, this.#node);
   }
 }
 
@@ -204,7 +207,8 @@ export class ClusterNode {
       name: node,
       onChange: () => this.membership?.linkChanged(),
     });
-    this.store = new ClusterStore(disk.store, node, sealingOf(hasKey));
+    const notJoined = (): DroverError => new DroverError('unavailable', 'it has not joined');
+    this.store = new ClusterStore(disk.store, node, sealingOf(hasKey), notJoined);
     const figures = {
       bots: 0,
       running: 0,
@@ -224,8 +228,12 @@ export class ClusterNode {
       describe: () => ({ address: null, kinds, figures, has_key: saysKey() }),
       hasBots: (name) => (this.records?.on(name).size ?? 0) > 0,
       events: {
-        onHeld: () => this.owner.leaseHeld(),
+        onHeld: () => {
+          this.store.leaseHeld();
+          this.owner.leaseHeld();
+        },
         onExpiring: async () => {
+          this.store.leaseLost();
           if (!this.#isKilled) await this.owner.leaseExpiring();
         },
         onLost: async () => {},
@@ -260,7 +268,6 @@ export class ClusterNode {
       fence: async (node) => void self.fenced.push(node),
       say,
     });
-    self.owner.keepBack();
     self.bots.begin();
     await self.membership.start();
     return self;

@@ -14,6 +14,7 @@ import { causeOf } from '../../shared/incidents/cause.js';
 import type { Dispatcher } from '../bots/dispatcher.js';
 import { countedOf, IncidentGroups } from '../bots/incident-groups.js';
 import { botOfCommand } from '../bots/incidents.js';
+import { noBot } from '../bots/no-bot.js';
 import type { BotRegistry } from '../bots/registry.js';
 import type { ShowIncident } from '../store/incident-store.js';
 import { admittedBot, admittedChange } from './bot-choices.js';
@@ -91,7 +92,7 @@ export class BotAccess {
     );
     // As the registry does for unknown bots: an id gets an error, a label selects nothing.
     if (actions.labels === undefined) {
-      for (const id of asked) if (!ids.includes(id)) results[id] = { error: missing(id).message };
+      for (const id of asked) if (!ids.includes(id)) results[id] = { error: noBot(id).message };
     }
     return { results };
   }
@@ -159,7 +160,7 @@ export class BotAccess {
     const reached = target.filter((id) => this.#reached(id, rights));
     const output = await this.#dispatcher.invoke({ ...call, session_id: reached }, gone);
     const results = new Map<string, InvokeOutcome>();
-    for (const id of target) results.set(id, { error: missing(id).message });
+    for (const id of target) results.set(id, { error: noBot(id).message });
     if ('results' in output) {
       for (const [id, outcome] of Object.entries(output.results)) results.set(id, outcome);
     }
@@ -197,7 +198,7 @@ export class BotAccess {
 
   /** @throws DroverError `not_found`, also for a bot outside of the caller's limit. */
   #check(id: string, rights: Rights): void {
-    if (rights.reach !== null && !this.#reached(id, rights)) throw missing(id);
+    if (rights.reach !== null && !this.#reached(id, rights)) throw noBot(id);
   }
 
   #countReached(rights: Rights): number {
@@ -261,10 +262,6 @@ function botOfLine(entry: string): string {
 /** A label can be named like a property that all objects inherit. */
 function ownLabel(labels: Labels, name: string): string | undefined {
   return Object.hasOwn(labels, name) ? labels[name] : undefined;
-}
-
-function missing(id: string): DroverError {
-  return new DroverError('not_found', `no bot ${JSON.stringify(id)}`);
 }
 
 function beyond(reach: Reach): DroverError {

@@ -5,7 +5,12 @@ import type { BotSnapshot } from '../../shared/contract/events.js';
 export interface BotCluster {
   /** What the snapshot of a bot says of its place. */
   shown(spec: BotSpec): Pick<BotSnapshot, 'node' | 'term' | 'failover'>;
-  /** The term of a new bot. Undefined while the cluster is not known: it is given one when it is. */
+  /**
+   * Why this node must not run the bot now, in one line; null when it may. Each start asks: a bot runs only under a record that the
+   * cluster has.
+   */
+  refusal(spec: BotSpec): string | null;
+  /** The term of a new bot. Undefined while the cluster is not known. */
   firstTerm(id: string): number | undefined;
   /** The bots of a host group, on all nodes, as far as is known. */
   ofGroup(name: string): Iterable<Pick<BotSpec, 'id' | 'labels'>>;

@@ -137,9 +137,9 @@ export class Bot {
         throw thrown;
       }
       const isToRun = this.#spec.desired === 'running';
-      if (isToRun && this.#keptBecause === null) return this.#enter(lane);
-      this.#isToResume = isToRun;
+      if (isToRun && this.#refusal === null) return this.#enter(lane);
       await this.#send({ type: 'show' });
+      if (isToRun) await this.#keep();
     });
   }
 
@@ -163,9 +163,10 @@ export class Bot {
     });
   }
 
-  /** Resolves when the bot runs, or waits for its turn to start. */
+  /** Resolves when the bot runs, or waits for its turn to start. @throws DroverError `unavailable` when this node may not run it now. */
   start(lane: Lane): Promise<void> {
     return this.#operate('start', async () => {
+      this.#expectToRun();
       await this.#setDesired('running');
       if (this.#state === 'running') return;
       this.#backoff.reset();
@@ -183,6 +184,7 @@ export class Bot {
   /** Resolves like {@link start}. */
   restart(lane: Lane): Promise<void> {
     return this.#operate('restart', async () => {
+      this.#expectToRun();
       await this.#setDesired('running');
       await this.#halt();
       this.#backoff.reset();
@@ -491,20 +493,39 @@ export class Bot {
     }
   }
 
+  /** Why this node may not run it, null when it may. Once there is a reason it waits for {@link letGo}. */
+  get #refusal(): string | null {
+    this.#keptBecause ??= this.#dependencies.cluster?.refusal(this.#spec) ?? null;
+    return this.#keptBecause;
+  }
+
+  #expectToRun(): void {
+    const reason = this.#refusal;
+    if (reason !== null) throw new DroverError('unavailable', `bot ${this.id}: ${reason}`, 1);
+  }
+
+  /** It would run, and is started when it is let go. */
+  async #keep(): Promise<void> {
+    this.#isToResume = true;
+    const last_error = this.#keptBecause;
+    if (this.#snapshot.value.last_error !== last_error) await this.#snapshot.change({ last_error });
+  }
+
   /** Launches it, or lets it wait for its turn. */
   async #enter(lane: Lane): Promise<void> {
-    if (this.#keptBecause !== null) {
-      this.#isToResume = true;
-      return;
-    }
+    if (this.#refusal !== null) return this.#keep();
     // Asked for again, it keeps its place, unless it gets a better one.
     if (this.#state === 'queued' && (lane === 'many' || this.#place?.lane === 'one')) return;
     const isNow = this.#dependencies.pace.tryTake(this.#spec.kind, lane);
     await this.#send(isNow ? { type: 'launch' } : { type: 'queue', lane });
   }
 
-  /** Never rejects. */
+  /** Never rejects. Every start comes here: also those of the restart policy, and after a wait. */
   async #launch(): Promise<void> {
+    if (this.#refusal !== null) {
+      await this.#halt();
+      return this.#keep();
+    }
     lastRun += 1;
     const run = lastRun;
     this.#run = run;

@@ -40,6 +40,7 @@ import type { Incidents } from './incidents.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import type { KindSchemas } from './kind-schemas.js';
 import { mergePatch } from './merge-patch.js';
+import { noBot } from './no-bot.js';
 import type { JudgedBot } from './quotas.js';
 import type { Lane } from './start-pace.js';
 import type { BotWithUsage, ShownUsage } from './usage-snapshots.js';
@@ -259,10 +260,13 @@ export class BotRegistry {
     try {
       await bot.begin(isNew, hold, turn);
     } catch (thrown) {
-      const isConflict = thrown instanceof DroverError && thrown.code === 'conflict';
-      if (!isNew || !isConflict || !this.#dependencies.cluster) throw thrown;
+      const code = thrown instanceof DroverError ? thrown.code : null;
+      if (!isNew || !this.#dependencies.cluster) throw thrown;
       // Another node, with the same configuration, has made it at the same time.
-      await this.release(bot.id, async () => {});
+      if (code === 'conflict') await this.release(bot.id, async () => {});
+      // The cluster has no record of it yet: it waits until the node has joined.
+      else if (code === 'unavailable') await bot.begin(false, hold, turn);
+      else throw thrown;
     }
   }
 
@@ -636,7 +640,7 @@ export class BotRegistry {
 
   #get(id: string): Bot {
     const bot = this.#bots.get(id);
-    if (!bot) throw new DroverError('not_found', `no bot ${JSON.stringify(id)}`);
+    if (!bot) throw noBot(id);
     return bot;
   }
 

@@ -61,6 +61,12 @@ export class BotRecords {
     });
   }
 
+  /** Resolves when changes are accepted. @throws DroverError `unavailable` when that is not soon. */
+  async expectCurrent(): Promise<void> {
+    await this.#back;
+    if (this.#fault !== null) throw refusedChange(this.#fault);
+  }
+
   /** Why they are not current, in one line; null when they are. Changes are refused meanwhile. */
   get fault(): string | null {
     return this.#fault;
@@ -212,21 +218,17 @@ export class BotRecords {
 
   /** @throws DroverError `unavailable` unless all records are current. */
   async #write<T>(task: (bucket: KV) => Promise<T>): Promise<T> {
-    await this.#back;
+    await this.expectCurrent();
     return this.#writes.run(async () => {
       const bucket = this.#bucket;
-      if (this.#fault !== null || !bucket) throw this.#refusal(this.#fault ?? 'not open');
+      if (this.#fault !== null || !bucket) throw refusedChange(this.#fault ?? 'not open');
       try {
         return await task(bucket);
       } catch (thrown) {
         if (thrown instanceof DroverError) throw thrown;
-        throw this.#refusal(messageOf(thrown));
+        throw refusedChange(messageOf(thrown));
       }
     });
-  }
-
-  #refusal(reason: string): DroverError {
-    return new DroverError('unavailable', `the cluster does not accept the change: ${reason}`);
   }
 
   async #open(): Promise<KV> {
@@ -306,6 +308,11 @@ export class BotRecords {
   #notify(id: string): void {
     for (const listener of this.#listeners) listener(id);
   }
+}
+
+/** Nothing of a change is stored. */
+export function refusedChange(reason: string): DroverError {
+  return new DroverError('unavailable', `the cluster does not accept the change: ${reason}`, 1);
 }
 
 function isConflict(thrown: unknown): boolean {

@@ -1,4 +1,8 @@
-// Runs in main. Stores the bots of a node of a cluster: on its disk, which is the truth of what it has, and in the records.
+// Runs in main. Stores the bots of a node of a cluster: on its disk, which is the truth of what it has, and in the records. Says which of
+// them the node may run.
+//
+// A bot has a record before it runs, and a change of it is in the record before it is answered. Only a bot that stays on its node, which
+// nobody else may run or change, is changed without NATS; the record follows.
 //
 // A `restart` bot runs only while the node holds its lease; any other also without. Which of them a bot is, its record and the node must
 // never see differently in the wrong direction: it becomes `stay` in the record first, and `restart` on the node first.
@@ -10,14 +14,19 @@ import { DroverError } from '../../shared/errors.js';
 import type { BotCluster } from '../bots/bot-cluster.js';
 import type { SpecStore } from '../bots/registry.js';
 import type { BotStore } from '../store/bot-store.js';
-import type { BotRecords } from './bot-records.js';
+import { type BotRecords, refusedChange } from './bot-records.js';
 import type { BotRecord, Sealing } from './parts.js';
 
 export class ClusterStore implements SpecStore, BotCluster {
   readonly #local: BotStore;
   readonly #node: string;
   readonly #sealing: Sealing;
+  /** Why the node has not joined the cluster yet. */
+  readonly #notJoined: () => DroverError;
   #records: BotRecords | undefined;
+  /** Number of the lease that the node holds; null while it holds none. */
+  #lease: number | null = null;
+  #lastLease = 0;
   /** Ids of bots whose record does not have what this node has. Bounded by the number of bots. */
   readonly #dirty = new Set<string>();
   /** Ids of bots that are being created or deleted here. Bounded by the calls of the fronts. */
@@ -27,16 +36,31 @@ export class ClusterStore implements SpecStore, BotCluster {
    * write, and so the lease (leader-duties.ts).
    */
   readonly #claimed = new Set<string>();
+  /** Bots of the disk whose id the cluster has for another bot, with the reason. */
+  readonly #leftovers = new Map<string, string>();
 
-  constructor(local: BotStore, node: string, sealing: Sealing) {
+  constructor(local: BotStore, node: string, sealing: Sealing, notJoined: () => DroverError) {
     this.#local = local;
     this.#node = node;
     this.#sealing = sealing;
+    this.#notJoined = notJoined;
   }
 
-  /** Until this is called it is the store of a single service. */
+  /** Until this is called the cluster has no record of anything. */
   attach(records: BotRecords): void {
     this.#records = records;
+  }
+
+  /** The node holds a lease that it did not hold before. */
+  leaseHeld(): void {
+    this.#lastLease += 1;
+    this.#lease = this.#lastLease;
+  }
+
+  /** It must not run bots that need the lease. */
+  leaseLost(): void {
+    this.#lease = null;
+    this.#claimed.clear();
   }
 
   shown(spec: BotSpec): Pick<BotSnapshot, 'node' | 'term' | 'failover'> {
@@ -60,26 +84,51 @@ export class ClusterStore implements SpecStore, BotCluster {
     return this.#local.all();
   }
 
-  /** @throws DroverError `not_stored`; `conflict` for a bot of another node; `unavailable` for what the records must have first. */
+  refusal(spec: BotSpec): string | null {
+    const { id, term } = spec;
+    const leftover = this.#leftovers.get(id);
+    if (leftover !== undefined) return leftover;
+    if (term === undefined) return 'not started: the cluster has no record of it yet';
+    if (this.needsLease(spec) && !this.#claimed.has(id)) {
+      return 'not started: its node has no lease of the cluster for it yet';
+    }
+    const records = this.#records;
+    if (!records?.wasLoaded) return null;
+    const record = records.get(id);
+    if (!record) return 'not started: the cluster has no record of it';
+    return this.#isOwn(record, spec) ? null : `not started: it is on the node ${record.node}`;
+  }
+
+  /**
+   * @throws DroverError `not_stored`; `conflict` for a bot of another node; `unavailable` for what the records must have and do not accept:
+   *   then nothing is stored.
+   */
   async put(spec: BotSpec): Promise<void> {
     const { id } = spec;
     const record = this.#records?.get(id);
-    const isNew = !this.#local.has(id);
-    if (record && this.#isOwn(record, spec)) {
+    const isOwn = record !== undefined && this.#isOwn(record, spec);
+    if (!this.#local.has(id)) {
       // Given to this node: the record has it.
-      if (isNew) return this.#local.put(spec);
-      return this.#change(spec, record);
+      return isOwn ? this.#local.put(spec) : this.#create(spec);
     }
-    if (isNew && this.#records && spec.term !== undefined) return this.#create(spec, this.#records);
-    if (record && spec.term !== undefined) throw elsewhere(id, record);
+    if (record && !isOwn) throw elsewhere(id, record);
+    if (this.needsLease(spec) || spec.term === undefined) {
+      if (!this.#records) throw this.#notJoined();
+      await this.#records.expectCurrent();
+      if (!record) throw unrecorded(id);
+      if (record.failover === 'restart') return this.#changeRecordFirst(spec);
+    }
     await this.#local.put(spec);
-    this.#dirty.add(id);
+    await this.#uploadOrLater(spec);
   }
 
   /** For good. @throws DroverError `unavailable` while the record cannot be removed. */
   async remove(id: string): Promise<void> {
+    const records = this.#records;
+    if (!records) throw this.#notJoined();
     await this.#occupied(id, async () => {
-      await this.#records?.remove(id, ({ node }) => node === this.#node);
+      // The record of a leftover's id is that of another bot.
+      if (!this.#leftovers.has(id)) await records.remove(id, ({ node }) => node === this.#node);
       await this.forget(id);
     });
   }
@@ -89,6 +138,21 @@ export class ClusterStore implements SpecStore, BotCluster {
     await this.#local.remove(id);
     this.#dirty.delete(id);
     this.#claimed.delete(id);
+    this.#leftovers.delete(id);
+  }
+
+  /** Whether it is on this node's disk. */
+  has(id: string): boolean {
+    return this.#local.has(id);
+  }
+
+  /** It is not the bot that the cluster has with its id. @param reason why it does not run. */
+  leave(id: string, reason: string): void {
+    this.#leftovers.set(id, reason);
+  }
+
+  get leftovers(): ReadonlyMap<string, string> {
+    return this.#leftovers;
   }
 
   /** Whether a request that is under way creates or deletes it. */
@@ -106,15 +170,6 @@ export class ClusterStore implements SpecStore, BotCluster {
     return this.#claimed.has(id);
   }
 
-  /** The lease is lost. */
-  endClaims(): void {
-    this.#claimed.clear();
-  }
-
-  isDirty(id: string): boolean {
-    return this.#dirty.has(id);
-  }
-
   /** The bot of a record of this node. @throws DroverError when its secrets cannot be decrypted. */
   specOf(record: BotRecord): BotSpec {
     return { ...this.#sealing.open(record), term: record.term };
@@ -122,9 +177,12 @@ export class ClusterStore implements SpecStore, BotCluster {
 
   /** Makes a record for a bot that the cluster does not know. @throws DroverError `conflict` when it does, `unavailable`. */
   async introduce(spec: BotSpec, term: number): Promise<void> {
-    await this.#records?.create(spec.id, this.#recordOf(spec, term));
-    this.#claimed.add(spec.id);
-    this.#dirty.delete(spec.id);
+    const { id } = spec;
+    const lease = this.#lease;
+    await this.#records?.create(id, this.#recordOf(spec, term));
+    this.#claimedIn(lease, id);
+    this.#dirty.delete(id);
+    this.#leftovers.delete(id);
   }
 
   /**
@@ -132,6 +190,7 @@ export class ClusterStore implements SpecStore, BotCluster {
    * @returns whether it is still this node's, with that term. @throws DroverError `unavailable`.
    */
   async claim(id: string, term: number, spec: BotSpec | undefined): Promise<boolean> {
+    const lease = this.#lease;
     this.#dirty.delete(id);
     try {
       const parts = spec && this.#sealing.seal(spec);
@@ -146,8 +205,8 @@ export class ClusterStore implements SpecStore, BotCluster {
       if (spec) this.#dirty.add(id);
       throw thrown;
     }
-    this.#claimed.add(id);
-    return true;
+    this.#leftovers.delete(id);
+    return this.#claimedIn(lease, id);
   }
 
   /** The node has stopped a `leaving` bot: the leader may give it away. @throws DroverError `unavailable`. */
@@ -161,12 +220,17 @@ export class ClusterStore implements SpecStore, BotCluster {
     });
   }
 
-  async #create(spec: BotSpec, records: BotRecords): Promise<void> {
-    const { id, term = 1 } = spec;
+  async #create(spec: BotSpec): Promise<void> {
+    const { id, term } = spec;
+    const records = this.#records;
+    if (!records) throw this.#notJoined();
+    await records.expectCurrent();
+    const lease = this.#lease;
+    if (term === undefined || lease === null) throw notHeld();
     await this.#occupied(id, async () => {
       await records.create(id, this.#recordOf(spec, term));
-      this.#claimed.add(id);
       try {
+        if (!this.#claimedIn(lease, id)) throw notHeld();
         await this.#local.put(spec);
       } catch (thrown) {
         // If this fails too, the node is given the bot when it applies the record again.
@@ -177,24 +241,41 @@ export class ClusterStore implements SpecStore, BotCluster {
     });
   }
 
-  async #change(spec: BotSpec, record: BotRecord): Promise<void> {
-    const { failover } = this.#sealing.seal(spec);
-    if (record.failover === 'restart' && failover !== 'restart') {
-      await this.#upload(spec);
-      await this.#local.put(spec);
-      return;
-    }
-    await this.#local.put(spec);
-    // The disk has it: what NATS does not accept now is written when the records are current again.
-    await this.#upload(spec).catch(() => this.#dirty.add(spec.id));
+  /** @returns whether the lease during which its record was written is still held: only then it is claimed. */
+  #claimedIn(lease: number | null, id: string): boolean {
+    if (lease === null || lease !== this.#lease) return false;
+    this.#claimed.add(id);
+    return true;
   }
 
-  async #upload(spec: BotSpec): Promise<void> {
+  /** What others would run has the change before this node, or it could be lost with the lease. */
+  async #changeRecordFirst(spec: BotSpec): Promise<void> {
+    const { id } = spec;
+    try {
+      if (!(await this.#upload(spec))) throw moves(id);
+      await this.#local.put(spec);
+    } catch (thrown) {
+      // The record may have the change all the same: it gets again what the node has.
+      this.#dirty.add(id);
+      throw thrown;
+    }
+  }
+
+  /** The disk has it: what NATS does not accept now is written when the records are current again. */
+  async #uploadOrLater(spec: BotSpec): Promise<void> {
+    const isWritten = await this.#upload(spec).catch(() => false);
+    if (!isWritten) this.#dirty.add(spec.id);
+  }
+
+  /** @returns whether the record is still this node's, and has it now. @throws DroverError `unavailable`. */
+  async #upload(spec: BotSpec): Promise<boolean> {
     const parts = this.#sealing.seal(spec);
-    await this.#records?.change(spec.id, (record) =>
+    const written = await this.#records?.change(spec.id, (record) =>
       this.#isOwn(record, spec) ? { ...record, ...parts } : null,
     );
+    if (!written) return false;
     this.#dirty.delete(spec.id);
+    return true;
   }
 
   /** Writes the records of bots that were changed while NATS was away. */
@@ -223,4 +304,16 @@ export class ClusterStore implements SpecStore, BotCluster {
 
 function elsewhere(id: string, { node }: BotRecord): DroverError {
   return new DroverError('conflict', `bot ${id} is on the node ${node}`);
+}
+
+function moves(id: string): DroverError {
+  return new DroverError('unavailable', `bot ${id} is about to move to another node`, 1);
+}
+
+function unrecorded(id: string): DroverError {
+  return refusedChange(`it has no record of bot ${id} yet`);
+}
+
+function notHeld(): DroverError {
+  return refusedChange('this node does not hold its lease');
 }

@@ -31,7 +31,7 @@ import { ClusterBusThread } from '../threads/cluster-bus-thread.js';
 import type { FrontPool } from '../threads/front-pool.js';
 import type { JournalThread } from '../threads/journal-thread.js';
 import type { Turning } from '../threads/supervised-thread.js';
-import { BotRecords } from './bot-records.js';
+import { BotRecords, refusedChange } from './bot-records.js';
 import { NodeCalls } from './calls.js';
 import { ClusterStore } from './cluster-store.js';
 import { LeaderDuties } from './leader-duties.js';
@@ -126,7 +126,9 @@ export class Cluster implements ClusterControl {
       { cluster: config.name, keyFile: config.secret_key_file },
       parts.schemas,
     );
-    this.store = new ClusterStore(parts.bots, config.node, this.#secrets);
+    this.store = new ClusterStore(parts.bots, config.node, this.#secrets, () =>
+      refusedChange(this.#notJoined),
+    );
     this.#link = new NatsLink({
       config,
       name: `drover ${config.node}`,
@@ -143,15 +145,12 @@ export class Cluster implements ClusterControl {
       describe: () => this.#describe(),
       hasBots: (node) => (this.#connected?.records.on(node).size ?? 0) > 0,
       events: {
-        onHeld: () => this.#held(),
-        onExpiring: async () => {
-          this.#bus?.hold();
-          await this.#owner?.leaseExpiring();
+        onHeld: () => {
+          this.store.leaseHeld();
+          this.#held();
         },
-        onLost: async () => {
-          this.#bus?.hold();
-          await this.#owner?.leaseExpiring();
-        },
+        onExpiring: () => this.#leaseLost(),
+        onLost: () => this.#leaseLost(),
         onDeadline: () => parts.leaseChanged(),
         onElected: () => this.#elected(true),
         onDeposed: () => this.#elected(false),
@@ -203,19 +202,11 @@ export class Cluster implements ClusterControl {
     return this.#connected?.records.get(id) !== undefined;
   }
 
-  /** To be called when the bots of the store are shown and not started: those that need the lease wait for it. */
+  /** To be called when the bots of the store are shown and not started. */
   begin(): void {
     this.#hasBots = true;
     this.#startBus();
-    if (this.#connected) {
-      this.#own(this.#connected);
-      return;
-    }
-    const registry = this.#parts.registry();
-    for (const spec of registry.specs()) {
-      if (spec.term === undefined || !this.store.needsLease(spec)) continue;
-      void registry.keepStopped(spec.id, 'not started: its node has not joined the cluster yet');
-    }
+    if (this.#connected) this.#own(this.#connected);
   }
 
   /** To be called when the service has begun to start its bots: those that are this node's, and were kept back, may start. */
@@ -300,12 +291,12 @@ export class Cluster implements ClusterControl {
 
   get #expected(): Connected {
     if (this.#connected) return this.#connected;
+    throw new DroverError('unavailable', this.#notJoined, 1);
+  }
+
+  get #notJoined(): string {
     const { reason } = this.#membership.status;
-    throw new DroverError(
-      'unavailable',
-      `this node has not joined the cluster yet: ${reason ?? 'it is connecting'}`,
-      1,
-    );
+    return `this node has not joined the cluster yet: ${reason ?? 'it is connecting'}`;
   }
 
   #startBus(): void {
@@ -406,8 +397,14 @@ export class Cluster implements ClusterControl {
       flush: () => this.#flush(FLUSH_MS),
       say,
     });
-    this.#owner.keepBack();
     if (this.#hasBegun && this.#membership.isHeld) this.#held();
+  }
+
+  /** Resolves when no bot runs that needs the lease. */
+  async #leaseLost(): Promise<void> {
+    this.store.leaseLost();
+    this.#bus?.hold();
+    await this.#owner?.leaseExpiring();
   }
 
   #held(): void {

@@ -66,15 +66,6 @@ export class Owner {
     ];
   }
 
-  /** To be called before the bots of the store are started: those that need the lease wait for it. */
-  keepBack(): void {
-    const { bots, store } = this.#parts;
-    for (const spec of bots.specs()) {
-      if (!store.needsLease(spec)) continue;
-      void bots.keepStopped(spec.id, 'not started: its node has not joined the cluster yet');
-    }
-  }
-
   /** The node holds its lease. */
   leaseHeld(): void {
     this.#lease += 1;
@@ -88,7 +79,6 @@ export class Owner {
     this.#lease += 1;
     this.#isHeld = false;
     this.#mayStart = false;
-    store.endClaims();
     const reason = 'stopped: its node has lost the cluster';
     const dependent = bots.specs().filter((spec) => store.needsLease(spec));
     await Promise.all(dependent.map(({ id }) => bots.keepStopped(id, reason)));
@@ -192,11 +182,10 @@ export class Owner {
     const { id } = record.spec;
     // A higher term than that of the record: NATS has lost what it had accepted.
     const has = spec?.term !== undefined && spec.term >= record.term;
-    const needsLease = record.failover === 'restart' || (spec && store.needsLease(spec));
-    const isToClaim = !store.isClaimed(id) && (needsLease || !has);
     // Before it is claimed: one whose secrets this node cannot read is given to another.
     const given = has ? null : store.specOf(record);
-    if (isToClaim || (has && spec.term !== record.term)) {
+    // Also one that stays: it may have been changed here while NATS was away.
+    if (!store.isClaimed(id) || (has && spec.term !== record.term)) {
       // Of an older term its record knows better.
       const isStill = await store.claim(id, record.term, has ? spec : undefined);
       // It has changed meanwhile, and is looked at again.
@@ -253,7 +242,7 @@ export class Owner {
   async #unrecorded(spec: BotSpec): Promise<void> {
     const { bots, store, records } = this.#parts;
     const { id, term } = spec;
-    if (term !== undefined && records.isDeleted(id)) {
+    if (term !== undefined && store.has(id) && records.isDeleted(id)) {
       // Deleted while this node was cut off.
       await bots.release(id, () => store.forget(id));
       return;
@@ -264,10 +253,16 @@ export class Owner {
     if (this.#mayStart) await bots.letGo(id);
   }
 
-  /** Two services had a bot with one id before they joined. */
+  /** Two services had a bot with one id before they joined, or have it in their configuration. */
   async #namesake(id: string, { node }: BotRecord): Promise<void> {
+    const { bots, store } = this.#parts;
+    if (!store.has(id)) {
+      await bots.release(id, async () => {});
+      return;
+    }
     const reason = `not started: the cluster has another bot with its id, on the node ${node}`;
-    await this.#parts.bots.keepStopped(id, reason);
+    store.leave(id, reason);
+    await bots.keepStopped(id, reason);
     this.#sayOnce(id, 'error', `bot ${id} is kept stopped: ${reason.slice(13)}`);
   }
 

@@ -12,6 +12,7 @@ import type { BotSpec, CreateBotBody, UpdateBotBody } from '../../../src/shared/
 import type { Item } from '../../../src/shared/contract/events.js';
 import type { Rights } from '../../../src/shared/contract/tokens.js';
 import { Deferred } from '../../../src/shared/deferred.js';
+import { DroverError } from '../../../src/shared/errors.js';
 import { RESTART_AT_ONCE } from './restart-at-once.js';
 
 const ADMIN: Rights = { scopes: ['admin'], reach: null };
@@ -23,6 +24,10 @@ let stored: Map<string, BotSpec>;
 /** Until it is resolved, hosts do not answer to a start. */
 let hostAnswers: Deferred;
 let registry: BotRegistry;
+/** Why the cluster does not permit a start. */
+let refusal: string | null;
+/** Nothing is stored. */
+let isRefusing: boolean;
 
 function spec(more: Partial<BotSpec> = {}): BotSpec {
   const rest = { labels: {}, desired: 'running' as const, dedicated: false, config: {} };
@@ -33,6 +38,8 @@ beforeEach(() => {
   calls = [];
   fences = [];
   patches = [];
+  refusal = null;
+  isRefusing = false;
   stored = new Map();
   hostAnswers = new Deferred();
   hostAnswers.resolve();
@@ -64,13 +71,17 @@ beforeEach(() => {
     cluster: {
       shown: ({ term, failover = 'restart' }: BotSpec) => ({ node: 'h1', term, failover }),
       firstTerm: () => 7,
+      refusal: () => refusal,
     },
   } as unknown as BotDependencies;
   const schemas = new KindSchemas();
   schemas.add([{ kind: 'k', description: '', config: { type: 'object' }, commands: {} }]);
   const store = {
     all: () => [...stored.values()],
-    put: async (bot: BotSpec) => void stored.set(bot.id, bot),
+    put: async (bot: BotSpec) => {
+      if (isRefusing) throw new DroverError('unavailable');
+      stored.set(bot.id, bot);
+    },
     remove: async (id: string) => void stored.delete(id),
   };
   const incidents = { report: async () => {} } as unknown as Incidents;
@@ -124,7 +135,7 @@ describe('a bot that the node is given', () => {
     await registry.adopt(spec());
     const fails = async (): Promise<void> => Promise.reject(new Error('disk full'));
     await expect(registry.release('a', fails)).rejects.toThrow('disk full');
-    await registry.act('a', 'start');
+    await expect(registry.act('a', 'start')).rejects.toMatchObject({ code: 'unavailable' });
     expect(calls).toEqual(['start a', 'stop a']);
     expect(registry.has('a')).toBe(true);
   });
@@ -135,7 +146,8 @@ describe('a bot that is kept from running', () => {
     await registry.adopt(spec());
     await registry.keepStopped('a', 'no lease');
     expect(last()).toMatchObject({ last_error: 'no lease' });
-    await registry.act('a', 'restart');
+    const refused = { code: 'unavailable', message: 'bot a: no lease' };
+    await expect(registry.act('a', 'restart')).rejects.toMatchObject(refused);
     expect(calls).toEqual(['start a', 'stop a']);
     await registry.letGo('a');
     expect(calls).toEqual(['start a', 'stop a', 'start a']);
@@ -173,6 +185,78 @@ describe('a bot that is kept from running', () => {
     expect(calls).toEqual([]);
     await registry.letGo('a');
     expect(calls).toEqual(['start a']);
+  });
+});
+
+describe('a start that the cluster does not permit', () => {
+  const NO_RECORD = 'the cluster has no record of it yet';
+  const isKept = (): void => {
+    expect(calls.filter((one) => one.startsWith('start'))).toEqual([]);
+    const [shown] = registry.snapshots([]);
+    expect(shown).toMatchObject({ status: 'stopped', desired: 'running', last_error: NO_RECORD });
+  };
+  const letGo = async (): Promise<void> => {
+    refusal = null;
+    await registry.letGo('a');
+    expect(calls).toEqual(['start a']);
+    expect(registry.snapshots([])[0]?.last_error).toBeNull();
+  };
+  beforeEach(() => {
+    refusal = NO_RECORD;
+  });
+
+  it('of a new bot waits until it does', async () => {
+    await registry.create(body());
+    isKept();
+    await letGo();
+  });
+
+  it('of a bot of the disk waits', async () => {
+    stored.set('a', spec());
+    await registry.show([]);
+    await registry.begin(() => null);
+    isKept();
+    await letGo();
+  });
+
+  it('of a bot of the configuration that the cluster cannot record waits', async () => {
+    isRefusing = true;
+    await registry.show([body()]);
+    await registry.begin(() => null);
+    isKept();
+    expect(stored.size).toBe(0);
+    await letGo();
+  });
+
+  it('of a bot that another node had waits', async () => {
+    await registry.adopt(spec());
+    isKept();
+    await letGo();
+  });
+
+  it('by request is refused, and nothing is stored', async () => {
+    await registry.create(body({ desired: 'stopped' }));
+    const refused = { code: 'unavailable', message: `bot a: ${NO_RECORD}` };
+    for (const action of ['start', 'restart'] as const) {
+      await expect(registry.act('a', action)).rejects.toMatchObject(refused);
+    }
+    expect(stored.get('a')?.desired).toBe('stopped');
+    refusal = null;
+    await registry.letGo('a');
+    expect(calls).toEqual([]);
+  });
+
+  it('by the restart policy waits', async () => {
+    refusal = null;
+    await registry.adopt(spec());
+    calls.length = 0;
+    refusal = NO_RECORD;
+    const [id, host] = ['a', registry.hostOf('a')];
+    registry.hostLost(host as HostThread, 'it is gone', null, null);
+    await expect.poll(() => registry.snapshots([])[0]?.last_error).toBe(NO_RECORD);
+    isKept();
+    expect(registry.isRunning(id)).toBe(false);
+    await letGo();
   });
 });
 

@@ -1,0 +1,110 @@
+// Writes while NATS is away: a bot runs only under a record that the cluster has, and what the cluster cannot have is refused.
+
+import { expect, it, onTestFinished } from 'vitest';
+import { type Answer, call, expectError } from '../harness/api.js';
+import { act, create, eventually, POST, remove } from '../harness/bots.js';
+import { type ServiceNode, TestCluster } from '../harness/cluster.js';
+import { listTokens } from '../harness/tokens.js';
+import { allJoined, botsOf, CONFIG, createWitnesses, expectOnce, nodesOf } from './service.js';
+
+/** Of a change that the cluster does not have: nothing of it is stored. */
+const REFUSED = /^the cluster does not accept the change: /;
+
+async function start(config: object = {}): Promise<TestCluster> {
+  const cluster = await TestCluster.start({ config: { ...CONFIG, ...config } });
+  onTestFinished(() => cluster.stop());
+  await allJoined(cluster);
+  return cluster;
+}
+
+const ownBots = async ({ service }: ServiceNode): Promise<string[]> =>
+  (await botsOf(service, '?node=self')).map(({ id, status }) => `${id} ${status}`).sort();
+
+const untilCutOff = (node: ServiceNode): Promise<void> =>
+  eventually(
+    async () => (await nodesOf(node.service)).state === 'cut_off',
+    `${node.name} to be cut off`,
+  );
+
+it('a node that is cut off refuses what the cluster cannot have, and the same id elsewhere runs once', async () => {
+  const cluster = await start();
+  const [cut, other] = [cluster.node(0), cluster.node(1)];
+  await createWitnesses(cluster, cut, 1, {}, { node: 'h1', failover: 'stay' }, 'keeps');
+  await createWitnesses(cluster, cut, 1, {}, { node: 'h1' }, 'moves');
+  await cluster.witness.all(['keeps1', 'moves1']);
+  await cut.links.cut('refused');
+  await cluster.witness.until(
+    () => !cluster.witness.present.includes('moves1'),
+    () => 'the bot that needs the lease to stop',
+  );
+  await untilCutOff(cut);
+  const { service } = cut;
+  const both = { id: 'both', kind: 'witness', config: cluster.witnessAt };
+  expectError(await create(service, both), 503, REFUSED);
+  expectError(await create(service, { ...both, node: 'h1', failover: 'stay' }), 503, REFUSED);
+  const change = (id: string): Promise<Answer> =>
+    call(service, 'PATCH', `/api/bots/${id}`, { body: { labels: { changed: 'yes' } } });
+  expectError(await change('moves1'), 503, REFUSED);
+  expectError(await act(service, 'moves1', 'stop'), 503, REFUSED);
+  expectError(await act(service, 'moves1', 'start'), 503, /lost the cluster/);
+  expectError(await remove(service, 'moves1'), 503, REFUSED);
+  const { json } = await POST(service, '/api/bots/actions', { action: 'delete', ids: ['moves1'] });
+  expect(json).toEqual({ results: { moves1: { error: expect.stringMatching(REFUSED) } } });
+  expectError(await POST(service, '/api/nodes/rebalance'), 503);
+  const tokens = await listTokens(service);
+  const token = { name: 'new', scopes: ['read'] };
+  expectError(await POST(service, '/api/tokens', token), 503, /^the cluster does not accept the /);
+  expect(await listTokens(service)).toEqual(tokens);
+  // It is this node's whatever happens, and its own journal and disk have it.
+  expect((await change('keeps1')).status).toBe(200);
+  expect(await ownBots(cut)).toEqual(['keeps1 online', 'moves1 stopped']);
+  const made = await create(other.service, both);
+  expect(made.status, made.text).toBe(201);
+  await cluster.witness.all(['both'], (pid) => pid !== cut.pid);
+  // What was changed on the disk must not be forgotten with the process.
+  await cut.kill();
+  await cut.links.join();
+  await cut.start();
+  await allJoined(cluster);
+  await cluster.witness.all(['both', 'keeps1', 'moves1']);
+  await eventually(
+    async () =>
+      (await botsOf(other.service, '?query=label.changed:yes')).map(({ id }) => id).join() ===
+      'keeps1',
+    'the change of the bot that stays',
+  );
+  expect(await ownBots(cut)).toEqual(['keeps1 online', 'moves1 online']);
+  const moves = await call(other.service, 'PATCH', '/api/bots/keeps1', { body: { labels: {} } });
+  expect(moves.json).toMatchObject({ id: 'keeps1', node: 'h1', labels: {} });
+  expectOnce(cluster);
+});
+
+it('with all of NATS down no node takes a new bot, and those of the configuration wait', async () => {
+  const bots = [{ id: 'configured', kind: 'faulty' }];
+  const cluster = await start({ bots });
+  const [server] = cluster.nats;
+  const everywhere = async (): Promise<string[]> =>
+    (await Promise.all(cluster.nodes.map(ownBots))).flat();
+  await eventually(async () => (await everywhere()).join() === 'configured online', 'one of it');
+  await server?.kill();
+  await Promise.all(cluster.nodes.map(untilCutOff));
+  for (const { service } of cluster.nodes) {
+    expectError(await create(service, { id: 'new', kind: 'faulty' }), 503, REFUSED);
+  }
+  // Without its data the node that starts knows of no bot that the cluster has.
+  const [, , fresh] = cluster.nodes;
+  await fresh?.stop();
+  const again = await cluster.add();
+  await again.start();
+  expect(await ownBots(again)).toEqual(['configured stopped']);
+  expectError(await create(again.service, { id: 'new', kind: 'faulty' }), 503);
+  expectError(await act(again.service, 'configured', 'start'), 503);
+  await server?.run();
+  await allJoined(cluster);
+  await eventually(
+    async () => (await everywhere()).join() === 'configured online',
+    'the configured bot to run once',
+  );
+  const made = await create(again.service, { id: 'new', kind: 'faulty' });
+  expect(made.status, made.text).toBe(201);
+});
