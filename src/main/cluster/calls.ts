@@ -31,6 +31,7 @@ const AGAIN_MS = 100;
 /** Status that NATS answers with when nobody listens to the subject. */
 const NO_RESPONDERS = 503;
 const NEVER = new AbortController().signal;
+export const CUT_OFF = 'this node is cut off from NATS';
 
 export interface CallsOptions {
   names: Pick<ClusterNames, 'calls'>;
@@ -140,7 +141,7 @@ export class NodeCalls implements Calls {
       this.#lastExchange += 1;
       const key = String(this.#lastExchange);
       const timer = setTimeout(() => {
-        exchange.settle(unavailable(node, 'it does not answer in time'));
+        exchange.settle(new NodeUnreachable(node, 'it does not answer in time'));
         late();
       }, until - performance.now());
       const exchange = new Exchange(node, data, (answer) => {
@@ -164,7 +165,7 @@ export class NodeCalls implements Calls {
       return new DroverError('too_large', `the request cannot be sent to node ${node}: ${why}`);
     }
     const awayMs = this.#awaySince === null ? 0 : performance.now() - this.#awaySince;
-    return awayMs > PATIENCE_MS ? unavailable(node, 'this node is cut off from NATS') : null;
+    return awayMs > PATIENCE_MS ? new NodeUnreachable(node, CUT_OFF) : null;
   }
 
   #send(key: string, { node, data }: Exchange): void {
@@ -186,7 +187,7 @@ export class NodeCalls implements Calls {
     if (headers?.code !== NO_RESPONDERS) exchange.settle(data);
     else if (exchange.isRepeated) {
       exchange.retry = setTimeout(() => this.#send(key, exchange), AGAIN_MS);
-    } else exchange.settle(unavailable(exchange.node, 'nothing answers to its name'));
+    } else exchange.settle(new NodeUnreachable(exchange.node, 'nothing answers to its name'));
   }
 
   async #follow(): Promise<void> {
@@ -202,6 +203,9 @@ export class NodeCalls implements Calls {
   }
 }
 
-function unavailable(node: string, why: string): DroverError {
-  return new DroverError('unavailable', `node ${node} cannot be reached: ${why}`);
+/** The node has not answered. Whether it has done what it was asked is not known, unless nothing answers to its name. */
+export class NodeUnreachable extends DroverError {
+  constructor(node: string, why: string) {
+    super('unavailable', `node ${node} cannot be reached: ${why}`, RETRY_AFTER_S);
+  }
 }

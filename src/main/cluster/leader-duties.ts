@@ -9,9 +9,9 @@ import type { LostBot } from '../../shared/cluster/bus-messages.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import type { BotRecords } from './bot-records.js';
 import { Moves } from './moves.js';
-import type { BotRecord, Member, Members } from './parts.js';
+import type { BotRecord, Member, Members, PlaceInput } from './parts.js';
 import { canRead, suits } from './placement.js';
-import { PlacementView, type WishOf, wishOf } from './placement-view.js';
+import { PlacementView, wishOf } from './placement-view.js';
 import type { Revised } from './record-table.js';
 
 /** Changes of records and nodes within this are handled together, in ms. */
@@ -80,9 +80,10 @@ export class LeaderDuties {
   }
 
   /** The node that a new bot is created on. @throws DroverError `conflict`, or `unavailable` when there is none. */
-  place(wish: WishOf & { id: string }): { node: string } {
+  place({ except = [], ...wish }: PlaceInput): { node: string } {
     const { records } = this.#parts;
     this.#expectLeader();
+    for (const node of except) this.#view.avoid(node);
     if (records.get(wish.id)) throw new DroverError('conflict', `bot ${wish.id} exists already`);
     const choice = this.#view.choose(wish);
     if ('reason' in choice) throw new DroverError('unavailable', choice.reason);

@@ -2,6 +2,7 @@
 
 import type { ClusterNode, NodeAction } from '../../shared/contract/nodes.js';
 import { DroverError } from '../../shared/errors.js';
+import { NodeUnreachable } from './calls.js';
 import type { Calls, Members, NodeRecord } from './parts.js';
 
 /** How long a node has to answer, in ms. */
@@ -40,8 +41,7 @@ export class NodeActions {
     if (node === this.#members.self) return await this.#want(wanted);
     const member = this.#members.get(node);
     if (!member) throw new DroverError('not_found', `no node ${node}`);
-    if (!member.isLive)
-      throw new DroverError('unavailable', `node ${node} cannot be reached: its lease has run out`);
+    if (!member.isLive) throw new NodeUnreachable(node, 'its lease has run out');
     const answer = await this.#calls.call(node, 'want', { wanted } satisfies Want, ANSWER_MS);
     // It says so of itself; here it is another node.
     return { ...(answer as ClusterNode), is_self: false };

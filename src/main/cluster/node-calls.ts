@@ -1,19 +1,28 @@
-// Runs in main. Owns the calls that wait for a node, so that they end when the node is lost: one that is frozen answers to its name.
+// Runs in main. Owns the calls that wait for a node, so that they end when it is known not to answer: one that is frozen answers to its
+// name.
 
-import { DroverError } from '../../shared/errors.js';
+import { CUT_OFF, NodeUnreachable } from './calls.js';
 import type { Calls, Members } from './parts.js';
+
+/** A call on its way. */
+interface Waiting {
+  node: string;
+  /** Of the run of the node that was asked; undefined when it is not known. */
+  incarnation: string | undefined;
+  end(error: NodeUnreachable): void;
+}
 
 export class CallsToMembers {
   readonly #calls: Calls;
   readonly #members: Pick<Members, 'self' | 'all' | 'get' | 'onChange'>;
-  /** What ends the calls to each node. Bounded by the bound of calls. */
-  readonly #waiting = new Map<string, Set<(error: DroverError) => void>>();
+  /** Bounded by the bound of calls. */
+  readonly #waiting = new Set<Waiting>();
   readonly #unlisten: () => void;
 
   constructor(calls: Calls, members: Pick<Members, 'self' | 'all' | 'get' | 'onChange'>) {
     this.#calls = calls;
     this.#members = members;
-    this.#unlisten = members.onChange(() => this.#endLost());
+    this.#unlisten = members.onChange(() => this.#endHopeless());
   }
 
   /** The other nodes whose leases have not run out. */
@@ -25,7 +34,7 @@ export class CallsToMembers {
       .map(({ node }) => node);
   }
 
-  /** @throws DroverError as {@link Calls.call}; `unavailable` at once when the node is lost, also while this waits. */
+  /** @throws DroverError as {@link Calls.call}; {@link NodeUnreachable} as soon as the node is known not to answer. */
   async call<T>(
     node: string,
     method: string,
@@ -33,20 +42,20 @@ export class CallsToMembers {
     deadlineMs: number,
     gone?: AbortSignal,
   ): Promise<T> {
-    if (this.#isLost(node)) throw lost(node);
-    const waiting = this.#waiting.get(node) ?? new Set();
-    this.#waiting.set(node, waiting);
-    let end: (error: DroverError) => void = () => {};
+    const { incarnation } = this.#members.get(node) ?? {};
+    const reason = this.#hopeless(node, incarnation);
+    if (reason !== null) throw new NodeUnreachable(node, reason);
+    let end: Waiting['end'] = () => {};
     const ended = new Promise<never>((_, reject) => {
       end = reject;
     });
-    waiting.add(end);
+    const waiting: Waiting = { node, incarnation, end };
+    this.#waiting.add(waiting);
     try {
       const answer = this.#calls.call(node, method, input, deadlineMs, gone);
       return (await Promise.race([answer, ended])) as T;
     } finally {
-      waiting.delete(end);
-      if (waiting.size === 0 && this.#waiting.get(node) === waiting) this.#waiting.delete(node);
+      this.#waiting.delete(waiting);
     }
   }
 
@@ -54,18 +63,21 @@ export class CallsToMembers {
     this.#unlisten();
   }
 
-  /** One that is not known may have just joined. */
-  #isLost(node: string): boolean {
-    return this.#members.get(node)?.isLive === false;
+  /** Why there will be no answer of that run of a node; null when there may be one. A node that is not known may have just joined. */
+  #hopeless(node: string, incarnation: string | undefined): string | null {
+    const { self } = this.#members;
+    const member = this.#members.get(node);
+    if (node === self || !member) return null;
+    if (this.#members.get(self)?.isLive === false) return CUT_OFF;
+    if (!member.isLive) return 'its lease has run out';
+    const isSame = incarnation === undefined || member.incarnation === incarnation;
+    return isSame ? null : 'it has started again';
   }
 
-  #endLost(): void {
-    for (const [node, waiting] of this.#waiting) {
-      if (this.#isLost(node)) for (const end of waiting) end(lost(node));
+  #endHopeless(): void {
+    for (const { node, incarnation, end } of this.#waiting) {
+      const reason = this.#hopeless(node, incarnation);
+      if (reason !== null) end(new NodeUnreachable(node, reason));
     }
   }
-}
-
-function lost(node: string): DroverError {
-  return new DroverError('unavailable', `node ${node} cannot be reached: its lease has run out`);
 }

@@ -83,6 +83,8 @@ export interface Sealing {
 export type PlaceInput = Pick<BotSpec, 'id' | 'kind' | 'node' | 'node_labels' | 'host_group'> & {
   /** Its secrets are encrypted: only a node that has the key of the cluster can read them. */
   needs_key?: boolean;
+  /** Nodes that did not answer the caller. */
+  except?: string[];
 };
 
 /** What a node does when others call it. `gone` is aborted when the caller waits no longer. */

@@ -29,6 +29,8 @@ export class PlacementView {
   readonly #expected = new Map<string, Expected>();
   /** How many of them each node has. */
   readonly #counts = new Map<string, number>();
+  /** Nodes that did not answer, with when they had renewed their leases then. Bounded by the nodes. */
+  readonly #silent = new Map<string, number>();
 
   constructor(members: Members, records: BotRecords) {
     this.#members = members;
@@ -43,10 +45,17 @@ export class PlacementView {
     return choose(wish, candidates, group === undefined ? null : this.#nodeOf(group, except));
   }
 
+  /** The node did not answer: it takes no bots until it has renewed its lease, however empty it is. */
+  avoid(node: string): void {
+    const member = this.#members.get(node);
+    if (member) this.#silent.set(node, member.renewed_at_ms);
+  }
+
   candidates(): Candidate[] {
     this.#expire();
     return this.#members.all().map((member) => ({
       ...member,
+      isLive: member.isLive && this.#silent.get(member.node) !== member.renewed_at_ms,
       bots: this.#records.on(member.node).size + (this.#counts.get(member.node) ?? 0),
     }));
   }

@@ -8,7 +8,9 @@ import { hasLabels } from '../../shared/contract/labels.js';
 import { reaches } from '../../shared/contract/rights.js';
 import type { Rights } from '../../shared/contract/tokens.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
+import { isNoBot } from '../bots/no-bot.js';
 import type { BotRecords } from './bot-records.js';
+import { NodeUnreachable } from './calls.js';
 import {
   mergeHosts,
   mergeIncidentGroups,
@@ -55,11 +57,13 @@ export interface RemoteParts extends ServedParts {
 export function clusterController(local: Controller, parts: RemoteParts): Controller {
   const { members, calls, others } = parts;
   const { self } = members;
-  /** This node for a bot that is not known, or that the caller does not reach: it says that there is none. */
-  const nodeOf = (id: string, { reach }: Rights): string => {
+  const isKnown = (id: string, { reach }: Rights): boolean => {
     const record = parts.records.get(id);
-    return record && reaches(reach, id, record.spec.labels) ? record.node : self;
+    return record !== undefined && reaches(reach, id, record.spec.labels);
   };
+  /** This node for a bot that is not known, or that the caller does not reach: it says that there is none. */
+  const nodeOf = (id: string, rights: Rights): string =>
+    (isKnown(id, rights) && parts.records.get(id)?.node) || self;
   const here = servedMethods(local, self, parts);
   calls.serve(here as CallMethods);
 
@@ -72,10 +76,12 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
     try {
       return await task(node);
     } catch (thrown) {
+      if (!isNoBot(thrown, id) || !isKnown(id, rights)) throw thrown;
       const now = nodeOf(id, rights);
-      const isMissing = thrown instanceof DroverError && thrown.code === 'not_found';
-      if (!isMissing || now === node) throw thrown;
-      return await task(now);
+      if (now === node) throw onItsWay(id, node);
+      return await task(now).catch((again) => {
+        throw isNoBot(again, id) && isKnown(id, rights) ? onItsWay(id, now) : again;
+      });
     }
   };
 
@@ -90,10 +96,14 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
       return others.call<BotSnapshot | null>(node, method, sent, CHANGE_MS);
     });
 
-  /** Where a new bot is created. @param sent null: it has secrets that must stay here. */
+  /**
+   * Where a new bot is created. Wherever that is: its node makes its record first.
+   * @param sent null: it has secrets that must stay here. @param except nodes that do not answer.
+   */
   const placeOf = async (
     bot: CreateBotBody,
     sent: { sealed: string | null } | null,
+    except: string[],
   ): Promise<string> => {
     const present = parts.records.get(bot.id);
     // The node that has a bot with this id knows how to refuse it.
@@ -102,10 +112,10 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
     const isAnywhere = node === undefined && node_labels === undefined && host_group === undefined;
     const { leader } = members;
     if (node === self || (isAnywhere && !sent)) return self;
-    if (parts.records.fault !== null || leader === null) {
+    if (leader === null || parts.records.fault !== null) {
       if (isAnywhere) return self;
       const why = parts.records.fault ?? 'no node leads the cluster at present';
-      throw new DroverError('unavailable', `bot ${id} cannot be given to a node: ${why}`);
+      throw new DroverError('unavailable', `bot ${id} cannot be given to a node: ${why}`, 1);
     }
     const wish: PlaceInput = {
       id,
@@ -114,8 +124,35 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
       ...(node_labels !== undefined && { node_labels }),
       ...(host_group !== undefined && { host_group }),
       ...(sent?.sealed && { needs_key: true }),
+      ...(except.length > 0 && { except }),
     };
-    return (await others.call<{ node: string }>(leader, 'place', wish, QUESTION_MS)).node;
+    try {
+      return (await others.call<{ node: string }>(leader, 'place', wish, QUESTION_MS)).node;
+    } catch (thrown) {
+      // As if there were no leader.
+      if (isAnywhere && thrown instanceof NodeUnreachable) return self;
+      throw thrown;
+    }
+  };
+
+  /** On another node if the one that was chosen does not answer. */
+  const createBot = async (
+    { bot, rights }: Input<'createBot'>,
+    except: string[] = [],
+  ): Promise<BotSnapshot | null> => {
+    const sent = sealedBot(parts, bot);
+    const node = await placeOf(bot, sent, except);
+    if (node === self) return plain(local.createBot({ bot, rights }) as Output<'createBot'>);
+    if (!sent) throw secretsStay(bot.id, self, node);
+    const input = { ...sent, rights };
+    try {
+      return await others.call<BotSnapshot | null>(node, 'createBot', input, CHANGE_MS);
+    } catch (thrown) {
+      // If it has made the bot after all, there is a record, and no other node can make it.
+      const isElsewhere = bot.node !== node && !except.includes(node) && !parts.records.get(bot.id);
+      if (!(thrown instanceof NodeUnreachable) || !isElsewhere) throw thrown;
+      return createBot({ bot, rights }, [...except, node]);
+    }
   };
 
   /** One call a node. @returns the outcome of each bot; an error for each of a node that does not answer. */
@@ -178,14 +215,7 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
   return {
     ...local,
     ...sharedAccess(local, parts),
-    async createBot({ bot, rights }) {
-      const sent = sealedBot(parts, bot);
-      const node = await placeOf(bot, sent);
-      if (node === self) return local.createBot({ bot, rights });
-      if (!sent) throw secretsStay(bot.id, self, node);
-      const input = { ...sent, rights };
-      return others.call<BotSnapshot | null>(node, 'createBot', input, CHANGE_MS);
-    },
+    createBot: (input) => createBot(input),
     updateBot: (input) => {
       const kind = parts.records.get(input.id)?.spec.kind;
       return changeBot('updateBot', input, sealedChange(parts, input, kind));
@@ -239,6 +269,11 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
       return sumReleased(await ofAll('releaseKind', input));
     },
   };
+}
+
+/** Its record names the node, which does not have it yet, or not any more. */
+function onItsWay(id: string, node: string): DroverError {
+  return new DroverError('unavailable', `bot ${id} is on its way to node ${node}, or from it`, 1);
 }
 
 /** @param first in the order in which they were asked for; the others follow. */

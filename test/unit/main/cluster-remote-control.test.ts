@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { NodeUnreachable } from '../../../src/main/cluster/calls.js';
 import { CallsToMembers } from '../../../src/main/cluster/node-calls.js';
-import type { CallMethods, Calls, Member } from '../../../src/main/cluster/parts.js';
+import type { CallMethods, Calls, Member, PlaceInput } from '../../../src/main/cluster/parts.js';
 import { clusterController, type RemoteParts } from '../../../src/main/cluster/remote-control.js';
 import type { Controller } from '../../../src/main/cluster/served-methods.js';
 import type { Rights } from '../../../src/shared/contract/tokens.js';
@@ -14,6 +15,7 @@ class World {
   readonly asked: { node: string; method: string; input: unknown }[] = [];
   readonly sent: { node: string; method: string; input: string }[] = [];
   readonly lost = new Set<string>();
+  readonly incarnations = new Map<string, string>();
   readonly withoutKey = new Set<string>();
   readonly #served = new Map<string, CallMethods>();
   readonly #placed: Placed;
@@ -25,6 +27,15 @@ class World {
 
   lose(node: string): void {
     this.lost.add(node);
+    this.#changed();
+  }
+
+  restart(node: string): void {
+    this.incarnations.set(node, 'another');
+    this.#changed();
+  }
+
+  #changed(): void {
     for (const listener of this.#listeners) listener();
   }
 
@@ -48,13 +59,17 @@ class World {
       call: async (node, method, input) => {
         this.sent.push({ node, method, input: JSON.stringify(input) });
         const serves = this.#served.get(node)?.[method];
-        if (!serves) throw new DroverError('unavailable', `node ${node} cannot be reached`);
+        if (!serves) throw new NodeUnreachable(node, 'nothing answers to its name');
         return serves(structuredClone(input) as never, new AbortController().signal);
       },
       serve: (methods) => this.serve(self, methods),
     };
     const member = (node: string): Member =>
-      ({ node, isLive: !this.lost.has(node) }) as unknown as Member;
+      ({
+        node,
+        isLive: !this.lost.has(node),
+        incarnation: this.incarnations.get(node) ?? 'first',
+      }) as unknown as Member;
     const members = {
       self,
       leader: 'a',
@@ -122,17 +137,53 @@ test('an error of another node is as one of this node', async () => {
   });
 });
 
-test('a lost node is an error at once, also for a call that waits for it', async () => {
-  const world = new World({ x: { node: 'b' } });
-  const a = world.node('a');
-  world.serve('b', { botConfig: () => new Promise(() => {}) });
-  const waits = Promise.resolve(a.botConfig({ id: 'x', rights: ADMIN }));
-  waits.catch(() => {});
-  await Promise.resolve();
-  world.lose('b');
-  const refused = { code: 'unavailable', message: expect.stringContaining('node b cannot be') };
-  await expect(waits).rejects.toMatchObject(refused);
-  await expect(a.botConfig({ id: 'x', rights: ADMIN })).rejects.toMatchObject(refused);
+test.each([
+  ['is lost', 'its lease has run out', (world: World) => world.lose('b'), true],
+  ['has started again', 'it has started again', (world: World) => world.restart('b'), false],
+  ['cannot be asked', 'this node is cut off from NATS', (world: World) => world.lose('a'), true],
+])(
+  'a node that %s is an error at once, also for a call that waits for it',
+  async (_, why, happens, isLasting) => {
+    const world = new World({ x: { node: 'b' } });
+    const a = world.node('a');
+    world.serve('b', { botConfig: () => new Promise(() => {}) });
+    const waits = Promise.resolve(a.botConfig({ id: 'x', rights: ADMIN }));
+    waits.catch(() => {});
+    await Promise.resolve();
+    happens(world);
+    const message = `node b cannot be reached: ${why}`;
+    const refused = { code: 'unavailable', message, retryAfterS: 1 };
+    await expect(waits).rejects.toMatchObject(refused);
+    if (isLasting) {
+      await expect(a.botConfig({ id: 'x', rights: ADMIN })).rejects.toMatchObject(refused);
+    }
+  },
+);
+
+test('a bot whose node does not have it yet is on its way, not unknown', async () => {
+  const placed: Placed = { x: { node: 'b' } };
+  const world = new World(placed);
+  const missing = ({ id }: { id: string }): never => {
+    throw new DroverError('not_found', `no bot "${id}"`);
+  };
+  const a = world.node('a', { botConfig: missing });
+  world.node('b', { botConfig: missing });
+  const ask = async (id: string) => await a.botConfig({ id, rights: ADMIN });
+  const onItsWay = { code: 'unavailable', retryAfterS: 1 };
+  await expect(ask('x')).rejects.toMatchObject(onItsWay);
+  world.serve('b', {
+    botConfig: (input: { id: string }) => {
+      placed['x'] = { node: 'c' };
+      return missing(input);
+    },
+  });
+  world.node('c', { botConfig: missing });
+  await expect(ask('x')).rejects.toMatchObject(onItsWay);
+  await expect(ask('unknown')).rejects.toMatchObject({ code: 'not_found' });
+  // What else is not found is the answer of the bot.
+  const noCommand = new DroverError('not_found', 'no command "x"');
+  world.serve('c', { botConfig: () => Promise.reject(noCommand) });
+  await expect(ask('x')).rejects.toMatchObject({ code: 'not_found' });
 });
 
 test('a bot that the caller does not reach is not looked for elsewhere', async () => {
@@ -189,7 +240,7 @@ test('a command for many bots is one call a node, and its results are in order',
   const call = { session_id: ['z', 'x', 'y', 'none'], command: 'say', args: {} };
   expect(await a.invoke({ call, rights: ADMIN })).toEqual({
     results: {
-      z: { error: 'node c cannot be reached' },
+      z: { error: 'node c cannot be reached: nothing answers to its name' },
       x: { result: 'x' },
       y: { result: 'y' },
       none: { result: 'none' },
@@ -325,4 +376,44 @@ test('hosts are those of all nodes that answer, each with its node, and the othe
     ],
     missing: ['c'],
   });
+});
+
+test('a new bot goes to another node when the one that was chosen does not answer', async () => {
+  const wishes: PlaceInput[] = [];
+  const place = (wish: PlaceInput) => {
+    wishes.push(wish);
+    return { node: wish.except ? 'c' : 'b' };
+  };
+  const world = new World();
+  const a = world.node('a');
+  world.serve('a', { place });
+  world.node('c');
+  expect(await a.createBot(create({}))).toEqual({ id: 'new', from: 'c' });
+  expect(wishes.map(({ except }) => except)).toEqual([undefined, ['b']]);
+  // A leader that gives the same again is of another version, or does not answer: then the caller is told.
+  world.serve('a', { place: () => ({ node: 'b' }) });
+  await expect(a.createBot(create({}))).rejects.toThrow('node b cannot be reached');
+  await expect(a.createBot(create({ node: 'b' }))).rejects.toThrow('node b cannot be reached');
+  // Without a leader that answers it is made here.
+  world.lose('a');
+  const c = world.node('c', { createBot: () => null });
+  expect(await c.createBot(create({}))).toBeNull();
+  await expect(c.createBot(create({ host_group: 'g' }))).rejects.toThrow(
+    'node a cannot be reached',
+  );
+});
+
+test('a new bot that a node has made without an answer is made nowhere else', async () => {
+  const placed: Placed = {};
+  const world = new World(placed);
+  const a = world.node('a');
+  world.serve('a', { place: () => ({ node: 'b' }) });
+  world.serve('b', {
+    createBot: () => {
+      placed['new'] = { node: 'b' };
+      throw new NodeUnreachable('b', 'it does not answer in time');
+    },
+  });
+  await expect(a.createBot(create({}))).rejects.toThrow('it does not answer in time');
+  expect(world.sent.map(({ method }) => method)).toEqual(['place', 'createBot']);
 });
