@@ -165,6 +165,18 @@ it('tokens that there were before the cluster are those of the cluster, and stay
   expect((await Node.start('b')).registry.own()).toEqual([]);
 });
 
+it('every live node accepts a token when its creation is answered', async () => {
+  const all = [await Node.start('a'), await Node.start('b'), await Node.start('c')];
+  for (let n = 0; n < 100; n += 1) {
+    const id = await all[n % 3]?.make();
+    for (const { accepted } of all) expect(accepted).toContain(id);
+  }
+  // It has its lease, and does not answer: it learns the token from the bucket.
+  live.add('gone');
+  const id = await all[0]?.make();
+  for (const { accepted } of all) expect(accepted).toContain(id);
+});
+
 it('a node that was away does not accept what was revoked meanwhile', async () => {
   const [a, b] = [await Node.start('a'), await Node.start('b')];
   const [own, kept] = [await a.make(), await a.make()];
@@ -208,7 +220,10 @@ it('what is revoked while NATS is away is revoked here, and everywhere when it i
   await expect(a.sync.revoke(one, 'nobody')).rejects.toMatchObject({ code: 'unavailable' });
   await expect(a.sync.revoke(two, 'nobody')).rejects.toMatchObject({ code: 'unavailable' });
   expect(a.accepted).toEqual(new Set());
-  const made = await b.make();
+  await expect(b.make()).rejects.toMatchObject({ code: 'unavailable' });
+  // Who signs in has to see why.
+  await b.registry.createForPin({ address: '192.0.2.1', client: null });
+  const [made = ''] = b.registry.own().map(({ id }) => id);
   await a.stop();
   await server.run();
   const again = await Node.start('a');

@@ -52,8 +52,13 @@ export interface TokenHolders {
 
 /** What the other nodes of a cluster are told (src/main/cluster/token-sync.ts). */
 export interface TokenSharing {
-  /** Every front of this node accepts it. */
-  added(record: TokenRecord): void;
+  /** Resolves when the cluster takes new tokens. @throws DroverError `unavailable` when that is not soon. */
+  admit(): Promise<void>;
+  /**
+   * Every front of this node accepts it. Resolves when every live node that answers does.
+   * @throws DroverError `unavailable` when the cluster does not have it; it gets it later, unless it is removed.
+   */
+  added(record: TokenRecord): Promise<void>;
   /** This node has removed it. */
   removed(id: string): void;
   /** A last use that this node did not know. */
@@ -145,8 +150,10 @@ export class TokenRegistry {
   }
 
   /**
-   * Creates a token. @param by id of the caller's token. @param address of the caller.
-   * @throws DroverError `bad_request` for an invalid combination, `conflict` when the limit is reached.
+   * Creates a token. In a cluster all live nodes accept it when this resolves. @param by id of the caller's token. @param address of the
+   * caller.
+   * @throws DroverError `bad_request` for an invalid combination, `conflict` when the limit is reached, `unavailable` when the cluster does
+   *   not accept it: then it is not stored.
    */
   async create(
     body: CreateTokenBody,
@@ -154,6 +161,7 @@ export class TokenRegistry {
     address: string | null = null,
   ): Promise<CreatedToken> {
     const spec = tokenSpec(body);
+    if (this.#isShared) await this.#expectCluster();
     this.#expectRoom();
     const maker = { token: by, name: this.nameOf(by) ?? null, address };
     const created_by = { how: 'token' as const, ...maker };
@@ -334,9 +342,23 @@ export class TokenRegistry {
     }
     // Already removed from the disk. What fails after all is retried.
     if (replaces) await this.#remove(replaces, 'was replaced by a new one').catch(() => {});
-    this.#sharing?.added(record);
     this.#events.tokenCreated(`${this.#shownName(record.id)}, ${record.scopes.join(', ')},`, by);
     this.#awaitExpiry();
+    try {
+      await this.#sharing?.added(record);
+    } catch (thrown) {
+      // Who signs in on a node that is cut off has to see why: the token is good here, and elsewhere when NATS is back.
+      if (record.created_by?.how !== 'token') return;
+      await this.#remove(record.id, 'was not accepted by the cluster').catch(() => {});
+      throw thrown;
+    }
+  }
+
+  /** @throws DroverError `unavailable`. */
+  async #expectCluster(): Promise<void> {
+    if (this.#sharing) return this.#sharing.admit();
+    const reason = 'this node has not joined it yet';
+    throw new DroverError('unavailable', `the cluster does not accept the token: ${reason}`, 1);
   }
 
   /** @throws DroverError `conflict`. */

@@ -4,16 +4,24 @@
 import { PROTOCOL } from '../../shared/cluster/names.js';
 import type { NatsConnection } from '../../shared/cluster/nats.js';
 import type { TokenRecord, TokenUse } from '../../shared/contract/tokens.js';
+import { Deferred } from '../../shared/deferred.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { TokenRegistry, TokenSharing } from '../access/token-registry.js';
 import type { CallsToMembers } from './node-calls.js';
 import type { Calls } from './parts.js';
 import { Revocations } from './revocations.js';
-import { type SharedToken, TokensBucket, type TokensBucketOptions } from './tokens-bucket.js';
+import {
+  readToken,
+  type SharedToken,
+  TokensBucket,
+  type TokensBucketOptions,
+} from './tokens-bucket.js';
 
-/** How long the other nodes have to confirm a revocation, in ms. */
+/** How long the other nodes have to confirm a revocation or a new token, in ms. */
 const CONFIRM_MS = 5000;
+/** How long a new token waits for the bucket to be read for the first time, in ms. */
+const LOAD_MS = 2000;
 /** Wait before what others did not confirm, or NATS did not accept, is tried again, in ms. */
 const RETRY_MS = 1000;
 /** How often the other nodes are told when tokens were used, in ms. */
@@ -52,6 +60,7 @@ export class TokenSync implements TokenSharing {
   #uses = new Map<string, TokenUse>();
   /** Last uses that are to be kept in the bucket. Bounded by the number of tokens. */
   readonly #late = new Map<string, TokenUse>();
+  readonly #firstLoad = new Deferred();
   readonly #teller: NodeJS.Timeout;
   #retry: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -62,7 +71,10 @@ export class TokenSync implements TokenSharing {
     this.#revocations = new Revocations(dataDir, (line) => say('error', line));
     this.#bucket = new TokensBucket(nats, {
       ...options,
-      loaded: (tokens) => void this.#loaded(tokens),
+      loaded: (tokens) => {
+        this.#firstLoad.resolve();
+        void this.#loaded(tokens);
+      },
       changed: (id, token) => {
         // What was read before this may still be applied.
         if (token === null) this.#revocations.markDead(id);
@@ -72,6 +84,8 @@ export class TokenSync implements TokenSharing {
     registry.share(this);
     calls.serve({
       revokeToken: ({ id }: { id: string }) => this.#revokedElsewhere(id),
+      learnToken: ({ id, token }: { id: string; token: unknown }) =>
+        this.#apply(id, readToken(id, token)),
       tokensUsed: ({ uses }: { uses: Record<string, TokenUse> }) => registry.usedElsewhere(uses),
     });
     this.#teller = setInterval(() => {
@@ -102,8 +116,20 @@ export class TokenSync implements TokenSharing {
     await (this.#spreading.get(id) ?? (this.#revocations.isOpen(id) && this.#spread(id)));
   }
 
-  added(record: TokenRecord): void {
-    void this.#publish(record);
+  async admit(): Promise<void> {
+    await withTimeout(this.#firstLoad.promise, LOAD_MS, () => {});
+    const { fault } = this.#bucket;
+    if (fault !== null) throw notAccepted(fault);
+  }
+
+  async added(record: TokenRecord): Promise<void> {
+    const { id } = record;
+    if (!(await this.#publish(record))) {
+      throw notAccepted(this.#bucket.fault ?? 'NATS did not store it in time');
+    }
+    // A node that does not answer in time learns it from the bucket.
+    const { others } = this.#options;
+    await this.#unconfirmedBy(others.others(), 'learnToken', { id, token: this.#shared(record) });
   }
 
   /** Also when it has expired, or was replaced. */
@@ -196,17 +222,24 @@ export class TokenSync implements TokenSharing {
     return turn;
   }
 
-  async #publish(record: TokenRecord): Promise<void> {
+  #shared(record: TokenRecord): SharedToken {
+    const { node, registry } = this.#options;
+    return { v: PROTOCOL, node, record, use: registry.lastUse(record.id) };
+  }
+
+  /** @returns whether the bucket has it. Never rejects: it is tried again later. */
+  async #publish(record: TokenRecord): Promise<boolean> {
     const { id } = record;
     // While NATS is away: when it is back.
-    if (this.#bucket.fault !== null) return;
+    if (this.#bucket.fault !== null) return false;
     try {
-      const { node, registry } = this.#options;
-      await this.#bucket.put(id, { v: PROTOCOL, node, record, use: registry.lastUse(id) });
+      await this.#bucket.put(id, this.#shared(record));
       // It was revoked meanwhile, and this may have put it back.
       if (this.#revocations.isDead(id)) await this.#bucket.remove(id);
+      return true;
     } catch {
       this.#retryLater();
+      return false;
     }
   }
 
@@ -235,18 +268,23 @@ export class TokenSync implements TokenSharing {
     });
     const [stored, missing] = await Promise.all([
       removal.then(() => true).catch(() => false),
-      this.#unconfirmedBy(id, nodes),
+      this.#unconfirmedBy(nodes, 'revokeToken', { id }),
     ]);
     if (missing.length > 0 || !stored) return missing;
     // Those that have joined meanwhile may have read the bucket before.
     const joined = others.others().filter((node) => !nodes.includes(node));
-    const late = await this.#unconfirmedBy(id, joined);
+    const late = await this.#unconfirmedBy(joined, 'revokeToken', { id });
     return late.length > 0 ? late : null;
   }
 
-  async #unconfirmedBy(id: string, nodes: readonly string[]): Promise<string[]> {
+  /** @returns those of the nodes that have not done it. Never rejects. */
+  async #unconfirmedBy(
+    nodes: readonly string[],
+    method: 'revokeToken' | 'learnToken',
+    input: object,
+  ): Promise<string[]> {
     const { others } = this.#options;
-    const asked = nodes.map((node) => others.call(node, 'revokeToken', { id }, CONFIRM_MS));
+    const asked = nodes.map((node) => others.call(node, method, input, CONFIRM_MS));
     const outcomes = await Promise.allSettled(asked);
     return nodes.filter((_, n) => outcomes[n]?.status === 'rejected');
   }
@@ -292,6 +330,10 @@ export class TokenSync implements TokenSharing {
       others.call(node, 'tokensUsed', { uses }, CONFIRM_MS).catch(() => {});
     }
   }
+}
+
+function notAccepted(reason: string): DroverError {
+  return new DroverError('unavailable', `the cluster does not accept the token: ${reason}`, 1);
 }
 
 function unconfirmed(nodes: readonly string[]): DroverError {

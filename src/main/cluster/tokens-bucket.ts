@@ -137,7 +137,7 @@ export class TokensBucket {
     const id = idOfKey(key);
     let token: SharedToken | null = null;
     try {
-      token = value && readToken(id, value);
+      token = value && readToken(id, JSON.parse(new TextDecoder().decode(value)));
     } catch (thrown) {
       const line = `the record of token ${id}: ${messageOf(thrown)}; it is not accepted here`;
       this.#options.say('error', line);
@@ -196,9 +196,8 @@ export class TokensBucket {
 }
 
 /** @throws Error that says why it cannot be read. */
-function readToken(id: string, value: Uint8Array): SharedToken {
-  const token = JSON.parse(new TextDecoder().decode(value)) as Partial<SharedToken> | null;
-  const { v, node, record } = token ?? {};
+export function readToken(id: string, value: unknown): SharedToken {
+  const { v, node, record } = (value ?? {}) as Partial<SharedToken>;
   if (v !== undefined && v > READABLE) {
     throw new Error(`it has version ${v}, this node knows ${READABLE}: update this node`);
   }
@@ -206,7 +205,7 @@ function readToken(id: string, value: Uint8Array): SharedToken {
   if (v === undefined || typeof node !== 'string' || !isToken || !Array.isArray(record.scopes)) {
     throw new Error('it is not of this token');
   }
-  return token as SharedToken;
+  return value as SharedToken;
 }
 
 /** Undefined when there is none in it: then no key is the right one. */

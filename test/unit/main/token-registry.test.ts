@@ -9,6 +9,7 @@ import { TokenRegistry } from '../../../src/main/access/token-registry.js';
 import { Store } from '../../../src/main/store/store.js';
 import { TokenStore } from '../../../src/main/store/token-store.js';
 import type { TokenRecord, TokenUse } from '../../../src/shared/contract/tokens.js';
+import { DroverError } from '../../../src/shared/errors.js';
 import { PATIENCE_MS } from '../../harness/patience.js';
 
 interface Setup {
@@ -177,7 +178,8 @@ async function jump(ms: number): Promise<void> {
 function join(registry: TokenRegistry) {
   const told: string[] = [];
   const sharing = {
-    added: () => {},
+    admit: async () => {},
+    added: async () => {},
     removed: (id: string) => told.push(`removed ${id}`),
     used: (id: string) => told.push(`used ${id}`),
     isCurrent: true,
@@ -283,7 +285,8 @@ it('the other nodes are notified of a token that was made, replaced, revoked, or
   const { registry } = await setUp();
   const told: string[] = [];
   registry.share({
-    added: ({ name }) => told.push(`added ${name}`),
+    admit: async () => {},
+    added: async ({ name }) => void told.push(`added ${name}`),
     removed: (id) => told.push(`removed ${id}`),
     used: () => {},
     isCurrent: true,
@@ -295,4 +298,27 @@ it('the other nodes are notified of a token that was made, replaced, revoked, or
   const next = await registry.create({ name: 'y', scopes: ['read'], expires_at_ms }, 'nobody');
   await vi.advanceTimersByTimeAsync(10_000);
   expect(told).toEqual(['added x', `removed ${info.id}`, 'added y', `removed ${next.info.id}`]);
+});
+
+it('a token that the cluster does not accept is not stored; a sign-in is good on this node', async () => {
+  const { registry, tokens, accepted } = await setUp(0, true);
+  const body = { name: 'x', scopes: ['read' as const] };
+  const refused = { code: 'unavailable', message: 'the cluster does not accept the token: no NATS' };
+  // It has not joined.
+  await expect(registry.create(body, 'nobody')).rejects.toMatchObject({ code: 'unavailable' });
+  const { sharing, told } = join(registry);
+  const refuse = async (): Promise<void> => {
+    throw new DroverError('unavailable', refused.message);
+  };
+  sharing.admit = refuse;
+  await expect(registry.create(body, 'nobody')).rejects.toMatchObject(refused);
+  expect(told).toEqual([]);
+  sharing.admit = async () => {};
+  // NATS has gone meanwhile.
+  sharing.added = refuse;
+  await expect(registry.create(body, 'nobody')).rejects.toMatchObject(refused);
+  expect(told).toEqual([expect.stringMatching(/^removed /)]);
+  expect([tokens.all(), accepted]).toEqual([[], new Set()]);
+  await registry.createForPin({ address: '192.0.2.1', client: null });
+  expect([tokens.all().length, accepted.size]).toEqual([1, 1]);
 });
