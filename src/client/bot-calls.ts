@@ -100,9 +100,13 @@ export class BotCalls {
     return this.#http.json('PATCH', botPath(id), { ...options, body: change, shape: SNAPSHOT });
   }
 
-  /** `DELETE /api/bots/{id}`: stops and deletes the bot. */
-  async delete(id: string, options?: CallOptions): Promise<void> {
-    await this.#http.send('DELETE', botPath(id), options);
+  /**
+   * `DELETE /api/bots/{id}`: stops and deletes the bot.
+   * @param options `node`: only what that node of a cluster has on its disk (`leftovers` of a node).
+   */
+  async delete(id: string, options: CallOptions & { node?: string } = {}): Promise<void> {
+    const { node, ...rest } = options;
+    await this.#http.send('DELETE', botPath(id), { ...rest, query: { node } });
   }
 
   async start(id: string, options?: CallOptions): Promise<BotSnapshot> {

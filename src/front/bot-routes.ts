@@ -19,7 +19,7 @@ import type { Exchange } from './engine/engine.js';
 import type { CallerHandler, Handlers } from './handlers.js';
 import type { HostCommands } from './host-commands.js';
 import { type BodyLimits, jsonBody } from './json-body.js';
-import { queryPairs } from './query-string.js';
+import { onlyValue, queryPairs } from './query-string.js';
 import { emptyResponse, jsonResponse } from './responses.js';
 import type { Views } from './views.js';
 
@@ -168,8 +168,11 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
       await respondWithBot(exchange, caller, id, elsewhere);
     },
     async 'DELETE /api/bots/{id}'(exchange, caller, [id = '']) {
-      await control.call('endBot', { id, action: 'delete', rights: rightsOf(caller) });
-      await catchUp.gone([id]);
+      const input = { id, action: 'delete', rights: rightsOf(caller) } as const;
+      const node = onlyValue(exchange.query, 'node');
+      await control.call('endBot', node === undefined ? input : { ...input, node });
+      // What one node had may not be the bot that the others have with its id.
+      if (node === undefined) await catchUp.gone([id]);
       exchange.respond(emptyResponse(204));
     },
     'POST /api/bots/{id}/start': act('start'),

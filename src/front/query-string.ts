@@ -15,6 +15,13 @@ export function queryValues(query: string, name: string): string[] {
     .map(([, value]) => value);
 }
 
+/** Undefined when it is missing. @throws DroverError `bad_request` if it is given twice. */
+export function onlyValue(query: string, name: string): string | undefined {
+  const values = queryValues(query, name);
+  if (values.length > 1) throw new DroverError('bad_request', `${name} is given twice`);
+  return values[0];
+}
+
 /** All parameters in order. Broken percent-encoding is left as it is. */
 export function queryPairs(query: string): [name: string, value: string][] {
   if (query === '') return [];

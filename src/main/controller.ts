@@ -1,6 +1,8 @@
+import { SELF } from '../shared/cluster/names.js';
 import type { MainMetrics } from '../shared/contract/metric-layout.js';
 import { Handover, type Serves } from '../shared/contract/rpc.js';
 import type { ControlMethods } from '../shared/contract/threads.js';
+import { DroverError } from '../shared/errors.js';
 import type { Access } from './access/access.js';
 import { writeAccessLog } from './access/access-output.js';
 import { BotAccess } from './access/bot-access.js';
@@ -69,7 +71,10 @@ export function createController({
     createBot: (input) => here(bots.create(input)),
     updateBot: (input) => here(bots.update(input)),
     actOnBot: (input) => here(bots.act(input)),
-    endBot: (input) => here(bots.act(input)),
+    endBot({ node = SELF, ...input }) {
+      if (node !== SELF) throw new DroverError('not_found', `no node ${JSON.stringify(node)}`);
+      return here(bots.act(input));
+    },
     actOnBots: (input) => bots.actOnMany(input),
     endBots: (input) => bots.actOnMany(input),
     botConfig: (input) => bots.config(input),

@@ -47,6 +47,7 @@ import { FileReserve } from './file-reserve.js';
 import { firstBots, restsAtStart } from './first-bots.js';
 import { mainMetrics } from './main-metrics.js';
 import { fitToOpenFiles } from './open-files.js';
+import { ownAddress } from './own-address.js';
 import { Rules } from './rules/rules.js';
 import { RunRecord } from './run-record.js';
 import { serviceCommands } from './service-commands.js';
@@ -451,9 +452,10 @@ export class Service {
 
   /** What other nodes know of this one. */
   #described(): ReturnType<ClusterParts['describe']> {
-    const { host } = this.#config.http;
+    const { http, tls } = this.#config;
+    const scheme = tls.cert === null ? 'http' : 'https';
     return {
-      address: this.#port === null ? null : `http://${host}:${this.#port}`,
+      address: this.#port === null ? null : ownAddress(scheme, http.host, this.#port),
       kinds: this.#schemas.infos().map(({ kind }) => kind),
       figures: {
         bots: this.#registry.size,

@@ -217,6 +217,12 @@ describe('NATS is away', () => {
     // Others think that it can be started elsewhere: it must not become one that runs on here.
     const stays = spec('a', { failover: 'stay', term: 1 });
     await expect(h1.bots.change(stays)).rejects.toMatchObject(refused);
+    // Others may start it with what its record has.
+    const labelled = spec('a', { term: 1, labels: { x: '1' } });
+    await expect(h1.bots.change(labelled)).rejects.toMatchObject(refused);
+    await expect(h1.bots.create(spec('d'))).rejects.toMatchObject(refused);
+    expect([...h1.disk.specs.keys()].sort()).toEqual(['a', 'b']);
+    expect(h1.disk.specs.get('a')?.labels).toEqual({});
     await h1.bots.change(spec('b', { failover: 'stay', term: 1, labels: { x: '1' } }));
     await server.run();
     await until(() => expect(where()).toEqual({ a: 'h1', b: 'h1' }));
@@ -237,10 +243,33 @@ describe('NATS is away', () => {
       ),
     );
     expect(d2.specs.get('both')).toMatchObject({ incarnation: 'both-of-h2' });
+    const reason = 'not started: the cluster has another bot with its id, on the node h1';
+    expect([...h2.store.leftovers]).toEqual([['both', reason]]);
+    expect(h2.store.refusal(h2.bots.specOf('both') as BotSpec)).toBe(reason);
     expect(h1.bots.specOf('a')).toMatchObject({ term: 1 });
     // The id is free again.
     await h1.bots.delete('both');
     await until(() => expect(where()).toEqual({ a: 'h1', b: 'h2', both: 'h2' }));
+    expect(h2.store.leftovers.size).toBe(0);
+  });
+
+  it('a leftover is removed without the bot that the cluster has with its id', async () => {
+    const [d1, d2] = [new Disk(), new Disk()];
+    d1.specs.set('both', spec('both'));
+    d2.specs.set('both', spec('both', { incarnation: 'both-of-h2' }));
+    const h1 = await start('h1', { disk: d1 });
+    await until(() => expect(where()).toEqual({ both: 'h1' }));
+    const h2 = await start('h2', { disk: d2 });
+    await until(() => expect(h2.store.leftovers.size).toBe(1));
+    await leaderOf([h1, h2]);
+    // It is given to the node that has the leftover, and cannot run there.
+    await h1.kill(witness);
+    await until(() => expect(h2.records.get('both')).toMatchObject({ node: 'h2' }));
+    expect(where()).toEqual({});
+    await h2.bots.delete('both');
+    await until(() => expect(where()).toEqual({ both: 'h2' }));
+    expect(d2.specs.get('both')).toMatchObject({ incarnation: 'both-1' });
+    expect(h2.store.leftovers.size).toBe(0);
   });
 
   it('a bot that was deleted meanwhile does not come back', async () => {
@@ -288,6 +317,11 @@ describe('moves', () => {
       ),
     );
     expect(h2.records.get('bound')?.state).toBe('placed');
+    // Every node says what it waits for.
+    const reason = 'the secrets of bound are on h1 only';
+    for (const { duties } of all) {
+      expect(duties.stuckOn('h1')).toEqual([{ bot: 'bound', reason }]);
+    }
     await h1.membership.want('live');
     const [first] = witness.on('h2');
     const before = leader.records.get(first ?? '')?.term;

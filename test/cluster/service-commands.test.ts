@@ -153,6 +153,17 @@ it('bots of a node that is gone are 503 at once, those of the others answer', as
   expect(performance.now() - before).toBeLessThan(LEASE_MS / 2);
 });
 
+it('new bots go to nodes that answer, although the one that is gone has its lease', async () => {
+  for (let n = 0; n < 30; n += 1) {
+    // By labels: the leader chooses, and the node that is gone has no fewer bots than the others.
+    const made = await create(service(0), { id: `late${n}`, kind: 'faulty', node_labels: {} });
+    expect(made.status, made.text).toBe(201);
+    expect((made.json as { node: string }).node).not.toBe(name(gone));
+  }
+  const known = (await nodesOf(service(0))).nodes.find(({ node }) => node === name(gone));
+  expect(known?.state).toBe('live');
+});
+
 it('incidents of one cause on several nodes are one group; a node that does not answer is named', async () => {
   for (const node of ['h1', name(left)]) {
     const restart = { policy: 'never' };

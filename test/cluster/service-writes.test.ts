@@ -51,11 +51,12 @@ it('a node that is cut off refuses what the cluster cannot have, and the same id
   const { json } = await POST(service, '/api/bots/actions', { action: 'delete', ids: ['moves1'] });
   expect(json).toEqual({ results: { moves1: { error: expect.stringMatching(REFUSED) } } });
   expectError(await POST(service, '/api/nodes/rebalance'), 503);
-  const tokens = await listTokens(service);
+  const tokenIds = async (): Promise<string[]> => (await listTokens(service)).map(({ id }) => id);
+  const tokens = await tokenIds();
   const token = { name: 'new', scopes: ['read'] };
   expectError(await POST(service, '/api/tokens', token), 503, /^the cluster does not accept the /);
-  expect(await listTokens(service)).toEqual(tokens);
-  // It is this node's whatever happens, and its own journal and disk have it.
+  expect(await tokenIds()).toEqual(tokens);
+  // No other node may run it, and the disk of this one has the change.
   expect((await change('keeps1')).status).toBe(200);
   expect(await ownBots(cut)).toEqual(['keeps1 online', 'moves1 stopped']);
   const made = await create(other.service, both);
@@ -69,7 +70,7 @@ it('a node that is cut off refuses what the cluster cannot have, and the same id
   await cluster.witness.all(['both', 'keeps1', 'moves1']);
   await eventually(
     async () =>
-      (await botsOf(other.service, '?query=label.changed:yes')).map(({ id }) => id).join() ===
+      (await botsOf(other.service, '?query=label:changed=yes')).map(({ id }) => id).join() ===
       'keeps1',
     'the change of the bot that stays',
   );
@@ -84,7 +85,7 @@ it('with all of NATS down no node takes a new bot, and those of the configuratio
   const cluster = await start({ bots });
   const [server] = cluster.nats;
   const everywhere = async (): Promise<string[]> =>
-    (await Promise.all(cluster.nodes.map(ownBots))).flat();
+    (await Promise.all(cluster.awake.map(ownBots))).flat();
   await eventually(async () => (await everywhere()).join() === 'configured online', 'one of it');
   await server?.kill();
   await Promise.all(cluster.nodes.map(untilCutOff));
@@ -107,4 +108,45 @@ it('with all of NATS down no node takes a new bot, and those of the configuratio
   );
   const made = await create(again.service, { id: 'new', kind: 'faulty' });
   expect(made.status, made.text).toBe(201);
+});
+
+it('a bot whose id the cluster has is named where it was left, holds no drain up, and can be removed', async () => {
+  const cluster = await TestCluster.start({ config: CONFIG, nodes: 2 });
+  onTestFinished(() => cluster.stop());
+  await allJoined(cluster);
+  const [first] = cluster.nodes;
+  const joining = await cluster.add();
+  // As a single service.
+  await joining.start({ config: CONFIG });
+  const both = { id: 'both', kind: 'faulty' };
+  expect((await create(joining.service, both)).status).toBe(201);
+  await joining.stop();
+  const { service } = first as ServiceNode;
+  const made = await create(service, { ...both, node: 'h1' });
+  expect(made.status, made.text).toBe(201);
+  await joining.start();
+  await allJoined(cluster);
+  const reason = 'not started: the cluster has another bot with its id, on the node h1';
+  const h3 = async () => (await nodesOf(service)).nodes.find(({ node }) => node === 'h3');
+  await eventually(async () => (await h3())?.leftovers?.length === 1, 'the leftover to be told');
+  expect(await h3()).toMatchObject({
+    figures: { bots: 0, running: 0 },
+    leftovers: [{ bot: 'both', reason }],
+  });
+  expect(await botsOf(joining.service, '?node=self')).toMatchObject([
+    { id: 'both', status: 'stopped', last_error: reason },
+  ]);
+  expect((await POST(service, '/api/nodes/h3/drain')).json).toMatchObject({ state: 'draining' });
+  // One that names its node cannot leave it, and is named.
+  expect((await POST(service, '/api/nodes/h1/drain')).status).toBe(200);
+  const h1 = async () => (await nodesOf(joining.service)).nodes.find(({ node }) => node === 'h1');
+  await eventually(async () => (await h1())?.stuck?.length === 1, 'what h1 waits for');
+  expect(await h1()).toMatchObject({
+    stuck: [{ bot: 'both', reason: expect.stringContaining('names the node h1') }],
+  });
+  const gone = await call(service, 'DELETE', '/api/bots/both?node=h3');
+  expect(gone.status, gone.text).toBe(204);
+  await eventually(async () => (await h3())?.leftovers?.length === 0, 'the leftover to be gone');
+  expect(await botsOf(joining.service, '?node=self')).toEqual([]);
+  expect(await botsOf(joining.service)).toMatchObject([{ id: 'both', node: 'h1' }]);
 });

@@ -179,6 +179,31 @@ it('drain waits until the node has no bots', async () => {
   expect(asked.map(({ method }) => method)).toEqual(['POST', 'GET', 'GET', 'GET']);
 });
 
+it('drain ends when no bot can leave, and names them; leftovers hold nothing up', async () => {
+  const stuck = [
+    { bot: 'a', reason: 'it names the node h1' },
+    { bot: 'b', reason: 'the secrets of b are on h1 only' },
+  ];
+  lists = [on(draining(3)), on({ ...draining(2), stuck })];
+  expectFailure(
+    await drover('nodes', 'drain', 'h1'),
+    EXIT.failed,
+    /^drover: h1 cannot give away 2 bots, and continues to drain; a: it names the node h1; b: the secrets of b are on h1 only$/m,
+  );
+  const leftovers = [{ bot: 'both', reason: 'not started: the cluster has another bot' }];
+  const line =
+    'drover: h1 has bot both, not started: the cluster has another bot; remove it with: drover bots rm both --left-on h1\n';
+  lists = [on({ ...draining(0), leftovers })];
+  expect(await drover('nodes', 'drain', 'h1')).toMatchObject({ code: EXIT.ok, stderr: line });
+  expect(await drover('nodes')).toMatchObject({ code: EXIT.ok, stderr: line });
+});
+
+it('bots rm --left-on removes what one node has', async () => {
+  const end = await drover('bots', 'rm', 'both', '--left-on', 'h2');
+  expect(end).toMatchObject({ code: EXIT.ok, stdout: 'both deleted on h2\n' });
+  expect(asked).toMatchObject([{ method: 'DELETE', path: '/api/bots/both?node=h2' }]);
+});
+
 it('drain --no-wait does not wait, and --within limits the wait', async () => {
   lists = [on(draining(2))];
   expect((await drover('nodes', 'drain', 'h1', '--no-wait')).stdout).toBe('h1 draining\n');

@@ -5,6 +5,7 @@ import type { ClusterControl } from '../../src/main/cluster-control.js';
 import type { ClusterNode } from '../../src/shared/contract/nodes.js';
 import { DroverError } from '../../src/shared/errors.js';
 import { call, expectError } from '../harness/api.js';
+import { create } from '../harness/bots.js';
 import { ClusterStream } from '../harness/cluster-stream.js';
 import { inject } from '../harness/inject.js';
 import { readMetrics } from '../harness/metrics-text.js';
@@ -59,6 +60,16 @@ it('a single service has no nodes, and refuses what is for a cluster', async () 
   }
   const { text } = await call(service, 'GET', '/metrics');
   expect([...readMetrics(text).keys()].filter((name) => name.includes('cluster'))).toEqual([]);
+});
+
+it('a bot is deleted on the node that answers, and on no other that there is not', async () => {
+  const service = await inject();
+  expect((await create(service, { id: 'a', kind: 'synthetic' })).status).toBe(201);
+  const remove = (query: string) => call(service, 'DELETE', `/api/bots/a${query}`);
+  expectError(await remove('?node=h2'), 404, 'no node "h2"');
+  expectError(await remove('?node=h2&node=self'), 400, 'node is given twice');
+  expect((await remove('?node=self')).status).toBe(204);
+  expectError(await remove(''), 404, 'no bot "a"');
 });
 
 it('in a cluster main lists them and acts on them', async () => {

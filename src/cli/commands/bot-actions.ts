@@ -27,6 +27,22 @@ export interface ActionOptions extends ConnectionOptions, BotSelectors {
   json?: true;
 }
 
+/** Deletes bots that a node has on its disk and the cluster does not have there. */
+export async function removeLeftovers(
+  ids: readonly string[],
+  node: string,
+  options: ActionOptions,
+): Promise<number> {
+  const { client, call } = connect(options);
+  for (const id of ids) {
+    await client.bots.delete(id, { ...call(), node });
+    if (!options.json) await printLine(`${id} deleted on ${node}`);
+  }
+  if (options.json)
+    await printJson(Object.fromEntries(ids.map((id) => [id, { status: 'deleted' }])));
+  return EXIT.ok;
+}
+
 export async function actOnBots(
   verb: BotAction,
   given: string[],

@@ -20,7 +20,7 @@ import {
 import { type RestartFlags, restartOf, withRestartFlags } from '../flags/restart-flags.js';
 import { action } from '../terminal/action.js';
 import { print, printJson, printLine, table } from '../terminal/output.js';
-import { type ActionOptions, actOnBots } from './bot-actions.js';
+import { type ActionOptions, actOnBots, removeLeftovers } from './bot-actions.js';
 import { addGroup, addHelp } from './help.js';
 
 const HEAD = ['ID', 'KIND', 'STATUS', 'FOR', 'RESTARTS', 'LABELS', 'LAST ERROR'];
@@ -118,9 +118,19 @@ export function addBots(program: Command): void {
     ['rm', 'delete'],
   ] as const) {
     const what = verb === 'delete' ? 'stop and delete bots' : `${verb} bots`;
-    withBotSelectors(withConnection(bots.command(name).description(what).argument('[id...]')))
-      .option('--json', 'print the status or the error of each bot as JSON')
-      .action(action((ids: string[], options: ActionOptions) => actOnBots(verb, ids, options)));
+    const command = withBotSelectors(
+      withConnection(bots.command(name).description(what).argument('[id...]')),
+    ).option('--json', 'print the status or the error of each bot as JSON');
+    if (verb === 'delete') {
+      command.option('--left-on <node>', 'only what this node has on its disk (drover nodes)');
+    }
+    command.action(
+      action((ids: string[], { leftOn, ...options }: ActionOptions & { leftOn?: string }) =>
+        leftOn === undefined
+          ? actOnBots(verb, ids, options)
+          : removeLeftovers(ids, leftOn, options),
+      ),
+    );
   }
   addHelp(bots);
 }

@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { ApiError, type ClusterNode, type NodeAction, type NodeList } from '../../client/index.js';
+import { HELD_BOTS } from '../../shared/contract/nodes.js';
 import {
   type Connection,
   type ConnectionOptions,
@@ -34,6 +35,10 @@ const HEAD = [
 ];
 const POLL_MS = 500;
 const DRAIN_MS = 600_000;
+/** When no bot has left for so long, and none can, in ms: a node that restarts may take them after that. */
+const STUCK_MS = 15_000;
+/** Bots whose reasons a line has. */
+const NAMED = 5;
 
 const DESCRIPTIONS: Readonly<Record<NodeAction, string>> = {
   cordon: 'give a node no new bots; it keeps those that it has',
@@ -93,6 +98,15 @@ async function listNodes(options: ConnectionOptions & Json): Promise<undefined> 
   else if (list.state === 'off') await printLine('a single service; it is in no cluster');
   else await print(table(HEAD, list.nodes.map(row)));
   if (list.reason !== null) complain(reasonOf(list));
+  for (const node of list.nodes) complainOfLeftovers(node);
+}
+
+function complainOfLeftovers({ node, leftovers = [] }: ClusterNode): void {
+  for (const { bot, reason } of leftovers) {
+    complain(
+      `${node} has bot ${bot}, ${reason}; remove it with: drover bots rm ${bot} --left-on ${node}`,
+    );
+  }
 }
 
 function reasonOf({ state, reason }: NodeList): string {
@@ -152,9 +166,10 @@ async function drain(name: string, options: DrainOptions): Promise<undefined> {
   if (empty === null) {
     throw new CliError(
       EXIT.timeout,
-      `${name} still has ${bots(left)} after ${showDuration(options.within)}; it continues to drain. Bots that name this node, that stay, or that no other node can take remain`,
+      `${name} still has ${bots(left)} after ${showDuration(options.within)}; it continues to drain`,
     );
   }
+  complainOfLeftovers(empty);
   if (options.json) await printJson(empty);
   else {
     const time = showDuration(performance.now() - began);
@@ -162,17 +177,21 @@ async function drain(name: string, options: DrainOptions): Promise<undefined> {
   }
 }
 
-/** Reads the node until it has no bots. @returns null at the deadline. @throws CliError when it drains no longer. */
+/** Reads the node until it has no bots. @returns null at the deadline. @throws CliError when it drains no longer, or no bot can leave. */
 async function emptied(
   { client, call }: Connection,
   name: string,
   deadline: AbortSignal,
   onCount: (bots: number) => void,
 ): Promise<ClusterNode | null> {
+  let last = { bots: -1, since: 0 };
   while (!deadline.aborted) {
     const node = await find(client.nodes(call()), name);
     if (node) {
       onCount(node.figures.bots);
+      const isLess = node.figures.bots !== last.bots || !isStuck(node);
+      if (isLess) last = { bots: node.figures.bots, since: performance.now() };
+      else if (performance.now() - last.since > STUCK_MS) throw stuckError(node);
       if (node.figures.bots === 0) return node;
       if (node.state !== 'draining') {
         const how = node.state === 'lost' ? 'its lease has run out' : `it is ${node.state} now`;
@@ -182,6 +201,19 @@ async function emptied(
     await delay(POLL_MS, undefined, { signal: deadline }).catch(() => {});
   }
   return null;
+}
+
+/** Whether each of its bots is one that no other node takes, as far as they are named. */
+function isStuck({ figures, stuck = [] }: ClusterNode): boolean {
+  return stuck.length > 0 && stuck.length >= Math.min(figures.bots, HELD_BOTS);
+}
+
+function stuckError({ node, figures, stuck = [] }: ClusterNode): CliError {
+  const named = stuck.slice(0, NAMED).map(({ bot, reason }) => `${bot}: ${reason}`);
+  return new CliError(
+    EXIT.failed,
+    `${node} cannot give away ${bots(figures.bots)}, and continues to drain; ${named.join('; ')}`,
+  );
 }
 
 /** @returns undefined when the service does not answer for now, as while it restarts. */

@@ -15,6 +15,7 @@ import { nullable } from '../../shared/contract/json-schema.js';
 import {
   BOT_QUERY,
   BOTS_QUERY,
+  DELETE_BOT_QUERY,
   INCIDENT_GROUPS_QUERY,
   INCIDENTS_QUERY,
 } from '../../shared/contract/queries.js';
@@ -146,6 +147,7 @@ export const BOT_OPERATIONS = {
     id: 'deleteBot',
     tag: 'Bots',
     summary: 'Stop and delete a bot',
+    query: DELETE_BOT_QUERY,
     description:
       'The stream has its last lines, and then a `session` event with the status `deleted`.',
     responses: { 204: { description: 'Deleted.' } },

@@ -38,6 +38,8 @@ export class ClusterStore implements SpecStore, BotCluster {
   readonly #claimed = new Set<string>();
   /** Bots of the disk whose id the cluster has for another bot, with the reason. */
   readonly #leftovers = new Map<string, string>();
+  /** Called when the record of a bot that was created or deleted here is to be looked at again (owner.ts). */
+  unsettled: (id: string) => void = () => {};
 
   constructor(local: BotStore, node: string, sealing: Sealing, notJoined: () => DroverError) {
     this.#local = local;
@@ -127,9 +129,11 @@ export class ClusterStore implements SpecStore, BotCluster {
     const records = this.#records;
     if (!records) throw this.#notJoined();
     await this.#occupied(id, async () => {
-      // The record of a leftover's id is that of another bot.
-      if (!this.#leftovers.has(id)) await records.remove(id, ({ node }) => node === this.#node);
+      // The record of a leftover's id is that of another bot, perhaps one that this node is given.
+      const isLeftover = this.#leftovers.has(id);
+      if (!isLeftover) await records.remove(id, ({ node }) => node === this.#node);
       await this.forget(id);
+      if (isLeftover) this.unsettled(id);
     });
   }
 
@@ -233,9 +237,9 @@ export class ClusterStore implements SpecStore, BotCluster {
         if (!this.#claimedIn(lease, id)) throw notHeld();
         await this.#local.put(spec);
       } catch (thrown) {
-        // If this fails too, the node is given the bot when it applies the record again.
-        await records.remove(id, ({ node }) => node === this.#node).catch(() => {});
         this.#claimed.delete(id);
+        // If this fails too, the node is given the bot when it applies the record again.
+        await records.remove(id, ({ node }) => node === this.#node).catch(() => this.unsettled(id));
         throw thrown;
       }
     });

@@ -8,12 +8,13 @@ import { clusterNames } from '../../shared/cluster/names.js';
 import type { NatsConnection } from '../../shared/cluster/nats.js';
 import type { Level } from '../../shared/contract/event-kinds.js';
 import type { ClusterMetrics } from '../../shared/contract/metric-layout.js';
-import type {
-  ClusterNode,
-  ClusterPressure,
-  NodeAction,
-  NodeList,
-  Rebalanced,
+import {
+  type ClusterNode,
+  type ClusterPressure,
+  HELD_BOTS,
+  type NodeAction,
+  type NodeList,
+  type Rebalanced,
 } from '../../shared/contract/nodes.js';
 import type { SlowTurn } from '../../shared/contract/slow-turn.js';
 import type { StreamIdentity } from '../../shared/contract/threads.js';
@@ -35,7 +36,7 @@ import { BotRecords, refusedChange } from './bot-records.js';
 import { NodeCalls } from './calls.js';
 import { ClusterStore } from './cluster-store.js';
 import { LeaderDuties } from './leader-duties.js';
-import { Membership } from './membership.js';
+import { Membership, type MembershipOptions } from './membership.js';
 import { NodeActions } from './node-actions.js';
 import { CallsToMembers } from './node-calls.js';
 import { nodeMetrics } from './node-metrics.js';
@@ -244,9 +245,19 @@ export class Cluster implements ClusterControl {
   }
 
   nodes(): NodeList {
-    const list = this.#membership.nodes();
+    const { nodes, cluster } = this.#membership.nodes();
     const { state, reason } = this.pressure();
-    return { ...list, state, reason };
+    const duties = this.#connected?.duties;
+    return {
+      cluster,
+      state,
+      reason,
+      nodes: nodes.map((node) =>
+        node.state === 'draining' && duties
+          ? { ...node, stuck: duties.stuckOn(node.node).slice(0, HELD_BOTS) }
+          : node,
+      ),
+    };
   }
 
   async actOnNode(node: string, action: NodeAction): Promise<ClusterNode> {
@@ -444,12 +455,18 @@ export class Cluster implements ClusterControl {
     else this.#connected?.duties.deposed();
   }
 
-  #describe(): Pick<NodeRecord, 'address' | 'kinds' | 'figures' | 'has_key'> {
+  #describe(): ReturnType<MembershipOptions['describe']> {
     const { figures, ...rest } = this.#parts.describe();
+    const leftovers = [...this.store.leftovers].map(([bot, reason]) => ({ bot, reason }));
     return {
       ...rest,
+      leftovers: leftovers.slice(0, HELD_BOTS),
       has_key: this.#secrets.check !== null && (this.#tokens?.keyFault ?? null) === null,
-      figures: { ...figures, unpublished: this.#bus?.status.unpublished ?? 0 },
+      figures: {
+        ...figures,
+        bots: figures.bots - leftovers.length,
+        unpublished: this.#bus?.status.unpublished ?? 0,
+      },
     };
   }
 

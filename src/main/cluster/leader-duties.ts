@@ -6,6 +6,7 @@
 // starts them: either that write came before the reading, and so did the lease, or one of the two writes fails.
 
 import type { LostBot } from '../../shared/cluster/bus-messages.js';
+import type { HeldBot } from '../../shared/contract/nodes.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import type { BotRecords } from './bot-records.js';
 import { Moves } from './moves.js';
@@ -97,6 +98,11 @@ export class LeaderDuties {
     const moves = this.#moves.rebalance();
     this.#soon();
     return { moves };
+  }
+
+  /** The bots of a node that no other node takes now. Every node knows it. */
+  stuckOn(node: string): HeldBot[] {
+    return this.#moves.stuckOn(node);
   }
 
   #expectLeader(): void {

@@ -55,7 +55,7 @@ export interface MembershipOptions {
   stopGraceMs: number;
   replicas: number;
   /** What changes, asked before each renewal. */
-  describe: () => Pick<NodeRecord, 'address' | 'kinds' | 'figures' | 'has_key'>;
+  describe: () => Pick<NodeRecord, 'address' | 'kinds' | 'figures' | 'has_key' | 'leftovers'>;
   /** Whether bots are given to the node. */
   hasBots: (node: string) => boolean;
   events: MembershipEvents;

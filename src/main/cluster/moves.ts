@@ -1,6 +1,8 @@
 // Runs in main. Owns the moves from nodes that give their bots away, and those of a rebalance. One group of
 // bots at a time: the next one leaves when all of the last are elsewhere.
 
+import type { BotSpec } from '../../shared/contract/bots.js';
+import type { HeldBot } from '../../shared/contract/nodes.js';
 import type { BotRecords } from './bot-records.js';
 import type { BotRecord, Member, Members } from './parts.js';
 import { rebalanced, type Unit, unitsOf } from './placement.js';
@@ -52,6 +54,13 @@ export class Moves {
     return this.#rebalance.reduce((sum, { ids }) => sum + ids.length, 0);
   }
 
+  stuckOn(node: string): HeldBot[] {
+    return unitsOf(this.#botsOn(node)).flatMap((unit) => {
+      const to = this.#targetOf(unit.map(({ record }) => record));
+      return 'reason' in to ? unit.map(({ id }) => ({ bot: id, reason: to.reason })) : [];
+    });
+  }
+
   /** Starts the moves that are due. */
   async advance(): Promise<void> {
     for (const member of this.#members.all()) {
@@ -65,11 +74,11 @@ export class Moves {
     const leaving = this.#leaving.get(node) ?? new Set();
     this.#leaving.set(node, leaving);
     if (this.#underWay(leaving)) return;
-    const here = [...this.#records.on(node)].flatMap((id) => this.#records.get(id) ?? []);
+    const here = this.#botsOn(node);
     // Those that an earlier leader has told to leave.
-    const told = here.filter(({ state }) => state === 'leaving' || state === 'free');
+    const told = here.filter(({ record: { state } }) => state === 'leaving' || state === 'free');
     if (told.length > 0) return;
-    const units = unitsOf(here.map((record) => ({ ...record.spec, record })));
+    const units = unitsOf(here);
     const next: [string, string][] = [];
     let reason = '';
     for (const unit of units) {
@@ -95,6 +104,13 @@ export class Moves {
     if (this.#said.get(node) === line) return;
     this.#said.set(node, line);
     this.#say(here.length === 0 ? 'info' : 'warn', line);
+  }
+
+  #botsOn(node: string): (BotSpec & { record: BotRecord })[] {
+    return [...this.#records.on(node)].flatMap((id) => {
+      const record = this.#records.get(id);
+      return record ? [{ ...record.spec, record }] : [];
+    });
   }
 
   /** One node for all of a unit. */

@@ -1,6 +1,7 @@
 // In main. What a node writes into its lease, and how others read it: of a later version, they take what they know.
 
 import { PROTOCOL } from '../../shared/cluster/names.js';
+import type { HeldBot } from '../../shared/contract/nodes.js';
 import type { NodeRecord } from './parts.js';
 
 const NOBODY: Omit<NodeRecord, 'node' | 'id' | 'incarnation'> = {
@@ -29,7 +30,15 @@ export function readNodeRecord(node: string, text: string): NodeRecord | null {
   // One that it does not know is none that takes bots.
   const wanted = WANTED.includes(known.wanted) ? known.wanted : 'cordoned';
   const address = typeof read['address'] === 'string' ? read['address'] : null;
-  return { ...known, wanted, address, node, id: read['id'], incarnation: read['incarnation'] };
+  const { id, incarnation, leftovers } = read;
+  const whole = { ...known, wanted, address, node, id, incarnation };
+  // Absent on an older node.
+  return Array.isArray(leftovers) ? { ...whole, leftovers: leftovers.filter(isHeld) } : whole;
+}
+
+function isHeld(value: unknown): value is HeldBot {
+  const { bot, reason } = (value ?? {}) as Partial<HeldBot>;
+  return typeof bot === 'string' && typeof reason === 'string';
 }
 
 /** Of the same type as what is expected, else that. */

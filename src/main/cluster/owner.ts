@@ -60,6 +60,8 @@ export class Owner {
 
   constructor(parts: OwnerParts) {
     this.#parts = parts;
+    // Once the registry of bots has done its part.
+    parts.store.unsettled = (id) => this.#later(() => this.#look(id));
     this.#unlisten = [
       parts.records.onChange((id) => this.#look(id)),
       parts.records.onLoaded(() => void this.#reconcile()),

@@ -7,7 +7,15 @@ import type { ClusterNode } from '../../shared/contract/nodes.js';
 export interface NodeRecord
   extends Pick<
     ClusterNode,
-    'node' | 'labels' | 'version' | 'address' | 'started_at_ms' | 'kinds' | 'capacity' | 'figures'
+    | 'node'
+    | 'labels'
+    | 'version'
+    | 'address'
+    | 'started_at_ms'
+    | 'kinds'
+    | 'capacity'
+    | 'figures'
+    | 'leftovers'
   > {
   /** Version of the format (PROTOCOL). */
   v: number;

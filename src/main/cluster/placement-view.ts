@@ -1,7 +1,7 @@
 // Runs in main. Owns the leader's view of how full the nodes are: the records, and what it has decided that they do not show yet.
 
 import type { BotRecords } from './bot-records.js';
-import type { BotRecord, Members, PlaceInput } from './parts.js';
+import type { BotRecord, Member, Members, PlaceInput } from './parts.js';
 import { type Candidate, type Choice, choose } from './placement.js';
 
 /** How long a node has to make the record of a bot that it was given, in ms; then its place is free again. */
@@ -55,9 +55,13 @@ export class PlacementView {
     this.#expire();
     return this.#members.all().map((member) => ({
       ...member,
-      isLive: member.isLive && this.#silent.get(member.node) !== member.renewed_at_ms,
+      isLive: member.isLive && !this.#isSilent(member),
       bots: this.#records.on(member.node).size + (this.#counts.get(member.node) ?? 0),
     }));
+  }
+
+  #isSilent({ node, renewed_at_ms }: Member): boolean {
+    return this.#silent.has(node) && this.#silent.get(node) === renewed_at_ms;
   }
 
   /** The bot is about to be on that node. */

@@ -1,6 +1,7 @@
 // Runs in main. What fronts ask of main on a node of a cluster: what is about bots of other nodes is done there, by what they would do
 // for their own fronts. So permissions are checked, and secrets stay, where the bot is; the nodes of a cluster trust each other.
 
+import { SELF } from '../../shared/cluster/names.js';
 import type { InvokeOutcome } from '../../shared/contract/api.js';
 import type { ActionOutcome, BotActionsBody, CreateBotBody } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
@@ -221,7 +222,12 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
       return changeBot('updateBot', input, sealedChange(parts, input, kind));
     },
     actOnBot: (input) => changeBot('actOnBot', input),
-    endBot: (input) => changeBot('endBot', input),
+    async endBot({ node, ...input }) {
+      if (node === undefined) return changeBot('endBot', input);
+      if (node === SELF || node === self) return plain(local.endBot(input) as null);
+      if (!members.get(node)) throw new DroverError('not_found', `no node ${JSON.stringify(node)}`);
+      return others.call<BotSnapshot | null>(node, 'endBot', input, CHANGE_MS);
+    },
     actOnBots: (input) => actOnMany('actOnBots', input),
     endBots: (input) => actOnMany('endBots', input),
     botConfig: (input) =>

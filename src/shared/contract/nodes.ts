@@ -4,6 +4,9 @@ import { Labels } from './bots.js';
 import { nullable, oneOf, time } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
 
+/** Bots that a node names at most in each of its lists. */
+export const HELD_BOTS = 20;
+
 const NODE = {
   node: 'h1',
   state: 'live',
@@ -11,13 +14,20 @@ const NODE = {
   is_leader: true,
   labels: { zone: 'a' },
   version: '0.1.0',
-  address: '10.0.0.11:8090',
+  address: 'http://10.0.0.11:8090',
   started_at_ms: 1795257580000,
   renewed_at_ms: 1795257600000,
   kinds: ['demo', 'synthetic'],
   capacity: { cores: 2, memory_mb: 3914 },
   figures: { bots: 3, running: 3, streams: 1, cpu: 0.04, memory_mb: 204.1, unpublished: 0 },
 };
+
+const heldBots = (description: string) =>
+  Type.Optional(
+    Type.Array(Type.Object({ bot: Type.String(), reason: Type.String() }), {
+      description: `${description} At most ${HELD_BOTS}, each with the reason.`,
+    }),
+  );
 
 /** One node of a cluster, as the node that answers sees it. */
 export const ClusterNode = Type.Object(
@@ -31,7 +41,10 @@ export const ClusterNode = Type.Object(
     is_leader: Type.Boolean({ description: 'It places bots.' }),
     labels: Labels,
     version: Type.String({ description: 'Version of Drover.' }),
-    address: nullable(Type.String(), 'Where its API listens, as far as it knows.'),
+    address: nullable(
+      Type.String(),
+      'Where its API listens: `http.host`, or the first address of a network interface when that is `0.0.0.0` or `::`; null before it listens.',
+    ),
     started_at_ms: time('When it started.'),
     renewed_at_ms: time('When it renewed its lease last.'),
     kinds: Type.Array(Type.String(), { description: 'The bot kinds that it has.' }),
@@ -50,6 +63,10 @@ export const ClusterNode = Type.Object(
         description: 'Events that are not on the stream of the cluster yet.',
       }),
     }),
+    leftovers: heldBots(
+      'Bots on its disk that do not run and do not count, because the cluster has another bot with the id. `DELETE /api/bots/{id}?node=` with its name removes one. Absent on an older node.',
+    ),
+    stuck: heldBots('While it drains: its bots that no other node takes now.'),
   },
   {
     description: 'A node of the cluster.',
@@ -57,6 +74,8 @@ export const ClusterNode = Type.Object(
   },
 );
 export type ClusterNode = Static<typeof ClusterNode>;
+/** A bot that is not where it is to be, and why. */
+export type HeldBot = NonNullable<ClusterNode['stuck']>[number];
 
 /** Answer of `GET /api/nodes`. */
 export const NodeList = Type.Object(

@@ -89,6 +89,14 @@ export const BOT_QUERY = {
   }),
 } satisfies QuerySchema;
 
+/** `DELETE /api/bots/{id}`. */
+export const DELETE_BOT_QUERY = {
+  node: text(
+    'What this node of the cluster has on its disk, `self` for the node that answers: removes a bot that was left there when the cluster had another with the id.',
+    'h2',
+  ),
+} satisfies QuerySchema;
+
 /** `GET /api/incidents` and `GET /api/bots/{id}/incidents`. */
 export const INCIDENTS_QUERY = {
   cause: cause('Only incidents of this cause.'),

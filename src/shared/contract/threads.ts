@@ -296,7 +296,13 @@ export type ControlMethods = LoopEvents & {
   }): BotSnapshot | null;
   actOnBot(input: { id: string; action: BotAction; rights: Rights }): BotSnapshot | null;
   /** The same for what ends a bot: a front has room for these calls when others fill its bound (src/front/control.ts). */
-  endBot(input: { id: string; action: EndingAction; rights: Rights }): BotSnapshot | null;
+  endBot(input: {
+    id: string;
+    action: EndingAction;
+    rights: Rights;
+    /** What that node has, which another bot of the cluster may have the id of. Absent: where the bot is. */
+    node?: string;
+  }): BotSnapshot | null;
   actOnBots(input: { actions: BotActionsBody; rights: Rights }): ActionResults;
   /** The same for actions that end bots. */
   endBots(input: {

@@ -378,6 +378,19 @@ test('hosts are those of all nodes that answer, each with its node, and the othe
   });
 });
 
+test('what a node has left is deleted there, not the bot of the cluster with its id', async () => {
+  const world = new World({ both: { node: 'a' } });
+  const a = world.node('a');
+  world.node('b');
+  const input = { id: 'both', action: 'delete' as const, rights: ADMIN };
+  await a.endBot({ ...input, node: 'b' });
+  await a.endBot({ ...input, node: 'self' });
+  expect(world.asked).toEqual([
+    { node: 'b', method: 'endBot', input },
+    { node: 'a', method: 'endBot', input },
+  ]);
+});
+
 test('a new bot goes to another node when the one that was chosen does not answer', async () => {
   const wishes: PlaceInput[] = [];
   const place = (wish: PlaceInput) => {

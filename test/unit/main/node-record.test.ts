@@ -47,6 +47,13 @@ it('ignores fields that it does not know, and fills those that are not there', (
   });
 });
 
+it('has the leftovers of the other node, unless that does not tell them', () => {
+  const leftovers = [{ bot: 'a', reason: 'why' }, { bot: 1 }, null, 'b'];
+  const text = JSON.stringify({ id: 'i', incarnation: 'n', leftovers });
+  expect(readNodeRecord('h1', text)?.leftovers).toEqual([{ bot: 'a', reason: 'why' }]);
+  expect(readNodeRecord('h1', '{"id":"i","incarnation":"n"}')).not.toHaveProperty('leftovers');
+});
+
 it('takes nothing else for a record', () => {
   for (const text of ['', 'null', '[]', '{}', '{"id":1,"incarnation":"n"}', 'x'])
     expect(readNodeRecord('h1', text)).toBeNull();

@@ -303,7 +303,10 @@ it('the other nodes are notified of a token that was made, replaced, revoked, or
 it('a token that the cluster does not accept is not stored; a sign-in is good on this node', async () => {
   const { registry, tokens, accepted } = await setUp(0, true);
   const body = { name: 'x', scopes: ['read' as const] };
-  const refused = { code: 'unavailable', message: 'the cluster does not accept the token: no NATS' };
+  const refused = {
+    code: 'unavailable',
+    message: 'the cluster does not accept the token: no NATS',
+  };
   // It has not joined.
   await expect(registry.create(body, 'nobody')).rejects.toMatchObject({ code: 'unavailable' });
   const { sharing, told } = join(registry);
