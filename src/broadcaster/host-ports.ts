@@ -1,19 +1,22 @@
-import { type Batch, decodeBatch } from '../shared/contract/batch.js';
+import { type Batch, type BatchAnswer, decodeBatch } from '../shared/contract/batch.js';
 import type { Item } from '../shared/contract/events.js';
 import { messageOf } from '../shared/errors.js';
 import type { InFlight } from '../shared/memory/in-flight.js';
-import { unpackEvents } from '../shared/pipe/event-text.js';
 import { complain } from '../shared/terminal.js';
+import { ProcessEvents } from './process-events.js';
 
 /** The end of a MessagePort that batches arrive on. */
 export interface BatchPort {
   on(event: 'message', listener: (batch: Batch) => void): unknown;
+  postMessage(answer: BatchAnswer): void;
   close(): void;
 }
 
 interface Attached<P> {
   port: P;
   inFlight: InFlight;
+  /** Of a host in a process. */
+  events: ProcessEvents;
 }
 
 /** Runs in the broadcaster thread. Owns the ports of the bot hosts: takes their batches in the order of each host. */
@@ -31,8 +34,10 @@ export class HostPorts<P extends BatchPort> {
   /** Replaces the port of a host that had one. */
   attach(host: number, port: P, inFlight: InFlight): void {
     this.#hosts.get(host)?.port.close();
-    this.#hosts.set(host, { port, inFlight });
-    port.on('message', (batch) => this.#take(batch, inFlight));
+    const events = new ProcessEvents((answer) => port.postMessage(answer));
+    const attached = { port, inFlight, events };
+    this.#hosts.set(host, attached);
+    port.on('message', (batch) => this.#take(batch, attached));
   }
 
   /** Takes what the host has posted, then closes its port. */
@@ -57,29 +62,26 @@ export class HostPorts<P extends BatchPort> {
   }
 
   /** Not batches that are posted meanwhile: a busy host would never end. */
-  #drain({ port, inFlight }: Attached<P>): void {
+  #drain(attached: Attached<P>): void {
+    const { port, inFlight } = attached;
     let owed = inFlight.bytes;
     while (owed > 0) {
       const batch = this.#receive(port);
       if (!batch) return;
-      owed -= weightOf(batch);
-      this.#take(batch, inFlight);
+      owed -= batch.bytes.byteLength;
+      this.#take(batch, attached);
     }
   }
 
-  #take(batch: Batch, inFlight: InFlight): void {
+  #take(batch: Batch, { inFlight, events }: Attached<P>): void {
     let items: Item[] = [];
     try {
-      items = batch.isText ? unpackEvents(batch.bytes) : decodeBatch(batch.bytes);
+      items = batch.isText ? events.take(batch) : decodeBatch(batch.bytes);
     } catch (thrown) {
       // The others' events continue.
       complain(`a batch of events was lost, it cannot be read: ${messageOf(thrown)}`);
     }
     this.#publish(items);
-    inFlight.subtract(weightOf(batch));
+    inFlight.subtract(batch.bytes.byteLength);
   }
-}
-
-function weightOf({ bytes, weight }: Batch): number {
-  return weight ?? bytes.byteLength;
 }

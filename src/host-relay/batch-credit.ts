@@ -40,12 +40,6 @@ export class BatchCredit {
     if (this.#timer === undefined) this.#look();
   }
 
-  /** A batch of which nothing is posted. */
-  skip(bytes: number): void {
-    this.#posted += bytes;
-    if (this.#timer === undefined) this.#look();
-  }
-
   /** The channel is of no use any more. */
   close(): void {
     clearTimeout(this.#timer);

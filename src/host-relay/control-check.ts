@@ -6,7 +6,8 @@ import type { Methods } from '../shared/contract/rpc.js';
 import type { BotStart, HostControlMethods, HostMethods } from '../shared/contract/threads.js';
 import { HOST_VALIDATORS } from '../shared/host-validators.js';
 import { unpackMessage } from '../shared/pipe/frames.js';
-import { checkNamed, HostFault, objectOf, quoted } from './host-fault.js';
+import { HostFault, objectOf, quoted } from '../shared/pipe/host-fault.js';
+import { checkNamed } from './check-named.js';
 import type { OwnRuns } from './own-runs.js';
 
 type Input<M extends Methods, K extends keyof M> = Parameters<M[K]>[0];

@@ -13,7 +13,7 @@ import {
 import { isDeeper } from '../shared/contract/json-depth.js';
 import type { HostPort } from '../shared/contract/threads.js';
 import { unpackMessage } from '../shared/pipe/frames.js';
-import { HostFault, quoted } from './host-fault.js';
+import { HostFault, quoted } from '../shared/pipe/host-fault.js';
 
 /** A result as JSON: src/bot-host/command-call.ts bounds it, in bytes; masks may make it longer. */
 const MAX_RESULT_UNITS = 2 * 2 ** 20;

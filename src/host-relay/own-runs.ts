@@ -1,7 +1,7 @@
 // Runs in the relay thread. Owns the list of runs that main has started in one bot host process: the process may speak of no others.
 
 import type { BotStart } from '../shared/contract/threads.js';
-import { HostFault, quoted } from './host-fault.js';
+import { HostFault, quoted } from '../shared/pipe/host-fault.js';
 
 interface OwnRun {
   id: string;
@@ -26,6 +26,8 @@ export class OwnRuns {
   readonly #runs = new Map<number, OwnRun>();
   /** The run that may publish, by bot. */
   readonly #speakers = new Map<string, number>();
+  /** Bots that may publish from now on, or no more, since the last batch. Bounded by the bots that come and go meanwhile. */
+  #changed = new Map<string, boolean>();
   /** How many of the runs are of this bot. */
   readonly #counts = new Map<string, number>();
   #kindFailures = 0;
@@ -38,6 +40,7 @@ export class OwnRuns {
       const begun = { id, kind, isOver: false, isSettled: false, lateErrors: 0 };
       this.#runs.set(run, begun);
       this.#speakers.set(id, run);
+      this.#changed.set(id, true);
       this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1);
     }
   }
@@ -62,6 +65,19 @@ export class OwnRuns {
     if (this.#speakers.has(id)) return true;
     this.checkBot(id);
     return false;
+  }
+
+  /** For the next batch: who may publish from it on, as far as that has changed. Undefined when it has not. */
+  takeChanges(): [id: string, speaks: boolean][] | undefined {
+    if (this.#changed.size === 0) return undefined;
+    const changes = [...this.#changed];
+    this.#changed = new Map();
+    return changes;
+  }
+
+  /** There is a new broadcaster, which knows nobody. */
+  tellAll(): void {
+    this.#changed = new Map([...this.#speakers.keys()].map((id) => [id, true]));
   }
 
   /** @throws HostFault for a bot that was not there. */
@@ -95,7 +111,7 @@ export class OwnRuns {
     const own = this.#runs.get(run);
     if (!own) return;
     own.isOver = true;
-    if (this.#speakers.get(own.id) === run) this.#speakers.delete(own.id);
+    this.#silence(run, own.id);
     this.#age(run, own);
   }
 
@@ -137,10 +153,16 @@ export class OwnRuns {
     }
   }
 
+  #silence(run: number, id: string): void {
+    if (this.#speakers.get(id) !== run) return;
+    this.#speakers.delete(id);
+    this.#changed.set(id, false);
+  }
+
   #forget(run: number, { id }: OwnRun): void {
     this.#past.delete(run);
     this.#runs.delete(run);
-    if (this.#speakers.get(id) === run) this.#speakers.delete(id);
+    this.#silence(run, id);
     const count = (this.#counts.get(id) ?? 0) - 1;
     if (count > 0) this.#counts.set(id, count);
     else this.#counts.delete(id);

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { botEnvironment } from '../shared/bot-environment.js';
 import { LeaseDeadline } from '../shared/cluster/lease-deadline.js';
+import type { Batch, BatchAnswer } from '../shared/contract/batch.js';
 import type { HostPort, HostStart } from '../shared/contract/threads.js';
 import { messageOf } from '../shared/errors.js';
 import { HOST_VALIDATORS } from '../shared/host-validators.js';
@@ -32,6 +33,7 @@ import {
   packMessage,
   unpackMessage,
 } from '../shared/pipe/frames.js';
+import { HostFault, objectOf, quoted } from '../shared/pipe/host-fault.js';
 import {
   FD,
   type FromWatch,
@@ -43,10 +45,9 @@ import {
 } from '../shared/pipe/messages.js';
 import { withTimeout } from '../shared/with-timeout.js';
 import { BatchCredit } from './batch-credit.js';
+import { checkNamed } from './check-named.js';
 import { ControlCheck, type MainMessage } from './control-check.js';
-import { checkedEvents } from './events-check.js';
 import { FrontChannel } from './front-channel.js';
-import { checkNamed, HostFault, objectOf, quoted } from './host-fault.js';
 import { OwnRuns } from './own-runs.js';
 import { Pace } from './pace.js';
 import { ProcessOutput } from './process-output.js';
@@ -257,6 +258,7 @@ export class ProcessHost {
     const channel = this.#nextChannel++;
     if (inFlight) {
       this.#closeEvents();
+      this.#runs.tellAll();
       this.#events = this.#openEvents(channel, port, inFlight);
     }
     this.#send(CONTROL, { ...message, input: { channel } });
@@ -281,6 +283,7 @@ export class ProcessHost {
       taken: (bytes) => this.#tellWatch({ type: 'taken', channel, bytes }),
       hold: (is) => this.#holdOut('events', is),
     });
+    port.on('message', (answer: BatchAnswer) => this.#hearAnswer(answer));
     return { channel, port, credit };
   }
 
@@ -308,14 +311,21 @@ export class ProcessHost {
 
   #takeBatch(bytes: Uint8Array<ArrayBuffer>): void {
     const { port, credit } = this.#events;
-    const weight = bytes.byteLength;
-    const batch = checkedEvents(bytes, this.#runs);
-    if (batch === null) credit.skip(weight);
-    else {
-      credit.post(weight);
-      port.postMessage(batch, [batch.bytes.buffer]);
-    }
+    credit.post(bytes.byteLength);
+    const speakers = this.#runs.takeChanges();
+    const batch: Batch = { bytes, isText: true, ...(speakers && { speakers }) };
+    port.postMessage(batch, [bytes.buffer]);
     this.#tellStreams();
+  }
+
+  /** From the broadcaster, which reads the events. */
+  #hearAnswer(answer: BatchAnswer): void {
+    try {
+      if ('stranger' in answer) this.#runs.checkBot(answer.stranger);
+      else throw answer.isRead ? new HostFault(answer.fault) : new Error(answer.fault);
+    } catch (thrown) {
+      this.#fault(thrown);
+    }
   }
 
   #takeControl(bytes: Uint8Array): void {

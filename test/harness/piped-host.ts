@@ -1,8 +1,9 @@
 // A ProcessHost of the relay whose process is the test: it writes to the pipes, and reads what the service gets, in one turn.
 
 import { EventEmitter } from 'node:events';
+import { ProcessEvents } from '../../src/broadcaster/process-events.js';
 import { ProcessHost } from '../../src/host-relay/process-host.js';
-import { type Batch, decodeBatch } from '../../src/shared/contract/batch.js';
+import type { Batch } from '../../src/shared/contract/batch.js';
 import type { Item } from '../../src/shared/contract/events.js';
 import type { HostPort, HostStart } from '../../src/shared/contract/threads.js';
 import { Deferred } from '../../src/shared/deferred.js';
@@ -12,7 +13,6 @@ import { InFlight } from '../../src/shared/memory/in-flight.js';
 import { LastRun } from '../../src/shared/memory/last-run.js';
 import { createLags } from '../../src/shared/memory/loop-lag.js';
 import { createQuota } from '../../src/shared/memory/quota.js';
-import { unpackEvents } from '../../src/shared/pipe/event-text.js';
 import { FrameReader } from '../../src/shared/pipe/frame-reader.js';
 import { header, packMessage, unpackMessage } from '../../src/shared/pipe/frames.js';
 import { FD, type ProcessEnd } from '../../src/shared/pipe/messages.js';
@@ -82,6 +82,7 @@ export class PipedHost {
   note = -1;
   readonly #main = new Port();
   readonly #broadcaster = new Port();
+  readonly #reader = new ProcessEvents((answer) => this.#broadcaster.emit('message', answer));
   readonly #child = new EventEmitter();
   readonly #ended: Promise<ProcessEnd>;
   #lastId = 0;
@@ -195,10 +196,9 @@ export class PipedHost {
 
   /** What the broadcaster has got since the last time. */
   published(): Item[] {
-    return this.#broadcaster.taken().flatMap((batch) => {
-      const { bytes, weight, isText } = batch as Batch;
-      this.inFlight.subtract(weight ?? bytes.byteLength);
-      return isText ? unpackEvents(bytes) : decodeBatch(bytes);
+    return (this.#broadcaster.taken() as Batch[]).flatMap((batch) => {
+      this.inFlight.subtract(batch.bytes.byteLength);
+      return this.#reader.take(batch);
     });
   }
 }

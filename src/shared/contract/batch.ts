@@ -11,11 +11,18 @@ const packr = new Packr({ useRecords: true });
 /** A batch as it crosses a MessagePort: transferred, never copied. */
 export interface Batch {
   bytes: Uint8Array<ArrayBuffer>;
-  /** Of a process, checked by the relay: not as {@link encodeBatch} packs it, but as src/shared/pipe/event-text.ts does. */
+  /** Of a process: as src/shared/pipe/event-text.ts packs it. Nobody has checked it. */
   isText?: true;
-  /** What it counts for in flight; absent: its bytes. */
-  weight?: number;
+  /** Bots that the process may speak of from this batch on (true), or no more (false). */
+  speakers?: readonly (readonly [id: string, speaks: boolean])[];
 }
+
+/** From the broadcaster back to the relay, about a batch of a process. */
+export type BatchAnswer =
+  /** Something that no host sends; `isRead` when it could be read. */
+  | { fault: string; isRead: boolean }
+  /** An event of a bot that the process may not speak of. It is not published. */
+  | { stranger: string };
 
 /** Packs items into a new buffer that can be transferred. */
 export function encodeBatch(items: readonly Item[]): Uint8Array<ArrayBuffer> {

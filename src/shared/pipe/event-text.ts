@@ -1,9 +1,9 @@
-// Events of a bot host process as text, one on each line of a batch: from the process to the relay, which checks them, and on to the
-// broadcaster. A line of a bot is JSON exactly as logJson writes it, so an expression reads it, its message stays JSON, and nobody
+// Events of a bot host process as text, one on each line of a batch: from the process through the relay to the broadcaster, which
+// checks them. A line of a bot is JSON exactly as logJson writes it, so an expression reads it, its message stays JSON, and nobody
 // parses it. A change of a bot is JSON with its id and what changes.
 
 import type { Level } from '../contract/event-kinds.js';
-import type { Item, LogItem, SessionItem } from '../contract/events.js';
+import type { Item, LogItem } from '../contract/events.js';
 import { logJson } from '../stream/frame.js';
 
 /** Before a kind can replace them. */
@@ -70,19 +70,4 @@ export function readLine(text: string): (LogItem & { session_id: string }) | nul
 
 function contentOf(json: string): string {
   return json.includes('\\') ? (parse(`"${json}"`) as string) : json;
-}
-
-/** By the broadcaster, of a batch that the relay has checked. */
-export function unpackEvents(bytes: Uint8Array): Item[] {
-  const now = Date.now();
-  return eventTexts(bytes).map((text) => {
-    const line = readLine(text);
-    if (!line) {
-      const { id, patch } = parse(text) as Omit<SessionItem, 'kind'>;
-      return { kind: 'session', id, patch };
-    }
-    // No line is from the future: the process has the clock of this machine.
-    if (line.timestamp_ms > now) line.timestamp_ms = now;
-    return line;
-  });
 }

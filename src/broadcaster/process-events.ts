@@ -1,15 +1,20 @@
-// Runs in the relay thread. Checks a batch of events that a bot host process has sent: the broadcaster gets what a host may publish
-// about the bots that run there, and nothing else.
+// Runs in the broadcaster thread. Owns the list of bots that one bot host process may speak of, and reads its batches: the process
+// may have sent anything, and published is what a host may publish about the bots that run there, and nothing else.
 
-import type { Batch } from '../shared/contract/batch.js';
+import type { Batch, BatchAnswer } from '../shared/contract/batch.js';
 import { EACH_INVISIBLE } from '../shared/contract/escapes.js';
 import { LEVELS, type Level } from '../shared/contract/event-kinds.js';
-import { type LogItem, SERVICE_STATUSES } from '../shared/contract/events.js';
+import {
+  type Item,
+  type LogItem,
+  SERVICE_STATUSES,
+  type SessionItem,
+} from '../shared/contract/events.js';
 import { MAX_MESSAGE_UNITS } from '../shared/contract/line-text.js';
 import { DISPATCH_SCOPE, isServiceScope } from '../shared/contract/scopes.js';
+import { messageOf } from '../shared/errors.js';
 import { eventTexts, readLine } from '../shared/pipe/event-text.js';
-import { HostFault, objectOf, quoted } from './host-fault.js';
-import type { OwnRuns } from './own-runs.js';
+import { HostFault, objectOf, quoted } from '../shared/pipe/host-fault.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -30,37 +35,66 @@ const OF_RUNS: readonly string[] = ['starting', 'stopping'];
 const goodScopes = new Set<string>();
 const MAX_GOOD_SCOPES = 1000;
 
-/**
- * @returns the batch for the broadcaster, without events of bots whose run is over; null when none is left.
- * @throws HostFault, SyntaxError for what is no JSON.
- */
-export function checkedEvents(bytes: Uint8Array<ArrayBuffer>, runs: OwnRuns): Batch | null {
-  const texts = eventTexts(bytes);
-  if (texts.length > MAX_ITEMS) throw new HostFault(`a batch of ${texts.length} events`);
-  const kept = texts.filter((text) => isKept(text, runs));
-  // The broadcaster reads the same text in the same way.
-  if (kept.length === texts.length) return { bytes, isText: true };
-  if (kept.length === 0) return null;
-  return {
-    bytes: new Uint8Array(Buffer.from(kept.join('\n'))),
-    isText: true,
-    weight: bytes.byteLength,
-  };
+export class ProcessEvents {
+  readonly #answer: (answer: BatchAnswer) => void;
+  /** Bots that have a run there. The relay says who, with the batches. */
+  readonly #speakers = new Set<string>();
+  #isFaulty = false;
+
+  /** @param answer tells the relay what the process has sent and must not. */
+  constructor(answer: (answer: BatchAnswer) => void) {
+    this.#answer = answer;
+  }
+
+  /** @returns what is to be published: nothing of a batch with a fault, and nothing after it. */
+  take({ bytes, speakers = [] }: Batch): Item[] {
+    for (const [id, speaks] of speakers) {
+      if (speaks) this.#speakers.add(id);
+      else this.#speakers.delete(id);
+    }
+    if (this.#isFaulty) return [];
+    try {
+      return this.#read(bytes);
+    } catch (thrown) {
+      this.#isFaulty = true;
+      this.#answer({ fault: messageOf(thrown), isRead: thrown instanceof HostFault });
+      return [];
+    }
+  }
+
+  #read(bytes: Uint8Array): Item[] {
+    const texts = eventTexts(bytes);
+    if (texts.length > MAX_ITEMS) throw new HostFault(`a batch of ${texts.length} events`);
+    const now = Date.now();
+    const items: Item[] = [];
+    const strangers = new Set<string>();
+    for (const text of texts) {
+      const item = itemOf(text, now);
+      const id = item.kind === 'log' ? item.session_id : item.id;
+      if (id !== null && this.#speakers.has(id)) items.push(item);
+      // Its run there is over, or there never was one.
+      else strangers.add(String(id));
+    }
+    for (const stranger of strangers) this.#answer({ stranger });
+    return items;
+  }
 }
 
-function isKept(text: string, runs: OwnRuns): boolean {
+/** @throws HostFault, SyntaxError for what is no JSON. */
+function itemOf(text: string, now: number): LogItem | SessionItem {
   const line = readLine(text);
-  if (line && isGood(line)) return runs.speaks(line.session_id);
+  if (line && isGood(line)) {
+    // No line is from the future: the process has the clock of this machine.
+    if (line.timestamp_ms > now) line.timestamp_ms = now;
+    return line;
+  }
   // A change of a bot; or a line that is wrong, and this finds out why.
   const fields = objectOf(parse(text), 'an event');
-  const isChange = Object.hasOwn(fields, 'patch');
-  const isTheirs = runs.speaks(isChange ? fields['id'] : fields['session_id']);
-  if (isChange) checkChange(fields);
-  else {
+  if (!Object.hasOwn(fields, 'patch')) {
     checkLine(fields);
     throw new HostFault('a line that is not as a host writes it');
   }
-  return isTheirs;
+  return checkedChange(fields);
 }
 
 /** What {@link readLine} leaves open. */
@@ -74,7 +108,8 @@ function isGood({ timestamp_ms: at, scope, correlation_id, message_json: json }:
 }
 
 function checkLine(fields: Fields): void {
-  const { timestamp_ms: at, level, scope, transport, direction, message } = fields;
+  const { timestamp_ms: at, level, scope, session_id: id, transport, direction, message } = fields;
+  if (typeof id !== 'string') throw new HostFault(`a line of the bot ${quoted(id)}`);
   if (!isCount(at)) throw new HostFault('a line without a time');
   if (!LEVELS.includes(level as Level)) throw new HostFault(`a line of the level ${quoted(level)}`);
   if (typeof message !== 'string') throw new HostFault('a line without a message');
@@ -90,7 +125,8 @@ function checkLine(fields: Fields): void {
   }
 }
 
-function checkChange({ patch }: Fields): void {
+function checkedChange({ id, patch }: Fields): SessionItem {
+  if (typeof id !== 'string') throw new HostFault(`a change of the bot ${quoted(id)}`);
   const { status, since_ms: since, data, ...others } = objectOf(patch, 'a change of a bot');
   for (const name of Object.keys(others)) {
     throw new HostFault(`a change of ${quoted(name)}, which main owns`);
@@ -98,6 +134,7 @@ function checkChange({ patch }: Fields): void {
   if (status !== undefined) checkStatus(status);
   if (since !== undefined && !isCount(since)) throw new HostFault('a status without a time');
   if (data !== undefined) checkData(data);
+  return { kind: 'session', id, patch: patch as SessionItem['patch'] };
 }
 
 function checkStatus(value: unknown): void {

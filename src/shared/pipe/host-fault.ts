@@ -1,11 +1,8 @@
-import type { ValidateFunction } from 'ajv';
-import { explainSchemaError } from '../shared/contract/explain.js';
-
 /** A process has sent what a bot host does not send: a bot writes to its pipe, or its memory is damaged. It ends that host. */
 export class HostFault extends Error {}
 
 /** Longest piece of what was sent that a fault shows, in UTF-16 units. */
-const SHOWN_UNITS = 80;
+export const SHOWN_UNITS = 80;
 
 /** A name that the process has chosen, for a fault. */
 export function quoted(name: unknown): string {
@@ -18,14 +15,4 @@ export function objectOf(value: unknown, what: string): Readonly<Record<string, 
     return value as Readonly<Record<string, unknown>>;
   }
   throw new HostFault(`${what} that is no object`);
-}
-
-/**
- * Checks one of the values that a schema has by name.
- * @param name one that the schema has. @throws HostFault, with what is wrong.
- */
-export function checkNamed(validate: ValidateFunction, name: string, value: unknown): void {
-  if (validate({ [name]: value })) return;
-  const why = explainSchemaError('', validate.errors).replace(/^\./, '');
-  throw new HostFault(why.slice(0, 4 * SHOWN_UNITS));
 }
