@@ -19,6 +19,8 @@ export interface ServiceThread {
   endsItself?: boolean;
   /** It may hang because another one does, which has to go first. */
   waitsForOthers?: boolean;
+  /** It is named and not ended: to end it within a call of LMDB has ended the process (SIGSEGV, seen on a busy machine). */
+  isKept?: boolean;
 }
 
 export interface ServiceWatchParts {
@@ -48,6 +50,7 @@ class Loop implements Beating {
   readonly thread: Turning;
   readonly threadId: number;
   readonly endsItself: boolean;
+  readonly isKept: boolean;
   /** It is not ended before others had the time to go. */
   mustWait: boolean;
   beats = 0;
@@ -57,11 +60,12 @@ class Loop implements Beating {
   #idleMs = 0;
   #isAsked = false;
 
-  constructor({ name, endsItself, waitsForOthers }: ServiceThread, thread: Turning) {
+  constructor({ name, endsItself, waitsForOthers, isKept }: ServiceThread, thread: Turning) {
     this.name = name;
     this.thread = thread;
     this.threadId = thread.threadId;
     this.endsItself = endsItself ?? false;
+    this.isKept = isKept ?? false;
     this.mustWait = waitsForOthers ?? false;
     this.#ask();
   }
@@ -180,11 +184,16 @@ export class ServiceWatch {
       this.#watchdog?.again(loop);
       return;
     }
+    const blocked = `the event loop of ${name} has been blocked for ${seconds(forMs)}`;
+    if (loop.isKept) {
+      this.#watchdog?.again(loop);
+      this.#parts.say('error', `${blocked}: if it stays so, restart the service`);
+      return;
+    }
     const { endTurn = endStuckTurn } = this.#parts;
     const ended = await endTurn(threadId, PAUSE_MS, loop.endsItself);
     // One that ends by itself may hang again before.
     if (!ended || ended.isAborted) this.#watchdog?.again(loop);
-    const blocked = `the event loop of ${name} has been blocked for ${seconds(forMs)}`;
     if (!ended) {
       this.#parts.say(
         'error',

@@ -694,7 +694,11 @@ export class Service {
   #threads(): ServiceThread[] {
     return [
       ...this.#fronts.turning().map((front) => ({ ...front, endsItself: true })),
-      { name: 'journal', thread: this.#config.journal.enabled ? this.#journal.turning : undefined },
+      {
+        name: 'journal',
+        thread: this.#config.journal.enabled ? this.#journal.turning : undefined,
+        isKept: true,
+      },
       { name: 'rules', thread: this.#rulesThread.turning },
       { name: 'cluster-bus', thread: this.#cluster?.turning },
       { name: 'host-relay', thread: this.#processes.turning },

