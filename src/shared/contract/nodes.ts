@@ -14,7 +14,7 @@ const NODE = {
   is_leader: true,
   labels: { zone: 'a' },
   version: '0.1.0',
-  address: 'http://10.0.0.11:8090',
+  address: null,
   started_at_ms: 1795257580000,
   renewed_at_ms: 1795257600000,
   kinds: ['demo', 'synthetic'],
