@@ -16,7 +16,6 @@ import type {
 } from '../src/shared/contract/threads.js';
 import { DroverError } from '../src/shared/errors.js';
 import { watchLag } from '../src/shared/lag-watch.js';
-import { offerLeave } from '../src/shared/stack-capture.js';
 import { letOthersGoFirst } from '../src/shared/thread-priority.js';
 
 if (!parentPort) throw new Error('workers/journal runs in a worker thread only');
@@ -70,9 +69,6 @@ const journal = new Journal(start, {
   status: (status, notice) => main.tell('status', { status, notice }),
   baseline: async () => broadcaster?.peer.call('baseline', null).catch(() => undefined),
 });
-
-// A thread that ends in the midst of a write would leave LMDB locked for its successor.
-offerLeave(() => journal.abandonWrite());
 
 function detachBroadcaster(): void {
   broadcaster?.peer.close(new DroverError('unavailable', 'the broadcaster was lost'));

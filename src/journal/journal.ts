@@ -114,11 +114,6 @@ export class Journal {
     if (isWhole) this.#file.finish(head);
   }
 
-  /** To be called before the thread is ended in the midst of its work. */
-  abandonWrite(): void {
-    this.#file.opened?.tables.abandonWrite();
-  }
-
   /** For drills: in the midst of a write, if it has a file. */
   block(block: Block): void {
     blockLater(block, (task) => {

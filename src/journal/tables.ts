@@ -48,8 +48,6 @@ export interface Tables {
    * @throws Error when the disk rejects the write, or has rejected the last flush.
    */
   commit(task: () => void, waits?: boolean): void;
-  /** Gives up a commit in the midst of its task, for a thread that ends there; does nothing otherwise. */
-  abandonWrite(): void;
   /** Closes the journal; nothing of it may be used after this. */
   close(): Promise<void>;
   root: RootDatabase;
@@ -134,10 +132,6 @@ export function openTables(path: string, fsync: Config['journal']['fsync']): Tab
       root.resetReadTxn();
       sync?.changed();
     },
-    abandonWrite() {
-      const { env } = root as RootDatabase & Writing;
-      if (env.writeTxn) env.abortTxn();
-    },
     async close() {
       await sync?.stop();
       await close();
@@ -145,11 +139,7 @@ export function openTables(path: string, fsync: Config['journal']['fsync']): Tab
   };
 }
 
-/** What lmdb's types leave out, as the next. */
-interface Writing {
-  env: { writeTxn?: object | null; abortTxn(): void };
-}
-
+/** What lmdb's types leave out. */
 interface Flushing {
   sync(done: (error?: unknown) => void): void;
 }
@@ -226,7 +216,7 @@ export function usedBytes({
   stats,
   labels,
   states,
-}: Omit<Tables, 'abandonWrite' | 'commit' | 'close'>): number {
+}: Omit<Tables, 'commit' | 'close'>): number {
   let used = 0;
   for (const table of [state, blocks, heads, postings, segments, stats, labels, states]) {
     // lmdb's public getStats() also walks the list of free pages, each time.

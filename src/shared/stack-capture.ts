@@ -78,7 +78,7 @@ type Connect = (heard: (message: InspectorMessage) => void) => Asked;
 
 /**
  * What a thread does before the inspector ends it in the midst of its work (see {@link endStuckTurn}). It must not throw.
- * @param leave gives up what nobody could after that: sockets of uWebSockets.js, a transaction.
+ * @param leave gives up what nobody could after that: sockets of uWebSockets.js.
  */
 export function offerLeave(leave: () => void): void {
   Object.defineProperty(globalThis, Symbol.for('drover.leave'), {
