@@ -90,13 +90,6 @@ export interface Listening {
   warnings: string[];
 }
 
-/** A bot host whose thread does not exit. */
-export interface StuckHost {
-  host: number;
-  /** Null when it was the code of no bot that ran last there. */
-  bot: string | null;
-}
-
 /**
  * A whole service. open(), start() once, then stop() once. When start() rejects, it has stopped what it had started.
  */
@@ -372,9 +365,9 @@ export class Service {
 
   /**
    * Stops the bots, gives streams their last frames, and ends every thread.
-   * @returns the bot hosts whose threads have not exited, because native code holds them, each with the bot that called it.
+   * @returns the threads that have not exited: bot hosts that native code holds, each with the bot that called it, and the journal.
    */
-  async stop(): Promise<StuckHost[]> {
+  async stop(): Promise<string[]> {
     const { bots_ms: botsMs, streams_ms: streamsMs } = this.#config.shutdown;
     this.#watchdog.stop();
     this.#loops.stop();
@@ -394,7 +387,7 @@ export class Service {
     await this.#fronts.close(head, streamsMs);
     await this.#access.stop();
     await this.#cluster?.close();
-    await this.#journal.close(JOURNAL_CLOSE_MS);
+    const isWritten = await this.#journal.close(JOURNAL_CLOSE_MS);
     // Until here a thread that hangs would hold up the end.
     this.#watch.stop();
     await this.#broadcaster.stop();
@@ -403,7 +396,11 @@ export class Service {
     this.#files.close();
     removePin(this.#dataDir);
     this.#record.end();
-    return stuck.map(({ number, lastBot }) => ({ host: number, bot: lastBot }));
+    const threads = stuck.map(({ number, lastBot }) => {
+      const where = lastBot === null ? '' : ` (the code of bot ${lastBot} ran last there)`;
+      return `the thread of bot host ${number}${where}`;
+    });
+    return isWritten ? threads : [...threads, 'the thread of the journal'];
   }
 
   #createCluster(

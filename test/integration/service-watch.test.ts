@@ -13,6 +13,12 @@ const HANG_MS = 1500;
 /** More than a second, and less than a hang on a busy machine: of the time in which the thread ran. */
 const SLOW_MS = 1200;
 
+const HANGING = {
+  drills: { enabled: true },
+  watchdog: { hang_ms: HANG_MS },
+  bots: [{ id: 'a', kind: 'synthetic', config: { events_per_second: 50 } }],
+};
+
 let service: Service;
 beforeAll(async () => {
   service = await startService({
@@ -118,47 +124,46 @@ it('a journal that hangs in the midst of a write is named and not ended, and kee
   const own = await hanging();
   const stream = await watch(own);
   onTestFinished(() => stream.close());
-  await block(own, { block: 'journal', for_ms: 4 * HANG_MS });
-  await lineFrom(stream, 0, ({ message }) =>
+  await block(own, { block: 'journal', for_ms: 2 * HANG_MS });
+  const named = await lineFrom(stream, 0, ({ message }) =>
     /^the event loop of journal has been blocked for .*: if it stays so, restart the service$/.test(
       message,
     ),
   );
-  const marker = await lineFrom(stream, stream.frames.length, () => true);
-  await expect
-    .poll(
-      async () => {
-        const found = await call(own, 'GET', '/api/events?limit=1000');
-        return found.text.includes(marker.message);
-      },
-      { timeout: 60_000 },
-    )
-    .toBe(true);
+  await eventually(async () => {
+    const kept = await call(own, 'GET', '/api/events?query=scope:drover&limit=1000');
+    return kept.text.includes(named.message);
+  }, 'the line is in the journal');
+});
+
+it('the service ends also when its journal hangs in the midst of a write, and says so', async () => {
+  const own = await startService({ config: HANGING });
+  const stream = await watch(own);
+  await block(own, { block: 'journal' });
+  await lineFrom(stream, 0, ({ message }) =>
+    message.startsWith('the event loop of journal has been blocked for'),
+  );
+  stream.close();
+  // Not with 0: what was not written is lost as in a crash.
+  expect(await own.stop()).toBeNull();
+  expect(own.child.signalCode).toBe('SIGKILL');
+  expect(own.stderr()).toContain('the thread of the journal does not exit');
 });
 
 it.each(['rules', 'broadcaster'])('a thread that hangs is replaced: %s', async (thread) => {
   const own = await hanging();
-  await POST(own, '/api/rules', {
-    name: 'many lines',
-    query: 'level:error',
-    condition: 'count',
-    window_ms: 60_000,
-  });
   const stream = await watch(own);
   onTestFinished(() => stream.close());
+  // The thread of the rules starts with the first one.
+  await addRule(own, 'before');
   await block(own, { block: thread });
   await lineFrom(stream, 0, ({ message }) =>
     new RegExp(`^the event loop of ${thread} .*, in a drill, at .*: it is replaced$`).test(message),
   );
-  // The new one turns. It starts after a pause.
-  const again = { block: thread, for_ms: SLOW_MS };
-  await eventually(
-    async () => (await invoke(own, null, 'drill', again)).status === 200,
-    `the ${thread} thread is back`,
-  );
-  await lineFrom(stream, 0, ({ message }) =>
-    message.startsWith(`the event loop of ${thread} was blocked for`),
-  );
+  // A rule that was made since needs the new one: it is looked at in the one, and its lines come through the other. Not a second
+  // drill: a busy machine may take one that is only slow for one that hangs.
+  await addRule(own, 'since then');
+  await lineFrom(stream, 0, ({ message }) => message.startsWith('rule "since then" fires'));
 });
 
 it('drills that block a loop are refused with wrong arguments', async () => {
@@ -168,14 +173,14 @@ it('drills that block a loop are refused with wrong arguments', async () => {
   expect(long.status).toBe(400);
 });
 
+async function addRule(target: Service, name: string): Promise<void> {
+  const rule = { name, query: 'bot:a', condition: 'count', window_ms: 60_000 };
+  const made = await POST(target, '/api/rules', rule);
+  expect(made.status, made.text).toBe(201);
+}
+
 async function hanging(): Promise<Service> {
-  const own = await startService({
-    config: {
-      drills: { enabled: true },
-      watchdog: { hang_ms: HANG_MS },
-      bots: [{ id: 'a', kind: 'synthetic', config: { events_per_second: 50 } }],
-    },
-  });
+  const own = await startService({ config: HANGING });
   onTestFinished(() => stopClean(own));
   return own;
 }

@@ -129,7 +129,7 @@ it('native code that never returns: its neighbours start elsewhere, and the serv
   hasEnded = true;
   expect(service.child.signalCode).toBe('SIGKILL');
   expect(service.stderr()).toContain(
-    'the thread of bot host 0 does not exit (the code of bot hostile ran last there)',
+    'the thread of bot host 0 (the code of bot hostile ran last there) does not exit',
   );
 });
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
-import type { Service, StuckHost } from '../../main/service.js';
+import type { Service } from '../../main/service.js';
 import { tellSystemd } from '../../main/systemd.js';
 import { messageOf, StartupError } from '../../shared/errors.js';
 import { DASHBOARD_DIR } from '../../shared/package-paths.js';
@@ -49,13 +49,13 @@ async function start(options: StartFlags, command: Command): Promise<void> {
   process.exit(0);
 }
 
-/** Ends the process without its threads: process.exit() waits for them, and these sit in native code for as long as they like. */
-function endByForce(stuck: readonly StuckHost[]): never {
-  for (const { host, bot } of stuck) {
-    const where = bot === null ? '' : ` (the code of bot ${bot} ran last there)`;
-    warn(
-      `the thread of bot host ${host} does not exit${where}; everything else has ended, and the process ends without it`,
-    );
+/**
+ * Ends the process without its threads: process.exit() waits for them. Native code holds a bot host for as long as it likes, and
+ * LMDB locks a journal for ever that is ended in the midst of a write.
+ */
+function endByForce(stuck: readonly string[]): never {
+  for (const thread of stuck) {
+    warn(`${thread} does not exit; everything else has ended, and the process ends without it`);
   }
   return die();
 }

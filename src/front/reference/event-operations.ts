@@ -18,6 +18,12 @@ import Type from '../../shared/contract/typebox.js';
 import { exampleOf } from './examples.js';
 import type { Operations } from './operation.js';
 
+/** Of what the journal is asked. */
+const JOURNAL_ERRORS = {
+  503: 'The journal is off, is being checked, or cannot be opened.',
+  504: 'The journal did not answer within 20 s: its disk hangs, or the machine is very busy.',
+};
+
 export const EVENT_OPERATIONS = {
   'GET /events': {
     id: 'events',
@@ -81,7 +87,7 @@ export const EVENT_OPERATIONS = {
         more: { 'application/x-ndjson': Type.String() },
       },
     },
-    errors: { 503: 'The journal is off, is being checked, or cannot be opened.' },
+    errors: JOURNAL_ERRORS,
   },
   'GET /api/bots/{id}/history': {
     id: 'botHistory',
@@ -119,7 +125,7 @@ export const EVENT_OPERATIONS = {
     },
     errors: {
       404: '`no bot "x"`: it does not exist, or the token is not allowed to see it.',
-      503: 'The journal is off, is being checked, or cannot be opened.',
+      ...JOURNAL_ERRORS,
     },
   },
   'GET /api/states': {
@@ -155,7 +161,7 @@ export const EVENT_OPERATIONS = {
         },
       },
     },
-    errors: { 503: 'The journal is off, is being checked, or cannot be opened.' },
+    errors: JOURNAL_ERRORS,
   },
   'GET /api/stats': {
     id: 'stats',
@@ -194,6 +200,6 @@ export const EVENT_OPERATIONS = {
         },
       },
     },
-    errors: { 503: 'The journal is off, is being checked, or cannot be opened.' },
+    errors: JOURNAL_ERRORS,
   },
 } satisfies Operations;

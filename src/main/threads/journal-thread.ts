@@ -145,11 +145,12 @@ export class JournalThread {
   /**
    * Has everything written that was published, and ends the thread. Call it after the fronts have ended. A disk that hangs
    * must not delay the shutdown: after `withinMs` the loss is what a crash would cost.
+   * @returns whether the thread has exited.
    */
-  async close(withinMs: number): Promise<void> {
+  async close(withinMs: number): Promise<boolean> {
     this.#isClosing = true;
     this.#stopAsking();
-    await this.#thread.stop((peer) => peer.tell('close', null), withinMs);
+    return this.#thread.stop((peer) => peer.tell('close', null), withinMs);
   }
 
   #startData(): JournalStart {
