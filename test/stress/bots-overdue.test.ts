@@ -164,9 +164,12 @@ it('a host that has nothing but the run of a deleted bot is replaced', async () 
 
 it('the successors of a lost host’s bots wait until its thread has ended', async () => {
   const running = await start({ hosts: { stop_grace_ms: 20_000 } });
-  for (const id of ['one', 'two']) await createGuarded(running, id, 0);
+  const { host } = await createGuarded(running, 'one', 0);
+  await createGuarded(running, 'two', 0);
   const from = stream.frames.length;
-  await invoke(running, 'one', 'wreck', { ms: 3000 });
+  // The thread is in native code nearly all the time.
+  await invoke(running, 'one', 'block_again', { ms: 2000 });
+  await invoke(running, null, 'drill', { kill: 'host', host, fault: 'crash' });
   for (const id of ['one', 'two']) {
     // The loss is reported at once, but the bots restart only when they can.
     const fallen = await statusFrom(stream, from, id, 'backoff');
@@ -177,10 +180,10 @@ it('the successors of a lost host’s bots wait until its thread has ended', asy
   expectSingle(stream);
   const [incident] = await incidents(running);
   expect(incident).toMatchObject({ type: 'host_lost', suspect: null });
-  expect(incident?.reason).toContain('a fault of the host');
+  expect(incident?.reason).toContain('a drill has crashed this host');
   const told = await lineFrom(stream, from, ({ message }) => / \(bots .*: 2\)/.test(message));
   expect(told).toMatchObject({ session_id: null, scope: 'drover', level: 'error' });
-  expect(told.message).toContain('a fault of the host');
+  expect(told.message).toContain('a drill has crashed this host');
 });
 
 it('a thread that hangs in native code: its bot is named, and restarts when the thread has ended', async () => {
