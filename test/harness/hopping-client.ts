@@ -42,7 +42,7 @@ export class HoppingClient {
     return this.#stream !== undefined && !this.#stream.isOver;
   }
 
-  /** Continues on this node. @throws Error when the node does not answer. */
+  /** Continues on this node; resolves when it has a position. @throws Error when the node does not answer. */
   async hop(node: ServiceNode): Promise<void> {
     this.leave();
     const { port, url } = node.service;
@@ -54,6 +54,7 @@ export class HoppingClient {
       onBlock: this.ledger.take,
     });
     this.hops += 1;
+    await this.#stream.until(() => this.ledger.lastEventId !== '');
   }
 
   /** Resolves when it has this number, or it was declared lost. */
