@@ -104,7 +104,10 @@ export class JournalClient implements ReplaySource {
       const output = this.#peer.cancellableCall(method, input, cancel.signal, transfer);
       return (await withTimeout(output, TIMEOUT_MS, () => {
         cancel.abort();
-        throw new DroverError('no_answer', `the journal did not answer within ${TIMEOUT_MS / 1000} s`);
+        throw new DroverError(
+          'no_answer',
+          `the journal did not answer within ${TIMEOUT_MS / 1000} s`,
+        );
       })) as Output<K>;
     } finally {
       gone?.removeEventListener('abort', abort);
