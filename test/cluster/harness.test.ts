@@ -4,6 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { create, eventually, FIXTURE_KINDS } from '../harness/bots.js';
 import { TestCluster } from '../harness/cluster.js';
 import { skipWithout } from '../harness/needs.js';
+import { allJoined } from './service.js';
 
 it.for([false, true])(
   'cuts, freezes and kills a node (namespaces: %s)',
@@ -16,6 +17,7 @@ it.for([false, true])(
       cluster.hasNamespaces === namespaces,
       'the right to make network namespaces',
     );
+    await allJoined(cluster);
     const [first, second] = [cluster.node(0), cluster.node(1)];
     for (const [id, node] of [
       ['a', first],
