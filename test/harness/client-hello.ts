@@ -63,10 +63,6 @@ export async function negotiate(
       return [received.readUInt16BE(VERSION_AT), received.readUInt16BE(cipherAt)];
     }
     return 'refused';
-  } catch (thrown) {
-    // uWebSockets.js resets the connection behind its alert, which may then never be read.
-    if ((thrown as NodeJS.ErrnoException).code === 'ECONNRESET') return 'refused';
-    throw thrown;
   } finally {
     socket.destroy();
   }
