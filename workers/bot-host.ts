@@ -37,17 +37,15 @@ import type { BotKind } from '../src/bot-sdk/index.js';
 import { keepForBots } from '../src/shared/bot-environment.js';
 import type { SharedLease } from '../src/shared/cluster/lease-deadline.js';
 import { encodeBatch } from '../src/shared/contract/batch.js';
-import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
 import type {
   BotExit,
   BotFlood,
   CommandOffer,
-  HostControlMethods,
-  HostMethods,
-  HostStart,
   KindFailure,
   LateError,
-} from '../src/shared/contract/threads.js';
+} from '../src/shared/contract/host-messages.js';
+import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
+import type { HostControlMethods, HostMethods, HostStart } from '../src/shared/contract/threads.js';
 import { CommandLog } from '../src/shared/memory/command-log.js';
 import { Heartbeat } from '../src/shared/memory/heartbeat.js';
 import { InFlight } from '../src/shared/memory/in-flight.js';

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { BotExit } from '../shared/contract/threads.js';
+import type { BotExit } from '../shared/contract/host-messages.js';
 import { messageOf } from '../shared/errors.js';
 import type { BotLines } from './bot-lines.js';
 import { placeOfMistake } from './mistake-place.js';

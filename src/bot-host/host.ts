@@ -4,20 +4,18 @@ import type { BotKind } from '../bot-sdk/index.js';
 import { CommandArgs } from '../shared/contract/command-args.js';
 import type { CommandOutcome } from '../shared/contract/command-messages.js';
 import { failureLine, resultLine } from '../shared/contract/dispatch-line.js';
-import type { Json, JsonObject } from '../shared/contract/json.js';
-import { answerable } from '../shared/contract/rpc.js';
-import { secretStrings } from '../shared/contract/secrets.js';
 import type {
   BotExit,
   BotFlood,
-  BotStart,
   CommandOffer,
   HostedState,
-  HostMethods,
-  HostStart,
   KindFailure,
   LateError,
-} from '../shared/contract/threads.js';
+} from '../shared/contract/host-messages.js';
+import type { Json, JsonObject } from '../shared/contract/json.js';
+import { answerable } from '../shared/contract/rpc.js';
+import { secretStrings } from '../shared/contract/secrets.js';
+import type { BotStart, HostMethods, HostStart } from '../shared/contract/threads.js';
 import { DroverError, messageOf, type PlainError } from '../shared/errors.js';
 import { kindAjv } from '../shared/kind-ajv.js';
 import type { CommandLog } from '../shared/memory/command-log.js';

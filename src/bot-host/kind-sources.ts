@@ -2,7 +2,7 @@
 // first host. Without it, a host that starts later would run a version that was saved meanwhile, beside the old one.
 
 import * as nodeModule from 'node:module';
-import type { KeptSource } from '../shared/contract/threads.js';
+import type { KeptSource } from '../shared/contract/host-messages.js';
 import { CODE_DIR } from '../shared/package-paths.js';
 
 /** What is used of `module.registerHooks`, which is new in Node 22.15. */

@@ -4,7 +4,7 @@
 import { createHook, executionAsyncId } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
-import type { LeftBehind } from '../shared/contract/threads.js';
+import type { LeftBehind } from '../shared/contract/host-messages.js';
 import { currentRun } from './current-bot.js';
 import { NOTING } from './open-handles.js';
 import { type StackPlace, stackPlace } from './stack-place.js';

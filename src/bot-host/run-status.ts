@@ -2,8 +2,8 @@
 
 import { visible } from '../shared/contract/escapes.js';
 import { type BotSnapshot, SERVICE_STATUSES } from '../shared/contract/events.js';
+import type { HostedState } from '../shared/contract/host-messages.js';
 import type { JsonObject } from '../shared/contract/json.js';
-import type { HostedState } from '../shared/contract/threads.js';
 import { botJson } from './bot-json.js';
 import type { BotLines } from './bot-lines.js';
 import { LineBudget } from './line-budget.js';

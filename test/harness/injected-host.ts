@@ -16,15 +16,14 @@ import { LastCommands } from '../../src/main/threads/last-commands.js';
 import { type Batch, decodeBatch } from '../../src/shared/contract/batch.js';
 import type { KindInfo } from '../../src/shared/contract/bots.js';
 import type { Config } from '../../src/shared/contract/config.js';
-import type { Programs } from '../../src/shared/contract/programs.js';
 import type {
   BotExit,
   BotFlood,
-  BotStart,
   CommandOffer,
-  HostMethods,
   LateError,
-} from '../../src/shared/contract/threads.js';
+} from '../../src/shared/contract/host-messages.js';
+import type { Programs } from '../../src/shared/contract/programs.js';
+import type { BotStart, HostMethods } from '../../src/shared/contract/threads.js';
 import { CommandLog } from '../../src/shared/memory/command-log.js';
 import { InFlight } from '../../src/shared/memory/in-flight.js';
 import { withTimeout } from '../../src/shared/with-timeout.js';

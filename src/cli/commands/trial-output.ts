@@ -2,7 +2,7 @@
 
 import type { Json, JsonObject } from '../../client/index.js';
 import type { LogItem } from '../../shared/contract/events.js';
-import type { LeftBehind } from '../../shared/contract/threads.js';
+import type { LeftBehind } from '../../shared/contract/host-messages.js';
 import { DroverError } from '../../shared/errors.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';

@@ -2,8 +2,8 @@
 
 import type { BotSpec, Isolation } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
+import type { BotExit, LateError } from '../../shared/contract/host-messages.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
-import type { BotExit, LateError } from '../../shared/contract/threads.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { logItem, type ServiceEvents } from '../service-events.js';

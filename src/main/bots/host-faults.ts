@@ -1,7 +1,7 @@
 // Runs in main. Reports hosts that break, and tells their bots. A stuck host is examined and killed. HostPool replaces it.
 
 import { fileURLToPath } from 'node:url';
-import type { KindFailure } from '../../shared/contract/threads.js';
+import type { KindFailure } from '../../shared/contract/host-messages.js';
 import { messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { HostThread } from '../threads/host-thread.js';

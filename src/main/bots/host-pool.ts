@@ -10,7 +10,7 @@ import type {
   HostedState,
   KindFailure,
   LateError,
-} from '../../shared/contract/threads.js';
+} from '../../shared/contract/host-messages.js';
 import type { UsageReport } from '../../shared/contract/usage.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { complain } from '../../shared/terminal.js';

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import * as nodeModule from 'node:module';
-import type { KeptSource } from '../../shared/contract/threads.js';
+import type { KeptSource } from '../../shared/contract/host-messages.js';
 
 /** Whether later hosts run the code that the first one has read (src/bot-host/kind-sources.ts). */
 export const KEEPS_SOURCES = 'registerHooks' in nodeModule;

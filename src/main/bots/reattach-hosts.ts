@@ -1,4 +1,4 @@
-import type { HostedState } from '../../shared/contract/threads.js';
+import type { HostedState } from '../../shared/contract/host-messages.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { type BroadcasterPeer, sessionItem } from '../service-events.js';
 import type { HostThread, Reattached } from '../threads/host-thread.js';

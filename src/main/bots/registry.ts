@@ -16,6 +16,12 @@ import type {
 } from '../../shared/contract/bots.js';
 import type { BotParts } from '../../shared/contract/config-changes.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
+import type {
+  BotExit,
+  BotFlood,
+  HostedState,
+  LateError,
+} from '../../shared/contract/host-messages.js';
 import type { GroupQuery, IncidentGroups } from '../../shared/contract/incident-groups.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { hasLabels } from '../../shared/contract/labels.js';
@@ -23,7 +29,6 @@ import { allows, reaches } from '../../shared/contract/rights.js';
 import { answerable } from '../../shared/contract/rpc.js';
 import { CHANGE_SCOPE, SERVICE_SCOPE } from '../../shared/contract/scopes.js';
 import { keepSecretsInLists } from '../../shared/contract/secrets.js';
-import type { BotExit, BotFlood, HostedState, LateError } from '../../shared/contract/threads.js';
 import type { Reach, Rights } from '../../shared/contract/tokens.js';
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError } from '../../shared/errors.js';

@@ -2,18 +2,20 @@
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Isolation, LoadedKinds } from '../../shared/contract/bots.js';
-import type { Rpc } from '../../shared/contract/rpc.js';
 import type {
   BotExit,
   BotFlood,
-  BotStart,
   CommandOffer,
-  HostControlMethods,
   HostedState,
-  HostMethods,
-  HostStart,
   KindFailure,
   LateError,
+} from '../../shared/contract/host-messages.js';
+import type { Rpc } from '../../shared/contract/rpc.js';
+import type {
+  BotStart,
+  HostControlMethods,
+  HostMethods,
+  HostStart,
 } from '../../shared/contract/threads.js';
 import type { UsageReport } from '../../shared/contract/usage.js';
 import { DroverError, messageOf } from '../../shared/errors.js';

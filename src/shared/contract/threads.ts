@@ -70,17 +70,6 @@ import type {
 } from './tokens.js';
 import type { UsageReport } from './usage.js';
 
-export type {
-  BotExit,
-  BotFlood,
-  CommandOffer,
-  HostedState,
-  KeptSource,
-  KindFailure,
-  LateError,
-  LeftBehind,
-};
-
 /** A line of a bot as an incident report shows it. */
 export interface LastLine {
   /** When it was written, in ms since 1970. */
