@@ -11,6 +11,7 @@ import {
   fixGlobals,
   guardDescriptors,
   hidePort,
+  muteSharedEvents,
   publishGuards,
   refuseCalls,
 } from '../src/bot-host/guards.js';
@@ -29,8 +30,9 @@ import {
 } from '../src/bot-host/open-handles.js';
 import { Outbox } from '../src/bot-host/outbox.js';
 import { ownCallbacks } from '../src/bot-host/own-callbacks.js';
+import { ownEnvironment } from '../src/bot-host/own-environment.js';
 import { ownProcess } from '../src/bot-host/own-process.js';
-import { ownProperty } from '../src/bot-host/own-values.js';
+import { ownProperty, ownReplaced } from '../src/bot-host/own-values.js';
 import { Pulse } from '../src/bot-host/pulse.js';
 import { UsageMeter } from '../src/bot-host/usage.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
@@ -220,11 +222,14 @@ export async function hostBots(start: HostStart, carrier: HostCarrier): Promise<
     ownProcess(broke, carrier.mayEnd);
     ownCallbacks();
     ownProperty(Error, 'prepareStackTrace');
+    ownReplaced();
     if (!carrier.mayEnd) {
+      ownEnvironment();
       hidePort();
       refuseCalls();
     }
     guardDescriptors();
+    muteSharedEvents();
     noteOpeners();
     fixGlobals();
     publishGuards();

@@ -19,7 +19,7 @@ import { errorText, failedRun, type RunEnd } from './error-text.js';
 import type { BotFence } from './fence.js';
 import { OfferedCommands } from './offered-commands.js';
 import type { Outbox } from './outbox.js';
-import { releaseOwn } from './own-listeners.js';
+import { releaseOwn, runContained } from './own-listeners.js';
 import { type BotPlatform, RunContext } from './run-context.js';
 import { RunStatus } from './run-status.js';
 
@@ -51,6 +51,8 @@ export class BotRun implements CurrentRun, RunTimeCommands {
   readonly ended: Promise<RunEnd>;
   readonly #lines: BotLines;
   readonly #abort = new AbortController();
+  /** What its signal says. Kept, because the bot may change its signal. */
+  #reason: DroverError | null = null;
   readonly #status: RunStatus;
   /** The result of the kind's `run`, or the uncaught error that came first. */
   readonly #outcome = new Deferred();
@@ -92,7 +94,14 @@ export class BotRun implements CurrentRun, RunTimeCommands {
     this.#status = new RunStatus(id, outbox, lines);
     // It may reject before #live waits for it.
     this.#outcome.promise.catch(() => {});
-    const own = { config, term, state: this.#createState(), signal, log };
+    // Another logger: the bot may change its own.
+    const own = {
+      config,
+      term,
+      state: this.#createState(),
+      signal,
+      log: new BotLogger(lines, 'bot'),
+    };
     this.context = new RunContext(this, own, this.#status, network, platform, fence);
     this.ended = this.#live();
   }
@@ -108,7 +117,7 @@ export class BotRun implements CurrentRun, RunTimeCommands {
 
   /** It was asked to stop, or has ended. */
   get isOver(): boolean {
-    return this.#abort.signal.aborted;
+    return this.#reason !== null;
   }
 
   /** Asks the bot to stop; {@link ended} resolves when it has. */
@@ -218,9 +227,12 @@ export class BotRun implements CurrentRun, RunTimeCommands {
   }
 
   #end(reason: DroverError): void {
-    if (!this.isOver) this.#lines.limitLast();
+    if (!this.isOver) {
+      this.#reason = reason;
+      this.#lines.limitLast();
+    }
     // Listeners are the bot's code: an error in one is the bot's.
-    runAsBot(this, () => this.#abort.abort(reason));
+    runContained(this, () => this.#abort.abort(reason));
     for (const call of this.#calls) call.abort(this.#hasStopped());
   }
 
@@ -261,7 +273,7 @@ export class BotRun implements CurrentRun, RunTimeCommands {
   #endOf(thrown: unknown): RunEnd {
     if (!this.isOver) return failedRun(thrown, this.#lines);
     // While it stops, every pending call rejects. That is the normal end, not a failure.
-    if (!isAbort(thrown, this.#abort.signal.reason)) this.fail(thrown);
+    if (!isAbort(thrown, this.#reason)) this.fail(thrown);
     return { error: null, stack: null, restart: true };
   }
 }

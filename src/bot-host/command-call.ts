@@ -8,6 +8,7 @@ import { botJson } from './bot-json.js';
 import type { BotLines } from './bot-lines.js';
 import { type CurrentRun, runAsBot } from './current-bot.js';
 import { errorText } from './error-text.js';
+import { runContained } from './own-listeners.js';
 
 /** Largest result of a command, as JSON, in bytes: it crosses threads on its way. */
 const MAX_RESULT_BYTES = 1_048_576;
@@ -73,7 +74,7 @@ export class CommandCall {
     this.#reason = reason;
     const cancel = this.#cancel;
     // Listeners are the bot's code.
-    if (cancel) runAsBot(this.#run, () => cancel.abort(reason));
+    if (cancel) runContained(this.#run, () => cancel.abort(reason));
     this.#end(error);
   }
 

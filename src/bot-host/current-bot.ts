@@ -36,14 +36,20 @@ export interface KindCode {
 /** Whose code runs. */
 export type Owner = CurrentRun | KindCode;
 
-const current = new AsyncLocalStorage<Owner>();
+const current = withOwnMethods(new AsyncLocalStorage<Owner>(), ['getStore', 'run']);
 /** By the kind, as its runs have it. */
 const codes = new WeakMap<object, KindCode>();
 /** The host's own context, which names no run. */
-const host = new AsyncResource('drover.host');
+const host = withOwnMethods(new AsyncResource('drover.host'), ['runInAsyncScope']);
 let lastRun = 0;
 let onRun: (run: number) => void = () => {};
 let onInterval: (run: CurrentRun, interval: NodeJS.Timeout) => void = () => {};
+
+/** Packages that trace calls replace methods of the class. */
+function withOwnMethods<T extends object>(object: T, names: readonly (keyof T & string)[]): T {
+  for (const name of names) Object.defineProperty(object, name, { value: object[name] });
+  return object;
+}
 
 /** Runs `task`, and everything that it starts, in the run's context, or in that of a kind's module. */
 export function runAsBot<T>(owner: Owner, task: () => T): T {

@@ -6,22 +6,57 @@ import nodeModule from 'node:module';
 import v8 from 'node:v8';
 import workerThreads from 'node:worker_threads';
 
-/** Of the built-ins, what a wrong replacement of breaks every bot: the clock, JSON, promises, timers. */
+/** Of the language, what the code of the host is made of. All of their functions are fixed too. */
+const LANGUAGE = [
+  'Array',
+  'Buffer',
+  'JSON',
+  'Number',
+  'Object',
+  'Promise',
+  'Reflect',
+  'String',
+] as const;
+
+/** Of the built-ins, what a wrong replacement of breaks every bot: the clock, promises, timers. */
 const FIXED: readonly (readonly [object, readonly string[]])[] = [
   [Date, ['now']],
-  [JSON, ['parse', 'stringify']],
   [performance, ['now']],
   [process, ['nextTick']],
   [
     globalThis,
     [
+      ...LANGUAGE,
+      'ArrayBuffer',
+      'Atomics',
+      'BigInt',
+      'BigInt64Array',
+      'DataView',
       'Date',
-      'JSON',
-      'Promise',
+      'Error',
+      'Float64Array',
+      'Function',
+      'Int32Array',
+      'Map',
+      'Math',
+      'Proxy',
+      'RangeError',
+      'RegExp',
+      'Set',
+      'SharedArrayBuffer',
+      'Symbol',
+      'SyntaxError',
+      'TypeError',
+      'Uint32Array',
+      'Uint8Array',
+      'WeakMap',
+      'WeakRef',
+      'WeakSet',
       'clearImmediate',
       'clearInterval',
       'clearTimeout',
       'performance',
+      'process',
       'queueMicrotask',
       'setImmediate',
       'setInterval',
@@ -32,7 +67,11 @@ const FIXED: readonly (readonly [object, readonly string[]])[] = [
 
 /** Makes {@link FIXED} read-only in this thread. */
 export function fixGlobals(): void {
-  for (const [owner, names] of FIXED) {
+  const language = LANGUAGE.map((name) => {
+    const owner = globalThis[name];
+    return [owner, functionsOf(owner)] as const;
+  });
+  for (const [owner, names] of [...language, ...FIXED]) {
     for (const name of names) {
       // Some are getters at first.
       const value: unknown = Reflect.get(owner, name);
@@ -47,6 +86,13 @@ export function fixGlobals(): void {
   }
 }
 
+function functionsOf(owner: object): string[] {
+  return Object.getOwnPropertyNames(owner).filter((name) => {
+    const { writable, value } = Object.getOwnPropertyDescriptor(owner, name) ?? {};
+    return writable && typeof value === 'function';
+  });
+}
+
 /** Calls that always concern the service, or all bots of the host, each with its name. */
 const REFUSED: readonly (readonly [name: string, owner: object, method: string])[] = [
   ['v8.setFlagsFromString', v8, 'setFlagsFromString'],
@@ -59,12 +105,15 @@ const REFUSED: readonly (readonly [name: string, owner: object, method: string])
 /** Makes these calls errors, in the line that does it. */
 export function refuseCalls(): void {
   for (const [name, owner, method] of REFUSED) Reflect.set(owner, method, refuse(name));
-  // An inspector that is open can wait for a debugger, and one that is connected to the main thread can stop the service.
+  // An inspector that is open can wait for a debugger.
   const inspector = process.getBuiltinModule('node:inspector');
   for (const name of ['open', 'waitForDebugger']) {
     Reflect.set(inspector, name, refuse(`inspector.${name}`));
   }
-  inspector.Session.prototype.connectToMainThread = refuse('Session.connectToMainThread');
+  // A session is of the whole thread: it reads what other bots print and have in memory, and can end the thread.
+  for (const name of ['connect', 'connectToMainThread']) {
+    Reflect.set(inspector.Session.prototype, name, refuse(`Session.${name}`));
+  }
 }
 
 function refuse(name: string): () => never {
@@ -73,6 +122,11 @@ function refuse(name: string): () => never {
       `a bot must not call ${name}() in a thread of the service: choose "isolation: process" for it`,
     );
   };
+}
+
+/** Its only event says that a buffer of all bots is full, in the context of the bot that has filled it. */
+export function muteSharedEvents(): void {
+  Object.defineProperty(performance, 'dispatchEvent', { value: () => true });
 }
 
 /** The port to main, and what came with it, are the host's: bots see what they would in a main thread. */

@@ -9,11 +9,13 @@ import { Worker } from 'node:worker_threads';
 import { ForkGate } from '../shared/memory/fork-gate.js';
 import { type CurrentRun, currentRun, runAsBot, runAsHost } from './current-bot.js';
 import { runContained } from './own-listeners.js';
+import { ownProperty } from './own-values.js';
 
 /** What libuv has open in this thread and keeps it awake. Not in Node's types, and in its documentation only as deprecated. */
 interface ProcessHandles {
   _getActiveHandles?(): object[];
 }
+const { _getActiveHandles: activeHandles } = process as ProcessHandles;
 
 /** After the end of a run, in ms: what it has closed is gone by then, also a connection that waits for its other end. */
 const LOOK_AFTER_MS = 5000;
@@ -76,6 +78,9 @@ export function noteOpeners(): void {
     Reflect.set(childProcess, name, (...args: unknown[]) => gate.start(() => start(...args)));
   }
   syncBuiltinESMExports();
+  ownProperty(process, '_getActiveHandles', () =>
+    [...openHandles()].flatMap(([handle, run]) => (run === currentRun() ? [handle] : [])),
+  );
 }
 
 /** For the event `worker` of the process: notes whose thread it is. */
@@ -94,7 +99,7 @@ export function noteWorker(worker: Worker): void {
 
 /** Connections, servers and child processes that bots have open, each with its run; also those that a run has left behind. */
 function* openHandles(): Generator<[handle: object, run: CurrentRun]> {
-  for (const handle of (process as ProcessHandles)._getActiveHandles?.() ?? []) {
+  for (const handle of activeHandles?.call(process) ?? []) {
     // An accepted connection belongs to the run that has opened the server.
     const { server } = handle as { server?: object | null };
     const run = openers.get(handle) ?? (server ? openers.get(server) : undefined);

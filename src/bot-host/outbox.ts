@@ -115,11 +115,12 @@ export class Outbox {
   }
 
   #postAtTickEnd(): void {
-    this.#atTickEnd = true;
     setImmediate(() => {
       this.#atTickEnd = false;
       this.flush();
     });
+    // Not earlier: a bot may call with no room on the stack for that.
+    this.#atTickEnd = true;
   }
 }
 

@@ -42,10 +42,11 @@ function ownConstructor(
   name: 'FinalizationRegistry' | 'PerformanceObserver',
   release?: (made: object) => void,
 ): void {
+  const given = target[name];
   Reflect.set(
     target,
     name,
-    new Proxy(target[name], {
+    new Proxy(given, {
       construct(made, [callback, ...more], newTarget: Callback) {
         const owner = typeof callback === 'function' ? currentOwner() : undefined;
         if (!owner) return Reflect.construct(made, [callback, ...more], newTarget) as object;
@@ -57,6 +58,8 @@ function ownConstructor(
       },
     }),
   );
+  // The one that each object leads to.
+  Reflect.set(given.prototype, 'constructor', target[name]);
 }
 
 /**

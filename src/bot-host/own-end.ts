@@ -6,8 +6,10 @@ import { ownProperty } from './own-values.js';
 
 /** @param isSettling whether Node's own part of an uncaught error runs. */
 export function ownEnd(isSettling: () => boolean): void {
-  const { exit, kill, reallyExit } = process as NodeJS.Process & {
+  const { exit, kill, reallyExit, _kill } = process as NodeJS.Process & {
     reallyExit(code?: number): never;
+    /** What `kill` calls. */
+    _kill(pid: number, signal: number): number;
   };
   const end = (owner: Owner | undefined, call: string): never => {
     if (!owner || owner.id === null) {
@@ -44,5 +46,10 @@ export function ownEnd(isSettling: () => boolean): void {
       throw new Error(`a bot must not send signals to the service (process.kill(${pid}))`);
     }
     return end(owner, `process.kill(${pid}, ${name})`);
+  });
+  ownProperty(process, '_kill', (pid: number, signal: number) => {
+    if (signal === 0 || ![process.pid, -process.pid, 0, -1].includes(pid))
+      return _kill(pid, signal);
+    return end(currentOwner(), `process._kill(${pid}, ${signal})`);
   });
 }

@@ -43,6 +43,12 @@ export function ownOf(owner: Owner): Own {
   return own;
 }
 
+/** A property of the owner's emitter; undefined before its first listener. */
+export function tableOf(owner: Owner, name: '_events' | '_eventsCount'): unknown {
+  const own = owns.get(owner);
+  return own && Reflect.get(own.emitter, name);
+}
+
 /** What concerns the owner: its own, and that of its kind's module. */
 export function ownsFor(owner: Owner): Own[] {
   return [owner, kindCodeOf(owner)].flatMap((each) => (each && owns.get(each)) ?? []);

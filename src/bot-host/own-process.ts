@@ -10,10 +10,12 @@ import {
   ownOf,
   ownsFor,
   runContained,
+  tableOf,
   uncaught,
 } from './own-listeners.js';
 import { ownProperty } from './own-values.js';
 
+type Callback = (...args: unknown[]) => unknown;
 type Emit = (event: string | symbol, ...args: unknown[]) => boolean;
 /** What Node calls with an error that nothing has caught; in no types. @returns whether the process keeps running. */
 type Fatal = (thrown: unknown, isRejection: boolean) => boolean;
@@ -38,6 +40,9 @@ const METHODS = [
 
 const ADDS = /^add|^on|^prepend/;
 
+/** Where an emitter has its listeners: the methods of EventEmitter.prototype use nothing else of `process`. */
+const TABLE = ['_events', '_eventsCount'] as const;
+
 /** Node emits them, where it does not expect that a listener throws. */
 const FROM_NODE: readonly (string | symbol)[] = [
   'beforeExit',
@@ -48,7 +53,7 @@ const FROM_NODE: readonly (string | symbol)[] = [
   'workerMessage',
 ];
 
-const { emit, on, removeListener } = process as Omit<NodeJS.Process, 'emit'> & { emit: Emit };
+const { on, removeListener } = process;
 /** Node's own part of an uncaught error runs: it clears its stack of contexts. */
 let isSettling = false;
 
@@ -65,16 +70,10 @@ export function ownProcess(broke: (thrown: unknown) => void, mayEnd: boolean): v
 }
 
 function ownEvents(mayEnd: boolean): void {
+  const listeners = ownTable();
   for (const name of METHODS) {
-    const method = process[name] as (...args: unknown[]) => unknown;
-    ownProperty(process, name, (...args: unknown[]): unknown => {
-      const owner = currentOwner();
-      if (!owner) return Reflect.apply(method, process, args);
-      const { emitter } = ownOf(owner);
-      if (mayEnd && ADDS.test(name) && isSignal(args[0])) forward(args[0]);
-      const result = Reflect.apply(method, emitter, args);
-      return result === emitter ? process : result;
-    });
+    if (mayEnd && ADDS.test(name)) forwardSignals(name);
+    else ownProperty(process, name);
   }
   const emitAsBot = (event: string | symbol, ...args: unknown[]): boolean => {
     if (isSettling) return true;
@@ -82,7 +81,9 @@ function ownEvents(mayEnd: boolean): void {
     if (isHeardByOwner !== undefined) return isHeardByOwner;
     const owner = currentOwner();
     // The host's own listeners, and Node's.
-    const isHeard = Reflect.apply(emit, process, [event, ...args]);
+    const all = listeners(event);
+    for (const listener of all) Reflect.apply(listener, process, args);
+    const isHeard = all.length > 0;
     // What the host listens to, it passes on.
     if (!owner || event === 'unhandledRejection' || event === 'rejectionHandled') return isHeard;
     if (!FROM_NODE.includes(event)) return emitTo(owner, event, args) || isHeard;
@@ -95,13 +96,45 @@ function ownEvents(mayEnd: boolean): void {
       const owner = currentOwner();
       if (owner) ownOf(owner).emit = value === emitAsBot ? null : value;
     },
-    configurable: true,
+    configurable: false,
   });
   // The process ends with all of its bots.
   if (mayEnd) process.on('exit', (code) => emitToAll('exit', [code]));
 }
 
+/** @returns what finds the listeners of the host, and of Node, whoever's code runs. */
+function ownTable(): (event: string | symbol) => Callback[] {
+  const shared = { _events: Reflect.get(process, '_events') as Record<string | symbol, unknown> };
+  for (const name of TABLE) {
+    Reflect.set(shared, name, Reflect.get(process, name));
+    Object.defineProperty(process, name, {
+      get() {
+        const owner = currentOwner();
+        return owner ? tableOf(owner, name) : Reflect.get(shared, name);
+      },
+      set(value: unknown) {
+        const owner = currentOwner();
+        Reflect.set(owner ? ownOf(owner).emitter : shared, name, value);
+      },
+      configurable: false,
+    });
+  }
+  return (event) => {
+    const found = shared._events[event];
+    if (found === undefined) return [];
+    return Array.isArray(found) ? [...found] : [found as Callback];
+  };
+}
+
 const forwarded = new Set<string>();
+
+function forwardSignals(name: (typeof METHODS)[number]): void {
+  const add = process[name] as Callback;
+  ownProperty(process, name, (...args: unknown[]): unknown => {
+    if (currentOwner() && isSignal(args[0])) forward(args[0]);
+    return Reflect.apply(add, process, args);
+  });
+}
 
 function isSignal(event: unknown): event is NodeJS.Signals {
   return typeof event === 'string' && /^SIG[A-Z]/.test(event);

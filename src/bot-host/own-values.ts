@@ -1,5 +1,8 @@
 // Runs in a bot host. Properties of shared objects that each bot sets for itself.
 
+import http from 'node:http';
+import https from 'node:https';
+import nodeModule from 'node:module';
 import { currentOwner, kindCodeOf, type Owner } from './current-bot.js';
 
 /** What owners have set a property to. It goes with them. */
@@ -44,6 +47,34 @@ export function ownProperty(
       if (owner) values.set(owner, value);
     },
     enumerable,
-    configurable: true,
+    // Without it, one bot could take the property from all.
+    configurable: false,
   });
+}
+
+/** What packages replace for their own code, and other bots or the host call too. */
+const REPLACED: readonly (readonly [object, readonly string[]])[] = [
+  [http, ['get', 'request']],
+  [https, ['get', 'request']],
+  [nodeModule, ['_load', '_resolveFilename']],
+  [
+    globalThis,
+    [
+      'AbortController',
+      'AbortSignal',
+      'Event',
+      'EventTarget',
+      'TextDecoder',
+      'TextEncoder',
+      'URL',
+      'console',
+      'fetch',
+      'structuredClone',
+    ],
+  ],
+];
+
+/** Makes what a bot puts in their places its own. */
+export function ownReplaced(): void {
+  for (const [target, names] of REPLACED) for (const name of names) ownProperty(target, name);
 }

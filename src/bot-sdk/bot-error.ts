@@ -10,12 +10,12 @@ export interface BotErrorOptions {
 
 /** Ends a bot's run, or fails a command, with a reason. */
 export class BotError extends Error {
+  override readonly name = 'BotError';
   readonly restart: boolean;
   readonly code: string | undefined;
 
   constructor(message: string, { restart = true, code, cause }: BotErrorOptions = {}) {
     super(message, cause === undefined ? undefined : { cause });
-    this.name = 'BotError';
     this.restart = restart;
     this.code = code;
   }

@@ -52,6 +52,8 @@ export interface PlainError {
 
 /** An error that a client may see: its message is the whole body `{"error": message}`. */
 export class DroverError extends Error {
+  // A field, because a bot may have frozen the property that it overrides.
+  override readonly name = 'DroverError';
   readonly code: ErrorCode;
   /** Whole seconds for a Retry-After header. */
   readonly retryAfterS: number | undefined;
@@ -63,7 +65,6 @@ export class DroverError extends Error {
     Reflect.set(Error, 'stackTraceLimit', 0);
     super(message);
     Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
-    this.name = 'DroverError';
     this.code = code;
     this.retryAfterS = retryAfterS;
   }

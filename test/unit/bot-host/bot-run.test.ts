@@ -533,3 +533,45 @@ it('an error that the engine throws for a mistake in the code says where', async
   });
   expect((await other.bot.ended).error).toBe('as the author wrote it');
 });
+
+describe('a bot that changes what it got', () => {
+  const untilAborted = (ctx: BotContext): Promise<void> =>
+    new Promise((resolve) => ctx.signal.addEventListener('abort', () => resolve()));
+
+  it('stops when its signal says that it is over', async () => {
+    const { bot } = start({
+      run(ctx) {
+        Object.defineProperty(ctx.signal, 'aborted', { value: true });
+        return untilAborted(ctx);
+      },
+    });
+    await vi.waitFor(() => expect(bot.context.signal.aborted).toBe(true));
+    bot.stop();
+    expect(await bot.ended).toMatchObject({ error: null });
+  });
+
+  it('ends when its signal cannot be aborted', async () => {
+    const { bot } = start({
+      run(ctx) {
+        Object.setPrototypeOf(ctx.signal, null);
+      },
+    });
+    expect(await bot.ended).toMatchObject({ error: null });
+  });
+
+  it('fails late with a line when its logger throws', async () => {
+    const { bot, items } = start({
+      run(ctx) {
+        ctx.log.error = () => {
+          throw new Error('no logger');
+        };
+        return untilAborted(ctx).then(() => ctx.sleep(1));
+      },
+    });
+    await vi.waitFor(() => expect(Object.hasOwn(bot.context.log, 'error')).toBe(true));
+    bot.stop();
+    bot.fail(new Error('late'));
+    await bot.ended;
+    expect(messages(items)).toContain('error after the signal to stop: late');
+  });
+});
