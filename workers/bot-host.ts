@@ -35,6 +35,7 @@ import { ownProcess } from '../src/bot-host/own-process.js';
 import { ownProperty, ownReplaced } from '../src/bot-host/own-values.js';
 import { Pulse } from '../src/bot-host/pulse.js';
 import { UsageMeter } from '../src/bot-host/usage.js';
+import { refuseWaitingFiles } from '../src/bot-host/waiting-files.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
 import { keepForBots } from '../src/shared/bot-environment.js';
 import type { SharedLease } from '../src/shared/cluster/lease-deadline.js';
@@ -230,6 +231,7 @@ export async function hostBots(start: HostStart, carrier: HostCarrier): Promise<
     }
     guardDescriptors();
     muteSharedEvents();
+    if (!carrier.mayEnd) refuseWaitingFiles();
     noteOpeners();
     fixGlobals();
     publishGuards();

@@ -535,7 +535,7 @@ it('an error that the engine throws for a mistake in the code says where', async
 });
 
 describe('a bot that changes what it got', () => {
-  const untilAborted = (ctx: BotContext): Promise<void> =>
+  const untilAborted = (ctx: Pick<BotContext, 'signal'>): Promise<void> =>
     new Promise((resolve) => ctx.signal.addEventListener('abort', () => resolve()));
 
   it('stops when its signal says that it is over', async () => {
