@@ -6,7 +6,7 @@ import nodeModule from 'node:module';
 import v8 from 'node:v8';
 import workerThreads from 'node:worker_threads';
 
-/** Of the language, what the code of the host is made of. All of their functions are fixed too. */
+/** Of the language, what the code of the host is built from. All of their functions are fixed too. */
 const LANGUAGE = [
   'Array',
   'Buffer',

@@ -102,7 +102,7 @@ function ownEvents(mayEnd: boolean): void {
   if (mayEnd) process.on('exit', (code) => emitToAll('exit', [code]));
 }
 
-/** @returns what finds the listeners of the host, and of Node, whoever's code runs. */
+/** @returns what finds the listeners of the host, and of Node, also while code of a bot runs. */
 function ownTable(): (event: string | symbol) => Callback[] {
   const shared = { _events: Reflect.get(process, '_events') as Record<string | symbol, unknown> };
   for (const name of TABLE) {
