@@ -1,6 +1,7 @@
 import type { ValidateFunction } from 'ajv';
 import { explainSchemaError } from '../shared/contract/explain.js';
-import { HostFault, SHOWN_UNITS } from '../shared/pipe/host-fault.js';
+import { unpackMessage } from '../shared/pipe/frames.js';
+import { HostFault, objectOf, quoted, SHOWN_UNITS } from '../shared/pipe/host-fault.js';
 
 /**
  * Checks one of the values that a schema has by name.
@@ -10,4 +11,12 @@ export function checkNamed(validate: ValidateFunction, name: string, value: unkn
   if (validate({ [name]: value })) return;
   const why = explainSchemaError('', validate.errors).replace(/^\./, '');
   throw new HostFault(why.slice(0, 4 * SHOWN_UNITS));
+}
+
+/** A message whose type is a text. @throws HostFault, SyntaxError for what is no JSON. */
+export function typedMessage(bytes: Uint8Array): { type: string } {
+  const message = unpackMessage(bytes);
+  const { type } = objectOf(message, 'a message');
+  if (typeof type !== 'string') throw new HostFault(`a message of the type ${quoted(type)}`);
+  return message as { type: string };
 }

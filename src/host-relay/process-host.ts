@@ -2,41 +2,21 @@
 // service sees the ports and cells of a bot host thread, and nothing that such a thread would not say: a process that sends anything
 // else is ended here (docs/SECURITY.md).
 
-import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, openSync, unlinkSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { closeSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { botEnvironment } from '../shared/bot-environment.js';
-import { LeaseDeadline } from '../shared/cluster/lease-deadline.js';
 import type { Batch, BatchAnswer } from '../shared/contract/batch.js';
 import type { HostPort, HostStart } from '../shared/contract/threads.js';
 import { messageOf } from '../shared/errors.js';
 import { HOST_VALIDATORS } from '../shared/host-validators.js';
-import { applyImage } from '../shared/memory/cell-image.js';
-import { ForkGate } from '../shared/memory/fork-gate.js';
-import { Heartbeat } from '../shared/memory/heartbeat.js';
 import { InFlight } from '../shared/memory/in-flight.js';
 import { LastRun } from '../shared/memory/last-run.js';
-import { LoopLag } from '../shared/memory/loop-lag.js';
-import { Quota } from '../shared/memory/quota.js';
-import { WORKERS } from '../shared/package-paths.js';
 import { readCrashNote } from '../shared/pipe/crash-note.js';
 import { FrameReader, MAX_FRAME_BYTES } from '../shared/pipe/frame-reader.js';
-import {
-  CONTROL,
-  FIRST_PORT,
-  header,
-  LINK,
-  packMessage,
-  unpackMessage,
-} from '../shared/pipe/frames.js';
-import { HostFault, objectOf, quoted } from '../shared/pipe/host-fault.js';
+import { CONTROL, FIRST_PORT, header, LINK, packMessage } from '../shared/pipe/frames.js';
+import { HostFault } from '../shared/pipe/host-fault.js';
 import {
   FD,
-  type FromWatch,
   type LinkEnd,
   type LinkStart,
   type ProcessEnd,
@@ -45,33 +25,23 @@ import {
 } from '../shared/pipe/messages.js';
 import { withTimeout } from '../shared/with-timeout.js';
 import { BatchCredit } from './batch-credit.js';
-import { checkNamed } from './check-named.js';
+import { checkNamed, typedMessage } from './check-named.js';
 import { ControlCheck, type MainMessage } from './control-check.js';
 import { FrontChannel } from './front-channel.js';
 import { OwnRuns } from './own-runs.js';
 import { Pace } from './pace.js';
 import { ProcessOutput } from './process-output.js';
+import { openNote, startProcess } from './start-process.js';
+import { WatchChannel } from './watch-channel.js';
 
-type Captured = Pick<FromWatch & { type: 'captured' }, 'frames' | 'bot'>;
-
-/** What V8 lets the heap grow beyond the limit that main watches, in MB: above it Node ends the process, and says so. */
-const HEADROOM_MB = 256;
 /** How long what the process has written is waited for after its end, in ms: something it has started may have its pipes. */
 const DRAIN_MS = 500;
-/** How much longer than the main thread may take to answer the watch thread is waited for, in ms. */
-const ANSWER_MS = 500;
-/** Where files are memory, on Linux. */
-const MEMORY_DIR = '/dev/shm';
-
-const gate = ForkGate.ofProcess();
 
 /** Longest frames, in bytes: of a batch of 64 lines and snapshots, of outcomes of commands, of what is about the host itself. */
 const MAX_EVENTS_BYTES = 8 * 2 ** 20;
 const MAX_OWN_BYTES = 2 ** 20;
 /** What may wait for a host that does not read, in bytes. */
 const MAX_UNREAD_BYTES = 256 * 2 ** 20;
-/** Of each text in a stack, in UTF-16 units. */
-const MAX_FRAME_UNITS = 2048;
 
 /** The input of a message of main that opens a channel. */
 interface Opening {
@@ -85,30 +55,25 @@ export class ProcessHost {
   readonly #ended: (end: ProcessEnd) => void;
   readonly #note = openNote();
   readonly #output: ProcessOutput;
-  readonly #heartbeat: Heartbeat;
-  readonly #lag: LoopLag;
-  readonly #streams: Quota<'perToken' | 'perAddress'>;
   readonly #child: ChildProcess;
   readonly #out: Socket;
   readonly #in: Socket;
-  readonly #watch: Socket;
+  readonly #watchPipe: Socket;
+  readonly #watch: WatchChannel;
   /** The fronts, by channel. */
   readonly #fronts = new Map<number, FrontChannel>();
   readonly #runs = new OwnRuns();
   readonly #control = new ControlCheck(this.#runs);
   readonly #pace = {
     out: new Pace((is) => this.#holdOut('pace', is)),
-    watch: new Pace((is) => (is ? this.#watch.pause() : this.#watch.resume())),
+    watch: new Pace((is) => (is ? this.#watchPipe.pause() : this.#watchPipe.resume())),
   };
   /** Why no more is read of what it sends. */
   readonly #holds = new Set<string>();
   #events: { channel: number; port: HostPort; credit: BatchCredit };
   #nextChannel = FIRST_PORT;
-  #hadStreams = false;
   #isDone = false;
   #failure: ProcessEnd['failure'] = null;
-  readonly #captures = new Map<number, (captured: Captured | null) => void>();
-  #nextCapture = 1;
 
   /**
    * @param ended is called once, when the process is gone and all that it has sent was passed on. @param spawnHost starts the
@@ -124,18 +89,21 @@ export class ProcessHost {
     this.#start = start;
     this.#limits = limits;
     this.#ended = ended;
-    this.#heartbeat = new Heartbeat(start.heartbeat);
-    this.#lag = new LoopLag(start.lag);
-    this.#streams = new Quota(start.streams, 0);
     this.#output = new ProcessOutput(`bot host ${start.host}`);
     this.#child = spawnHost(start, this.#note);
     const { stdout, stderr, stdio } = this.#child;
     if (stdout && stderr) this.#output.read(stdout, stderr);
     this.#out = stdio[FD.out] as unknown as Socket;
     this.#in = stdio[FD.in] as unknown as Socket;
-    this.#watch = stdio[FD.watch as 4] as unknown as Socket;
+    this.#watchPipe = stdio[FD.watch as 4] as unknown as Socket;
+    this.#watch = new WatchChannel(
+      start,
+      this.#runs,
+      (message) => this.#tellWatch(message),
+      () => this.#readNote(),
+    );
     // Their ends follow that of the process.
-    for (const pipe of [this.#out, this.#in, this.#watch]) pipe.on('error', () => {});
+    for (const pipe of [this.#out, this.#in, this.#watchPipe]) pipe.on('error', () => {});
     this.#events = this.#openEvents(this.#nextChannel++, start.events, start.inFlight);
     this.#read(
       this.#out,
@@ -143,8 +111,11 @@ export class ProcessHost {
       (channel) => this.#maxBytes(channel),
     );
     this.#read(
-      this.#watch,
-      (_, bytes) => this.#hear(bytes),
+      this.#watchPipe,
+      (_, bytes) => {
+        this.#pace.watch.spend(bytes.length);
+        this.#watch.take(bytes);
+      },
       () => MAX_OWN_BYTES,
     );
     this.#begin();
@@ -172,19 +143,13 @@ export class ProcessHost {
   }
 
   /** Where its main thread is; null when it does not say within the time: it is in native code. */
-  capture(withinMs: number): Promise<Captured | null> {
-    const id = this.#nextCapture++;
-    const answer = new Promise<Captured | null>((resolve) => this.#captures.set(id, resolve));
-    this.#tellWatch({ type: 'capture', id, withinMs });
-    return withTimeout(answer, withinMs + ANSWER_MS, () => null).finally(() =>
-      this.#captures.delete(id),
-    );
+  capture(withinMs: number): ReturnType<WatchChannel['capture']> {
+    return this.#watch.capture(withinMs);
   }
 
-  /** To its watch thread: the main thread may be busy when the lease is renewed. */
+  /** The lease was renewed. */
   tellLease(): void {
-    const { lease } = this.#start;
-    if (lease) this.#tellWatch({ type: 'lease', until: new LeaseDeadline(lease).times });
+    this.#watch.tellLease();
   }
 
   #begin(): void {
@@ -205,7 +170,7 @@ export class ProcessHost {
     this.tellLease();
     const start = { ...shared, hasLease: lease !== null };
     this.#send(LINK, { start, events, limits: this.#limits } satisfies LinkStart);
-    this.#tellStreams();
+    this.#watch.tellStreams();
     control.on<MainMessage>('message', (message) => this.#pass(message));
   }
 
@@ -234,7 +199,7 @@ export class ProcessHost {
         ? 'it sent what no bot host sends'
         : 'what it sends cannot be read';
     this.#failure = { message: `${what}: ${messageOf(thrown)}`, stack: null, isFault: true };
-    for (const pipe of [this.#out, this.#watch]) pipe.destroy();
+    for (const pipe of [this.#out, this.#watchPipe]) pipe.destroy();
     this.kill();
   }
 
@@ -315,7 +280,7 @@ export class ProcessHost {
     const speakers = this.#runs.takeChanges();
     const batch: Batch = { bytes, isText: true, ...(speakers && { speakers }) };
     port.postMessage(batch, [bytes.buffer]);
-    this.#tellStreams();
+    this.#watch.tellStreams();
   }
 
   /** From the broadcaster, which reads the events. */
@@ -335,15 +300,14 @@ export class ProcessHost {
     if (message.type === 'tell') {
       if (message.method === 'awake') {
         // Before main looks at the host.
-        this.#heartbeat.isAwake = true;
-        this.#tellStreams();
+        this.#watch.woke();
       } else this.#readNote();
     }
     this.#start.control.postMessage(message);
   }
 
   #takeEnd(bytes: Uint8Array): void {
-    const end = typed(unpackMessage(bytes)) as LinkEnd;
+    const end = typedMessage(bytes) as LinkEnd;
     checkNamed(HOST_VALIDATORS.HostEnds, end.type, end);
     if (end.type === 'failed') this.#failure ??= { message: end.message, stack: end.stack };
     else if (this.#control.isEnding) this.#isDone = true;
@@ -365,55 +329,8 @@ export class ProcessHost {
     front.close();
   }
 
-  /** From the watch thread. @throws HostFault, SyntaxError */
-  #hear(bytes: Uint8Array): void {
-    this.#pace.watch.spend(bytes.length);
-    const message = typed(unpackMessage(bytes)) as FromWatch;
-    checkNamed(HOST_VALIDATORS.HostWatch, message.type, message);
-    if (message.type === 'cells') this.#applyCells(message);
-    else this.#takeCaptured(message);
-  }
-
-  #applyCells({ heartbeat, lastRun, lag }: FromWatch & { type: 'cells' }): void {
-    const wasAwake = this.#heartbeat.isAwake;
-    applyImage(lastRun, this.#start.lastRun);
-    applyImage(heartbeat, this.#start.heartbeat);
-    this.#lag.add(lag);
-    // Main may end the host at any time, and writes its report first.
-    this.#readNote();
-    this.#tellStreams();
-    // The pipes have no common order: the end of its last sleep may have come after its call.
-    if (!wasAwake && this.#heartbeat.isAwake) {
-      this.#start.control.postMessage({ type: 'tell', method: 'awake', input: null });
-    }
-  }
-
-  #takeCaptured(message: Exclude<FromWatch, { type: 'cells' }>): void {
-    const { id } = message;
-    if (id >= this.#nextCapture) throw new HostFault(`the stack ${id}, which nobody has asked for`);
-    if (message.type === 'notCaptured') {
-      this.#captures.get(id)?.(null);
-      return;
-    }
-    const { bot, frames } = message;
-    if (bot !== null) this.#runs.checkBot(bot);
-    for (const frame of frames) {
-      frame.function = frame.function.slice(0, MAX_FRAME_UNITS);
-      frame.url = frame.url.slice(0, MAX_FRAME_UNITS);
-    }
-    this.#captures.get(id)?.({ frames, bot });
-  }
-
-  /** Only a change is told. */
-  #tellStreams(): void {
-    const open = this.#streams.total() > 0;
-    if (open === this.#hadStreams) return;
-    this.#hadStreams = open;
-    this.#tellWatch({ type: 'streams', open });
-  }
-
   #tellWatch(message: ToWatch): void {
-    this.#write(this.#watch, LINK, packMessage(message));
+    this.#write(this.#watchPipe, LINK, packMessage(message));
   }
 
   #send(channel: number, message: unknown): void {
@@ -458,49 +375,13 @@ export class ProcessHost {
 
   #end(code: number | null, signal: string | null, why: string | null): void {
     if (why !== null) this.#failure ??= { message: why, stack: null };
-    this.#heartbeat.isAwake = false;
+    this.#watch.close();
     this.#closeEvents();
     for (const front of this.#fronts.values()) front.close();
     this.#fronts.clear();
-    for (const pipe of [this.#out, this.#in, this.#watch]) pipe.destroy();
+    for (const pipe of [this.#out, this.#in, this.#watchPipe]) pipe.destroy();
     closeSync(this.#note);
     const stderr = this.#output.lastLines();
     this.#ended({ code, signal, isDone: this.#isDone, failure: this.#failure, stderr });
   }
-}
-
-/** A message whose type is a text. @throws HostFault */
-function typed(message: unknown): { type: string } {
-  const { type } = objectOf(message, 'a message');
-  if (typeof type !== 'string') throw new HostFault(`a message of the type ${quoted(type)}`);
-  return message as { type: string };
-}
-
-/** @throws Error when the system refuses it at once. */
-function startProcess({ maxHeapMb, env }: HostStart, note: number): ChildProcess {
-  // A debugger's port is that of the service.
-  const execArgv = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
-  const flags = ['--expose-gc', `--max-old-space-size=${maxHeapMb + HEADROOM_MB}`];
-  const entry = fileURLToPath(WORKERS.botProcess);
-  // Of its Node; its bots do not get it.
-  const { NODE_OPTIONS } = process.env;
-  const options: SpawnOptions = {
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', note],
-    // It leads its own group: a signal from the terminal is for the service, and the group can be ended as a whole.
-    detached: true,
-    env: {
-      ...botEnvironment(process.env, env),
-      ...(NODE_OPTIONS !== undefined && { NODE_OPTIONS }),
-    },
-  };
-  return gate.start(() => spawn(process.execPath, [...execArgv, ...flags, entry], options));
-}
-
-/** A file in memory where there is such a place, without a name: it is gone with the last of the two that have it open. */
-function openNote(): number {
-  const directory = existsSync(MEMORY_DIR) ? MEMORY_DIR : tmpdir();
-  const path = join(directory, `drover-host-${randomBytes(8).toString('hex')}`);
-  const note = openSync(path, 'wx+', 0o600);
-  unlinkSync(path);
-  return note;
 }
