@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { PATIENCE_MS } from './test/harness/patience.js';
+import { hasUws } from './test/harness/uws-binary.js';
 
 /** These measure the memory or the timers of their process, or replace modules that other files use. */
 const ALONE = [
@@ -13,12 +14,6 @@ const ALONE = [
   'shared/process-memory',
   'front/subscriber-group',
 ].map((name) => `test/unit/${name}.test.ts`);
-
-/** By name, because `auto` chooses node:http while the binary does not pass the self-test (docs/ENGINES.md). */
-const hasUws = await import('uWebSockets.js').then(
-  () => true,
-  () => false,
-);
 
 export default defineConfig({
   test: {

@@ -2,11 +2,7 @@
 
 import { defineConfig } from 'vitest/config';
 import { PATIENCE_MS } from '../harness/patience.js';
-
-const hasUws = await import('uWebSockets.js').then(
-  () => true,
-  () => false,
-);
+import { hasUws } from '../harness/uws-binary.js';
 
 export default defineConfig({
   test: {
