@@ -1,5 +1,5 @@
 import type { InvokeOutcome } from '../shared/contract/api.js';
-import type { Incident, KindList } from '../shared/contract/bots.js';
+import type { Incident, KindList, KindReleased } from '../shared/contract/bots.js';
 import type { HostList } from '../shared/contract/hosts.js';
 import type { IncidentGroups } from '../shared/contract/incident-groups.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
@@ -134,10 +134,10 @@ export class DroverClient {
     return this.#http.json('GET', '/api/kinds', { ...options, shape: KINDS });
   }
 
-  /** `POST /api/kinds/{kind}/release`: ends the quarantine of a kind. @returns how many bots start again. */
-  async releaseKind(kind: string, options?: CallOptions): Promise<number> {
+  /** `POST /api/kinds/{kind}/release`: ends the quarantine of a kind. @returns how many bots start again, and the nodes of a cluster that did not answer. */
+  async releaseKind(kind: string, options?: CallOptions): Promise<KindReleased> {
     const path = `/api/kinds/${encodeURIComponent(kind)}/release`;
-    return this.#http.field('POST', path, 'started', 'number', options);
+    return this.#http.json('POST', path, { ...options, shape: { started: 'number' } });
   }
 
   /** `GET /api/pressure`. Its 503 (a resource is short) is not an error here. */

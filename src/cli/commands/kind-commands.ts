@@ -87,10 +87,12 @@ async function releaseKind(
   options: ConnectionOptions & { json?: true },
 ): Promise<undefined> {
   const { client, call } = connect(options);
-  const started = await client.releaseKind(kind, call());
-  if (options.json) await printJson({ started });
+  const { started, missing } = await client.releaseKind(kind, call());
+  if (options.json) await printJson({ started, missing });
   else
     await printLine(`${kind} released; ${started} ${started === 1 ? 'bot starts' : 'bots start'}`);
+  if (missing.length > 0)
+    complain(`no answer from node ${missing.join(', ')}, release it there too`);
 }
 
 function kindsOf(options: ConnectionOptions): Promise<KindList> {

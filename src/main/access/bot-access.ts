@@ -141,7 +141,7 @@ export class BotAccess {
 
   releaseKind({ kind, rights }: Input<'releaseKind'>): Output<'releaseKind'> {
     if (rights.reach !== null) throw beyond(rights.reach);
-    return { started: this.#registry.releaseKind(kind) };
+    return { started: this.#registry.releaseKind(kind), missing: [] };
   }
 
   async invoke({ call, rights }: Input<'invoke'>, gone?: AbortSignal): Promise<Output<'invoke'>> {

@@ -8,6 +8,7 @@ import {
   type IncidentGroups,
   LISTED_BOTS,
 } from '../../shared/contract/incident-groups.js';
+import { DroverError, messageOf } from '../../shared/errors.js';
 import { causeOf } from '../../shared/incidents/cause.js';
 
 type Answers<T> = readonly PromiseSettledResult<T>[];
@@ -111,12 +112,27 @@ export function mergeKinds(answers: Answers<KindList>): KindList {
   return { kinds: [...kinds.values()], failed: [...failed.values()] };
 }
 
-/** @throws the first error when no node has released it. */
-export function sumReleased(answers: Answers<KindReleased>): KindReleased {
+/** @param nodes those that were asked, in the order of the answers. @throws DroverError when no node has released it. */
+export function sumReleased(
+  answers: Answers<KindReleased>,
+  nodes: readonly string[],
+): KindReleased {
+  const missing = nodes.filter((_, at) => isMissing(answers[at]));
   const released = fulfilled(answers);
   const [first] = answers;
-  if (released.length === 0 && first?.status === 'rejected') throw first.reason;
-  return { started: released.reduce((sum, { started }) => sum + started, 0) };
+  if (released.length === 0 && first?.status === 'rejected') {
+    if (missing.length === 0) throw first.reason;
+    const unknown = `no answer from node ${missing.join(', ')}`;
+    throw new DroverError('unavailable', `${messageOf(first.reason)}; ${unknown}`);
+  }
+  return { started: released.reduce((sum, { started }) => sum + started, 0), missing };
+}
+
+/** It has not said that it does not have the kind, or does not hold it. */
+function isMissing(answer: PromiseSettledResult<unknown> | undefined): boolean {
+  if (answer?.status !== 'rejected') return false;
+  const { code } = answer.reason as Partial<DroverError>;
+  return code !== 'not_found' && code !== 'conflict';
 }
 
 function compareNames(a: string, b: string): number {

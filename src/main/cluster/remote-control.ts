@@ -209,7 +209,8 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
     deadlineMs = QUESTION_MS,
   ): Promise<PromiseSettledResult<Output<K>>[]> =>
     Promise.allSettled([
-      plain<Output<K>>(here[method](input as never) as Output<K>),
+      // Asynchronous, so that its error is one of the answers.
+      (async () => plain<Output<K>>((await here[method](input as never)) as Output<K>))(),
       ...nodes.map((node) => others.call<Output<K>>(node, method, input, deadlineMs)),
     ]);
 
@@ -272,7 +273,8 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
       return mergeKinds(await ofAll('kinds', input));
     },
     async releaseKind(input) {
-      return sumReleased(await ofAll('releaseKind', input));
+      const nodes = others.others();
+      return sumReleased(await ofAll('releaseKind', input, nodes), [self, ...nodes]);
     },
   };
 }

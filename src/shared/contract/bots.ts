@@ -438,6 +438,10 @@ export type KindList = Static<typeof KindList>;
 /** Answer of `POST /api/kinds/{kind}/release`. */
 export const KindReleased = Type.Object({
   started: Type.Integer({ description: 'How many bots are started again.' }),
+  missing: Type.Array(Type.String(), {
+    description:
+      'Nodes of a cluster that may still hold the kind, because they did not answer in time.',
+  }),
 });
 export type KindReleased = Static<typeof KindReleased>;
 

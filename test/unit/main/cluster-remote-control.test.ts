@@ -310,7 +310,7 @@ test('incidents and kinds are those of all nodes that answer', async () => {
       ],
       failed: [],
     }),
-    releaseKind: () => ({ started: 2 }),
+    releaseKind: () => ({ started: 2, missing: [] }),
   });
   const held = { since_ms: 1, reason: 'broke its host' };
   const [a] = [world.node('a', list('x', null)), world.node('b', list('y', held))];
@@ -330,7 +330,30 @@ test('incidents and kinds are those of all nodes that answer', async () => {
   expect(await a.kinds(null)).toMatchObject({
     kinds: [{ kind: 'both', quarantine: held }, { kind: 'x' }, { kind: 'y' }],
   });
-  expect(await a.releaseKind({ kind: 'both', rights: ADMIN })).toEqual({ started: 4 });
+  expect(await a.releaseKind({ kind: 'both', rights: ADMIN })).toMatchObject({ started: 4 });
+});
+
+test('the release of a kind names the nodes that it did not reach', async () => {
+  const world = new World();
+  const releaseKind = (): object => ({ started: 2, missing: [] });
+  const conflict = (): never => {
+    throw new DroverError('conflict', 'the bot kind k is not quarantined');
+  };
+  const lost = (): never => {
+    throw new DroverError('unavailable', 'node c does not answer');
+  };
+  const [a, b] = [
+    world.node('a', { releaseKind }),
+    world.node('b', { releaseKind: conflict }),
+    world.node('c', { releaseKind: lost }),
+  ];
+  const input = { kind: 'k', rights: ADMIN };
+  expect(await a.releaseKind(input)).toEqual({ started: 2, missing: ['c'] });
+  expect(await b.releaseKind(input)).toEqual({ started: 2, missing: ['c'] });
+  world.node('a', { releaseKind: conflict });
+  await expect(b.releaseKind(input)).rejects.toThrow(
+    'the bot kind k is not quarantined; no answer from node c',
+  );
 });
 
 test('groups of incidents are added up, and nodes of an earlier version are named as missing', async () => {
