@@ -4,6 +4,7 @@
 
 import { NAMED_SCHEMAS } from '../src/front/reference/named-schemas.js';
 import { OPERATIONS } from '../src/front/reference/operations.js';
+import { QUERIES } from '../src/front/route-parameters.js';
 import { ACCESS, ROUTE_NAMES } from '../src/front/route-table.js';
 import { ClusterStreamState } from '../src/shared/contract/nodes.js';
 import type { TSchema } from '../src/shared/contract/typebox.js';
@@ -24,8 +25,8 @@ export function apiPage(page: string): string {
 function contentOf(kind: string, name: string, page: string): string {
   if (kind === 'routes') return routes(page);
   if (kind === 'fields') return fields(found(SCHEMAS, name));
-  const { query, body } = found(OPERATIONS, name);
-  if (kind === 'query' && query) return parameters(query);
+  if (kind === 'query') return parameters(found(QUERIES, name));
+  const { body } = found(OPERATIONS, name);
   if (kind === 'body' && body) return fields(body.schema, true);
   throw new Error(`${name} has no ${kind}`);
 }

@@ -3,7 +3,7 @@ import { copyOfText } from '../shared/copy-of-text.js';
 import { DroverError } from '../shared/errors.js';
 import { tokenDigest } from '../shared/token-digest.js';
 import type { Exchange } from './engine/engine.js';
-import { queryValues } from './query-string.js';
+import { queryPairs, queryValue } from './query-string.js';
 import { clientName } from './user-agent.js';
 
 /** Who is calling. */
@@ -102,7 +102,7 @@ export class Authenticator {
       const usual = header.startsWith(USUAL) && this.#callers.get(header.slice(USUAL.length));
       return usual || this.#lookUp(BEARER.exec(header)?.[1]);
     }
-    const token = queryValues(exchange.query, 'token')[0];
+    const token = queryValue(queryPairs(exchange.query), 'token');
     if (token === undefined || token === '') throw new DroverError('missing_token');
     // Base64 has no space: it was a `+` that was decoded as one.
     return this.#lookUp(token.replaceAll(' ', '+'));

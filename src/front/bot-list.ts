@@ -7,7 +7,7 @@ import { DroverError } from '../shared/errors.js';
 import { BotOrder } from './bot-order.js';
 import type { Selection } from './bot-selection.js';
 import type { Snapshots } from './own-bots.js';
-import { asksForSelf, readLimit } from './query-string.js';
+import { asksForSelf, type Pairs, queryValue, readLimit } from './query-string.js';
 import type { MirroredSession, SnapshotMirror } from './snapshot-mirror.js';
 
 /** Snapshots as REST shows them. To be called when the mirror is current. */
@@ -56,9 +56,10 @@ export class BotList {
     const statuses = wanted(pairs, 'status');
     const kinds = wanted(pairs, 'kind');
     const nodes = asksForSelf(pairs) ? undefined : wanted(pairs, 'node');
-    const limit = single(pairs, 'limit');
-    const cursor = single(pairs, 'cursor');
-    const sort = single(pairs, 'sort');
+    const value = (name: keyof typeof BOTS_QUERY) => queryValue(pairs, name);
+    const limit = value('limit');
+    const cursor = value('cursor');
+    const sort = value('sort');
     if (limit === undefined && cursor !== undefined) {
       throw new DroverError('bad_request', 'cursor needs limit: without it all bots are returned');
     }
@@ -126,7 +127,6 @@ export class BotList {
   }
 }
 
-type Pairs = readonly (readonly [name: string, value: string])[];
 type Matches = (snapshot: BotSnapshot) => boolean;
 
 /** @throws DroverError `not_found` if `reach` excludes it: the same as if it did not exist. */
@@ -172,13 +172,6 @@ function firstAfter(ids: readonly string[], after: string): number {
     else to = middle;
   }
   return from;
-}
-
-/** @throws DroverError `bad_request` if it is given twice. */
-function single(pairs: Pairs, name: keyof typeof BOTS_QUERY): string | undefined {
-  const values = pairs.filter(([key]) => key === name);
-  if (values.length > 1) throw new DroverError('bad_request', `${name} is given twice`);
-  return values[0]?.[1];
 }
 
 function wanted(pairs: Pairs, name: keyof typeof BOTS_QUERY): Set<string> | undefined {

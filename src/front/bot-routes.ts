@@ -6,6 +6,7 @@ import type {
 } from '../shared/contract/bots.js';
 import type { BotSnapshot } from '../shared/contract/events.js';
 import type { JsonObject } from '../shared/contract/json.js';
+import type { BOT_QUERY, DELETE_BOT_QUERY } from '../shared/contract/queries.js';
 import type { InvokeInput } from '../shared/contract/threads.js';
 import type { Rights } from '../shared/contract/tokens.js';
 import type { SchemaValue } from '../shared/schemas.js';
@@ -19,7 +20,7 @@ import type { Exchange } from './engine/engine.js';
 import type { CallerHandler, Handlers } from './handlers.js';
 import type { HostCommands } from './host-commands.js';
 import { type BodyLimits, jsonBody } from './json-body.js';
-import { onlyValue, queryPairs } from './query-string.js';
+import { expectSelf, queryPairs, queryValue } from './query-string.js';
 import { emptyResponse, jsonResponse } from './responses.js';
 import type { Views } from './views.js';
 
@@ -154,8 +155,9 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
       });
     },
     'GET /api/bots/{id}'(exchange, { record }, [id = '']) {
-      const { query } = exchange;
-      const view = query === '' ? views.default : views.of(queryPairs(query));
+      const pairs = queryPairs(exchange.query);
+      expectSelf(queryValue<keyof typeof BOT_QUERY>(pairs, 'node'), 'the bot is');
+      const view = views.of(pairs);
       return views.whenCurrent(view, (bots) =>
         exchange.respond(jsonResponse(view.bots.one(id, record.reach, bots))),
       );
@@ -169,7 +171,7 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
     },
     async 'DELETE /api/bots/{id}'(exchange, caller, [id = '']) {
       const input = { id, action: 'delete', rights: rightsOf(caller) } as const;
-      const node = onlyValue(exchange.query, 'node');
+      const node = queryValue<keyof typeof DELETE_BOT_QUERY>(queryPairs(exchange.query), 'node');
       await control.call('endBot', node === undefined ? input : { ...input, node });
       // What one node had may not be the bot that the others have with its id.
       if (node === undefined) await catchUp.gone([id]);

@@ -2,18 +2,17 @@
 // no query keeps the front from other requests.
 
 import type { BotSnapshot } from '../shared/contract/events.js';
-import { DroverError } from '../shared/errors.js';
+import type { BOTS_QUERY } from '../shared/contract/queries.js';
 import { botTest } from '../shared/query/bot-query.js';
 import { readQuery } from '../shared/query/read-query.js';
 import { Semaphore } from '../shared/semaphore.js';
+import { type Pairs, queryValue } from './query-string.js';
 import type { SnapshotMirror } from './snapshot-mirror.js';
 
 /** Of one query at a time; further ones are refused with `overloaded`. */
 const TURNS = { permits: 1, maxQueued: 256 };
 /** Longest slice, in ms. */
 const SLICE_MS = 5;
-
-type Pairs = readonly (readonly [name: string, value: string])[];
 
 /** Whether a bot matches; as it was when the query reached it. */
 export type Selection = (bot: BotSnapshot) => boolean;
@@ -32,9 +31,7 @@ export class BotSelections {
     token: string,
     gone: () => AbortSignal,
   ): Promise<Selection> | undefined {
-    const values = pairs.filter(([name]) => name === 'query').map(([, value]) => value);
-    if (values.length > 1) throw new DroverError('bad_request', 'query is given twice');
-    const query = readQuery(values[0] ?? '', 'bots');
+    const query = readQuery(queryValue<keyof typeof BOTS_QUERY>(pairs, 'query') ?? '', 'bots');
     if (query.length === 0) return undefined;
     const test = botTest(query);
     const now = Date.now();

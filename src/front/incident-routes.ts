@@ -6,7 +6,7 @@ import type { Control } from './control.js';
 import type { Exchange } from './engine/engine.js';
 import type { Handlers } from './handlers.js';
 import { timeOf } from './history/event-query.js';
-import { queryValues, readLimit } from './query-string.js';
+import { queryPairs, queryValue, readLimit } from './query-string.js';
 import { jsonResponse } from './responses.js';
 import type { Views } from './views.js';
 
@@ -34,7 +34,8 @@ export function incidentRoutes({
     caller: Caller,
     bot: string | null,
   ): Promise<void> => {
-    const value = (name: keyof typeof INCIDENTS_QUERY) => queryValues(exchange.query, name)[0];
+    const pairs = queryPairs(exchange.query);
+    const value = (name: keyof typeof INCIDENTS_QUERY) => queryValue(pairs, name);
     const limit = readLimit(value('limit'));
     const cause = readCause(value('cause'));
     const input = { bot, limit, rights: rightsOf(caller), ...(cause !== null && { cause }) };
@@ -47,8 +48,8 @@ export function incidentRoutes({
     },
     'GET /api/incidents': (exchange, caller) => respondWithIncidents(exchange, caller, null),
     async 'GET /api/incidents/groups'(exchange, caller) {
-      const value = (name: keyof typeof INCIDENT_GROUPS_QUERY) =>
-        queryValues(exchange.query, name)[0];
+      const pairs = queryPairs(exchange.query);
+      const value = (name: keyof typeof INCIDENT_GROUPS_QUERY) => queryValue(pairs, name);
       const cause = readCause(value('cause'));
       const limit = readLimit(value('limit'));
       // Here and not in main: each node of a cluster cuts the same range into the same steps.

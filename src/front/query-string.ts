@@ -5,24 +5,18 @@ import { DroverError } from '../shared/errors.js';
 /** Parameters that people write: forms, and curl too, encode a space as `+`. */
 const TEXTS: ReadonlySet<string> = new Set(['q', 'query']);
 
+/** All parameters of a query, in order. */
+export type Pairs = readonly (readonly [name: string, value: string])[];
+
+/** A parameter that is no list; undefined when it is missing. Routes refuse a repeated one: src/front/route-parameters.ts. */
+export function queryValue<Name extends string>(pairs: Pairs, name: Name): string | undefined {
+  return pairs.find(([key]) => key === name)?.[1];
+}
+
 /**
- * All values of a parameter, in order. Percent-encoding is decoded; a `+` stays a `+`, because tokens are base64 and
- * callers forget to encode it. Only in texts it is a space.
+ * All parameters in order. Percent-encoding is decoded; a `+` stays a `+`, because tokens are base64 and callers forget to
+ * encode it. Only in texts it is a space. Broken percent-encoding is left as it is.
  */
-export function queryValues(query: string, name: string): string[] {
-  return queryPairs(query)
-    .filter(([key]) => key === name)
-    .map(([, value]) => value);
-}
-
-/** Undefined when it is missing. @throws DroverError `bad_request` if it is given twice. */
-export function onlyValue(query: string, name: string): string | undefined {
-  const values = queryValues(query, name);
-  if (values.length > 1) throw new DroverError('bad_request', `${name} is given twice`);
-  return values[0];
-}
-
-/** All parameters in order. Broken percent-encoding is left as it is. */
 export function queryPairs(query: string): [name: string, value: string][] {
   if (query === '') return [];
   return query
@@ -59,7 +53,7 @@ export function readLimit(value: string | undefined): number {
 }
 
 /** Whether a query has `node=self`. @throws DroverError `bad_request` when it asks for other nodes too. */
-export function asksForSelf(pairs: readonly (readonly [name: string, value: string])[]): boolean {
+export function asksForSelf(pairs: Pairs): boolean {
   let isSelf = false;
   let hasOthers = false;
   for (const [name, value] of pairs) {
@@ -76,4 +70,19 @@ export function asksForSelf(pairs: readonly (readonly [name: string, value: stri
     );
   }
   return isSelf;
+}
+
+/** @param what `states are`. @throws DroverError `bad_request` for the name of a node. */
+export function expectSelf(node: string | undefined, what: string): void {
+  if (node === undefined || node === SELF) return;
+  throw new DroverError('bad_request', `node must be ${SELF}: ${what} of it or of all nodes`);
+}
+
+/** One of some values. @throws DroverError `bad_request`. */
+export function readOneOf<T extends string>(name: string, value: string, all: readonly T[]): T {
+  const found = all.find((one) => one === value);
+  if (found === undefined) {
+    throw new DroverError('bad_request', `${name} must be one of: ${all.join(', ')}`);
+  }
+  return found;
 }

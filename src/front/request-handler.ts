@@ -10,6 +10,7 @@ import type { CallerHandler, Guard, OpenHandler } from './handlers.js';
 import { InFlightLimiter, InFlightSlot } from './in-flight-limiter.js';
 import { Refusals } from './refusals.js';
 import { emptyResponse, errorResponse } from './responses.js';
+import { parameterCheck } from './route-parameters.js';
 import { ACCESS, type GuardedRoute, type RouteName, routeNumber } from './route-table.js';
 import { type RouteMethods, Router } from './router.js';
 import { reached, requestRuns } from './running-request.js';
@@ -69,6 +70,7 @@ export class RequestHandler implements Guard {
 
   guarded(route: GuardedRoute, handler: CallerHandler): OpenHandler {
     const refusals = RELIEF.has(route) ? this.#reliefRefusals : this.#refusals;
+    const checkParameters = parameterCheck(route);
     return (exchange, parameters) => {
       const caller = this.#options.auth.authenticate(exchange);
       const { record } = caller;
@@ -78,7 +80,9 @@ export class RequestHandler implements Guard {
       };
       refusals.check(record);
       try {
-        return handler(exchange, this.admit(route, exchange, caller), parameters)?.catch(refuse);
+        const admitted = this.admit(route, exchange, caller);
+        checkParameters(exchange.query);
+        return handler(exchange, admitted, parameters)?.catch(refuse);
       } catch (thrown) {
         return refuse(thrown);
       }

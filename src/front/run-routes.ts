@@ -1,8 +1,9 @@
+import type { RUN_QUERY } from '../shared/contract/queries.js';
 import { MAX_RUN_BYTES } from '../shared/contract/runs.js';
 import { DroverError } from '../shared/errors.js';
 import type { Caller } from './auth.js';
 import type { Handlers } from './handlers.js';
-import { queryValues } from './query-string.js';
+import { queryPairs, queryValue } from './query-string.js';
 import { jsonResponse, SAFE_HEADERS } from './responses.js';
 import type { RunFiles } from './run-files.js';
 
@@ -21,7 +22,7 @@ export function runRoutes({ runs }: RunRoutesParts): Pick<Handlers, RunRoutes> {
     },
     async 'GET /api/runs/{name}'(exchange, caller, [name = '']) {
       mayRead(caller);
-      const from = readFrom(queryValues(exchange.query, 'from')[0]);
+      const from = readFrom(queryValue<keyof typeof RUN_QUERY>(queryPairs(exchange.query), 'from'));
       exchange.respond({
         status: 200,
         headers: ['Content-Type', 'application/octet-stream', ...SAFE_HEADERS],

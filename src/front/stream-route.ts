@@ -1,20 +1,17 @@
 import type { Shortage } from '../shared/contract/pressure.js';
 import type { STREAM_QUERY } from '../shared/contract/queries.js';
+import { SNAPSHOT } from '../shared/contract/query-bounds.js';
 import type { Reach } from '../shared/contract/tokens.js';
 import { DroverError } from '../shared/errors.js';
-import {
-  type FILTER_NAMES,
-  type Filter,
-  parseFilter,
-  type StreamReach,
-} from '../shared/stream/filter.js';
+import { type Filter, parseFilter, type StreamReach } from '../shared/stream/filter.js';
 import { retryLine } from '../shared/stream/stream-text.js';
 import { type Authenticator, type Caller, placeOf } from './auth.js';
 import type { Control } from './control.js';
 import type { Exchange } from './engine/engine.js';
 import type { Guard, OpenHandler } from './handlers.js';
-import { asksForSelf, queryPairs } from './query-string.js';
+import { asksForSelf, type Pairs, queryPairs, queryValue, readOneOf } from './query-string.js';
 import { SAFE_HEADERS } from './responses.js';
+import { parameterCheck } from './route-parameters.js';
 import type { SnapshotMirror } from './snapshot-mirror.js';
 import type { StreamLease, StreamLeases } from './stream-lease.js';
 import type { Subscriber } from './subscriber.js';
@@ -58,7 +55,8 @@ export interface Retry {
 
 /** What the client asks for; read before the first await. */
 interface StreamRequest {
-  pairs: [string, string][];
+  pairs: Pairs;
+  snapshots: boolean;
   lastEventId: string;
 }
 
@@ -67,10 +65,13 @@ export function streamRoute(parts: StreamRouteParts, guard: Guard): OpenHandler 
   const byToken = guard.guarded(ROUTE, (exchange, caller) =>
     open(parts, exchange, caller, streamRequest(exchange)),
   );
+  const checkParameters = parameterCheck(ROUTE);
   return (exchange, parameters) => {
     // HEAD opens no stream, so it must not consume a ticket.
     const ticket = exchange.method === 'GET' ? ticketOf(exchange) : undefined;
     if (ticket === undefined) return byToken(exchange, parameters);
+    // Before the ticket is used up.
+    checkParameters(exchange.query);
     return redeem(parts, guard, exchange, ticket, streamRequest(exchange));
   };
 }
@@ -129,7 +130,7 @@ function stream(
   exchange: Exchange,
   lease: StreamLease,
   filter: Filter | null,
-  { pairs, lastEventId }: StreamRequest,
+  { pairs, snapshots, lastEventId }: StreamRequest,
 ): void {
   let subscriber: Subscriber | undefined;
   const sink = exchange.stream(
@@ -143,7 +144,7 @@ function stream(
     // Each start takes a front's time: without the addition, all streams of a full service would come back within a second.
     opening: retryLine(retry.baseMs, (leases.open / retry.perSecond) * 1000, Math.random),
     lastEventId,
-    snapshots: parameterOf(pairs, 'snapshot') !== '0',
+    snapshots,
     isOwn: asksForSelf(pairs),
     removed: () => lease.release(),
   });
@@ -157,20 +158,12 @@ export function streamReach(reach: Reach, mirror: Pick<SnapshotMirror, 'labels'>
 
 function streamRequest(exchange: Exchange): StreamRequest {
   const pairs = queryPairs(exchange.query);
+  const value = (name: keyof typeof STREAM_QUERY) => queryValue(pairs, name);
+  const snapshots = readOneOf('snapshot', value('snapshot') ?? '1', SNAPSHOT) === '1';
   // A client that reconnects adds the header, or event-source-polyfill its parameter, to the same URL: these are newer.
   const lastEventId =
-    exchange.header('last-event-id') ||
-    parameterOf(pairs, 'lastEventId') ||
-    parameterOf(pairs, 'last_event_id') ||
-    '';
-  return { pairs, lastEventId };
-}
-
-function parameterOf(
-  pairs: StreamRequest['pairs'],
-  name: Exclude<keyof typeof STREAM_QUERY, (typeof FILTER_NAMES)[number] | 'query'>,
-): string | undefined {
-  return pairs.find(([key]) => key === name)?.[1];
+    exchange.header('last-event-id') || value('lastEventId') || value('last_event_id') || '';
+  return { pairs, snapshots, lastEventId };
 }
 
 /** The ticket, unless the request has a token too: a token in the header or the query takes precedence. */
@@ -178,6 +171,5 @@ function ticketOf(exchange: Exchange): string | undefined {
   if (!exchange.query.includes('ticket') || exchange.header('authorization') !== '')
     return undefined;
   const pairs = queryPairs(exchange.query);
-  if (pairs.some(([key]) => key === 'token')) return undefined;
-  return pairs.find(([key]) => key === 'ticket')?.[1];
+  return queryValue(pairs, 'token') === undefined ? queryValue(pairs, 'ticket') : undefined;
 }

@@ -1,40 +1,11 @@
-import { SELF } from '../../shared/cluster/names.js';
 import type { PageRequest, StatsRequest } from '../../shared/contract/journal-messages.js';
 import type { EVENTS_QUERY, STATES_QUERY, STATS_QUERY } from '../../shared/contract/queries.js';
 import { FORMATS, LIMIT, MAX_TEXT, ORDERS, STEP_S } from '../../shared/contract/query-bounds.js';
 import { DroverError } from '../../shared/errors.js';
-import { FILTER_NAMES, parseFilter, type StreamReach } from '../../shared/stream/filter.js';
-import { readLimit } from '../query-string.js';
+import { parseFilter, type StreamReach } from '../../shared/stream/filter.js';
+import { expectSelf, type Pairs, queryValue, readLimit, readOneOf } from '../query-string.js';
 import type { View } from '../view.js';
 
-type Pairs = readonly (readonly [name: string, value: string])[];
-
-/** Names of a route's parameters, in the order of its schema. */
-export type Names<Query> = Readonly<Record<keyof Query & string, true>>;
-const EVENTS_NAMES: Names<typeof EVENTS_QUERY> = {
-  kind: true,
-  level: true,
-  session: true,
-  scope: true,
-  node: true,
-  order: true,
-  after: true,
-  before: true,
-  q: true,
-  query: true,
-  limit: true,
-  cursor: true,
-  format: true,
-};
-const STATES_NAMES: Names<typeof STATES_QUERY> = { at: true, node: true };
-const STATS_NAMES: Names<typeof STATS_QUERY> = {
-  after: true,
-  before: true,
-  step: true,
-  query: true,
-  node: true,
-};
-const SECRETS = new Set(['token', 'ticket']);
 /** Approximate bytes of a page (a frame can have 64 KiB). A page is in memory until the client has read it. */
 const PAGE_BYTES = 1024 * 1024;
 const EVENT_ID = /^([0-9a-f]{1,32})-(0|[1-9][0-9]{0,15})$/;
@@ -54,13 +25,10 @@ export function parseEventQuery(
   { epoch, names, nodes, makeJudge }: Pick<View, 'epoch' | 'names' | 'nodes' | 'makeJudge'>,
   reach: StreamReach,
 ): EventQuery {
-  const filtering = pairs.filter(
-    ([name]) => name === 'query' || (FILTER_NAMES as readonly string[]).includes(name),
-  );
-  const values = singles(pairs, EVENTS_NAMES, FILTER_NAMES);
-  const whole = oneOf('format', values.get('format') ?? 'json', FORMATS) === 'ndjson';
-  const order = oneOf('order', values.get('order') ?? (whole ? 'oldest' : 'newest'), ORDERS);
-  const filter = parseFilter(filtering, names, reach, nodes, makeJudge);
+  const value = (name: keyof typeof EVENTS_QUERY) => queryValue(pairs, name);
+  const whole = readOneOf('format', value('format') ?? 'json', FORMATS) === 'ndjson';
+  const order = readOneOf('order', value('order') ?? (whole ? 'oldest' : 'newest'), ORDERS);
+  const filter = parseFilter(pairs, names, reach, nodes, makeJudge);
   const request: PageRequest = {
     filter: filter?.pastKey ?? null,
     order,
@@ -68,20 +36,20 @@ export function parseEventQuery(
     beforeSeq: null,
     afterMs: null,
     beforeMs: null,
-    text: textOf(values.get('q')) ?? null,
-    limit: limitOf(values.get('limit'), whole),
+    text: textOf(value('q')) ?? null,
+    limit: limitOf(value('limit'), whole),
     maxBytes: PAGE_BYTES,
     lines: whole,
   };
   const { after, before } = {
-    after: bound('after', values.get('after'), epoch),
-    before: bound('before', values.get('before'), epoch),
+    after: bound('after', value('after'), epoch),
+    before: bound('before', value('before'), epoch),
   };
   if (after?.seq !== undefined) request.afterSeq = after.seq;
   if (after?.ms !== undefined) request.afterMs = after.ms;
   if (before?.seq !== undefined) request.beforeSeq = before.seq;
   if (before?.ms !== undefined) request.beforeMs = before.ms;
-  const cursor = values.get('cursor');
+  const cursor = value('cursor');
   if (nodes) request.merged = { cursor: cursor ?? null, cut: null };
   else if (cursor !== undefined) {
     const at = seqOf('cursor', cursor, epoch);
@@ -98,17 +66,17 @@ export function parseStatsQuery(
   { names, nodes, makeJudge }: Pick<View, 'names' | 'nodes' | 'makeJudge'>,
   reach: StreamReach,
 ): StatsRequest {
-  const values = singles(pairs, STATS_NAMES, []);
+  const value = (name: keyof typeof STATS_QUERY) => queryValue(pairs, name);
   const time = (name: 'before' | 'after'): number | null => {
-    const value = values.get(name);
-    return value === undefined ? null : timeOf(name, value);
+    const given = value(name);
+    return given === undefined ? null : timeOf(name, given);
   };
-  expectSelf(values.get('node'), 'statistics are');
-  const asked = values.get('query');
+  expectSelf(value('node'), 'statistics are');
+  const asked = value('query');
   if (reach !== null && asked === undefined) {
     throw new DroverError('forbidden', 'this token is limited to some bots: it needs a query');
   }
-  const step = values.get('step');
+  const step = value('step');
   const isWhole = step === undefined || /^[1-9][0-9]{0,7}$/.test(step);
   if (!isWhole || (asked === undefined && Number(step ?? 0) % STEP_S !== 0)) {
     throw new DroverError(
@@ -128,46 +96,10 @@ export function parseStatsQuery(
 
 /** @returns the moment, in Unix epoch ms. @throws DroverError `bad_request`. */
 export function parseStatesQuery(pairs: Pairs): number {
-  const values = singles(pairs, STATES_NAMES, []);
-  expectSelf(values.get('node'), 'states are');
-  const at = values.get('at');
+  const value = (name: keyof typeof STATES_QUERY) => queryValue(pairs, name);
+  expectSelf(value('node'), 'states are');
+  const at = value('at');
   return at === undefined ? Date.now() : timeOf('at', at);
-}
-
-/** @param what `states are`. @throws DroverError `bad_request` for the name of a node. */
-export function expectSelf(node: string | undefined, what: string): void {
-  if (node === undefined || node === SELF) return;
-  throw new DroverError('bad_request', `node must be ${SELF}: ${what} of it or of all nodes`);
-}
-
-/** The parameters that may be given once, without those of `lists`. */
-export function singles<Q extends object, List extends keyof Q & string>(
-  pairs: Pairs,
-  names: Q,
-  lists: readonly List[],
-): Map<Exclude<keyof Q & string, List>, string> {
-  const values = new Map<string, string>();
-  for (const [name, value] of pairs) {
-    if (SECRETS.has(name) || (lists as readonly string[]).includes(name)) continue;
-    if (!Object.hasOwn(names, name)) {
-      const all = Object.keys(names).join(', ');
-      throw new DroverError(
-        'bad_request',
-        `unknown parameter ${JSON.stringify(name)}; there are: ${all}`,
-      );
-    }
-    if (values.has(name)) throw new DroverError('bad_request', `${name} is given twice`);
-    values.set(name, value);
-  }
-  return values as Map<Exclude<keyof Q & string, List>, string>;
-}
-
-function oneOf<T extends string>(name: string, value: string, all: readonly T[]): T {
-  const found = all.find((one) => one === value);
-  if (found === undefined) {
-    throw new DroverError('bad_request', `${name} must be one of: ${all.join(', ')}`);
-  }
-  return found;
 }
 
 function textOf(value: string | undefined): string | null {

@@ -4,31 +4,25 @@ import { MAX_HISTORY_FIELDS, POINTS } from '../../shared/contract/query-bounds.j
 import { DroverError } from '../../shared/errors.js';
 import { readBotField } from '../../shared/query/read-bot-field.js';
 import { type Filter, parseFilter, type StreamReach } from '../../shared/stream/filter.js';
+import { expectSelf, type Pairs, queryValue } from '../query-string.js';
 import type { View } from '../view.js';
-import { expectSelf, type Names, singles, timeOf } from './event-query.js';
+import { timeOf } from './event-query.js';
 
-const NAMES: Names<typeof HISTORY_QUERY> = {
-  field: true,
-  after: true,
-  before: true,
-  points: true,
-  node: true,
-};
 /** They never change, or always. */
 const WITHOUT_PAST: readonly string[] = ['bot', 'kind', 'since'];
 const DEFAULT_RANGE_MS = 3_600_000;
 
 /** @throws DroverError `bad_request`. */
 export function parseFieldHistoryQuery(
-  pairs: readonly (readonly [name: string, value: string])[],
+  pairs: Pairs,
   bot: string,
   { names, nodes, makeJudge }: Pick<View, 'names' | 'nodes' | 'makeJudge'>,
   reach: StreamReach,
 ): FieldHistoryRequest {
-  const values = singles(pairs, NAMES, ['field']);
-  expectSelf(values.get('node'), 'the past is');
-  const before = values.get('before');
-  const after = values.get('after');
+  const value = (name: keyof typeof HISTORY_QUERY) => queryValue(pairs, name);
+  expectSelf(value('node'), 'the past is');
+  const before = value('before');
+  const after = value('after');
   const beforeMs = before === undefined ? Date.now() : timeOf('before', before);
   const afterMs = after === undefined ? beforeMs - DEFAULT_RANGE_MS : timeOf('after', after);
   if (afterMs >= beforeMs)
@@ -43,11 +37,11 @@ export function parseFieldHistoryQuery(
     fields: fieldsOf(pairs),
     afterMs,
     beforeMs,
-    points: pointsOf(values.get('points')),
+    points: pointsOf(value('points')),
   };
 }
 
-function fieldsOf(pairs: readonly (readonly [name: string, value: string])[]): string[] {
+function fieldsOf(pairs: Pairs): string[] {
   const given = pairs.filter(([name]) => name === 'field').flatMap(([, value]) => value.split(','));
   const fields = new Set(given.filter((text) => text !== '').map(nameOf));
   if (fields.size === 0) {

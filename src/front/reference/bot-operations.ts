@@ -12,13 +12,6 @@ import {
 import { BotSnapshot } from '../../shared/contract/event-schemas.js';
 import { IncidentGroups, MAX_GROUPS } from '../../shared/contract/incident-groups.js';
 import { nullable } from '../../shared/contract/json-schema.js';
-import {
-  BOT_QUERY,
-  BOTS_QUERY,
-  DELETE_BOT_QUERY,
-  INCIDENT_GROUPS_QUERY,
-  INCIDENTS_QUERY,
-} from '../../shared/contract/queries.js';
 import Type from '../../shared/contract/typebox.js';
 import { BOT, exampleOf } from './examples.js';
 import type { Operation, Operations } from './operation.js';
@@ -72,7 +65,6 @@ export const BOT_OPERATIONS = {
     summary: 'List bots',
     description:
       'All bots, or with `limit` a page of them, in the order of their ids or of `sort`. Bots that come or go between two pages are listed or not; all others are listed once, unless their value of `sort` changes meanwhile.',
-    query: BOTS_QUERY,
     responses: {
       200: {
         description: 'Without `limit` and `sort`: in the order in which they were created.',
@@ -129,7 +121,6 @@ export const BOT_OPERATIONS = {
     id: 'getBot',
     tag: 'Bots',
     summary: 'Get a bot',
-    query: BOT_QUERY,
     responses: { 200: { description: 'The bot.', schema: BotSnapshot, example: BOT } },
     errors: { 404: NO_BOT },
   },
@@ -147,7 +138,6 @@ export const BOT_OPERATIONS = {
     id: 'deleteBot',
     tag: 'Bots',
     summary: 'Stop and delete a bot',
-    query: DELETE_BOT_QUERY,
     description:
       'The stream has its last lines, and then a `session` event with the status `deleted`.',
     responses: { 204: { description: 'Deleted.' } },
@@ -195,7 +185,6 @@ export const BOT_OPERATIONS = {
     id: 'getBotIncidents',
     tag: 'Bots',
     summary: 'List the incidents of a bot',
-    query: INCIDENTS_QUERY,
     responses: INCIDENTS,
     errors: { 404: NO_BOT },
   },
@@ -203,7 +192,6 @@ export const BOT_OPERATIONS = {
     id: 'listIncidents',
     tag: 'Bots',
     summary: 'List incidents',
-    query: INCIDENTS_QUERY,
     responses: INCIDENTS,
   },
   'GET /api/incidents/groups': {
@@ -212,7 +200,6 @@ export const BOT_OPERATIONS = {
     summary: 'List incidents by cause',
     description:
       'Incidents with the same type, message and stack are one group: numbers, ids, addresses, times, quoted parts, directories and line numbers do not count. Groups outlive the reports of their incidents. A token that is limited to some bots gets the groups of the reports that it may see.',
-    query: INCIDENT_GROUPS_QUERY,
     responses: {
       200: {
         description: `The latest first, at most ${MAX_GROUPS} of a node.`,

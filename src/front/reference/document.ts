@@ -1,6 +1,7 @@
 import { ErrorBody } from '../../shared/contract/api.js';
 import type { TSchema } from '../../shared/contract/typebox.js';
-import { ACCESS, type Access, ROUTE_NAMES } from '../route-table.js';
+import { QUERIES } from '../route-parameters.js';
+import { ACCESS, type Access, ROUTE_NAMES, type RouteName } from '../route-table.js';
 import { NAMED_SCHEMAS } from './named-schemas.js';
 import {
   type Content,
@@ -86,7 +87,7 @@ export function openApiDocument(version: string): OpenApiDocument {
   for (const name of ROUTE_NAMES) {
     const [method = '', path = ''] = name.split(' ');
     paths[path] ??= {};
-    paths[path][method.toLowerCase()] = describe(path, ACCESS[name], OPERATIONS[name]);
+    paths[path][method.toLowerCase()] = describe(name, path, OPERATIONS[name]);
   }
   return {
     openapi: '3.1.0',
@@ -127,14 +128,16 @@ export function openApiDocument(version: string): OpenApiDocument {
 
 const ABOUT = [
   'Bodies are JSON in UTF-8, names are snake_case, times are Unix epoch milliseconds. Responses may get more fields: ignore unknown ones.',
+  'Routes under `/api/` and `GET /events` take the query parameters that are described, and `token`: an unknown one is 400, and so is a repeated one that is no list.',
   'Every GET route also accepts HEAD. OPTIONS returns 204 with `Allow` and needs no token. An unknown path is 404, an unsupported method 405 with `Allow`.',
   'Send a token as `Authorization: Bearer <token>`. Get the first one from `POST /auth/pin`, with the PIN that the service prints when it starts.',
   'A token has scopes: `read`, `control`, `invoke`, and `admin`, which includes the others. A token that is limited to bots sees no others.',
 ].join('\n\n');
 
-function describe(path: string, access: Access, operation: Operation): DocumentOperation {
+function describe(name: RouteName, path: string, operation: Operation): DocumentOperation {
+  const access = ACCESS[name];
   const { id, tag, summary, description, body, responses } = operation;
-  const parameters = parametersOf(path, operation);
+  const parameters = parametersOf(path, QUERIES[name] ?? {}, operation.headers ?? []);
   return {
     operationId: id,
     tags: [tag],

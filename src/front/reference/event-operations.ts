@@ -6,13 +6,6 @@ import {
   Stats,
 } from '../../shared/contract/journal-schemas.js';
 import { ClusterStreamState } from '../../shared/contract/nodes.js';
-import {
-  EVENTS_QUERY,
-  HISTORY_QUERY,
-  STATES_QUERY,
-  STATS_QUERY,
-  STREAM_QUERY,
-} from '../../shared/contract/queries.js';
 import { AlertEvent } from '../../shared/contract/rules.js';
 import Type from '../../shared/contract/typebox.js';
 import { exampleOf } from './examples.js';
@@ -32,10 +25,9 @@ export const EVENT_OPERATIONS = {
     description: [
       'Server-Sent Events. The stream sends `retry:`, the current snapshot of each bot as `session` events without `id:` (the last one with the position of the stream as its `id:`), and then live events. A comment is the heartbeat. Clients should handle frames without `event:` too.',
       'An id is `<epoch>-<number>`. To resume, send the last id that you received, with the same filter: the stream continues with the next event. A `gap` event declares events that are lost; the current snapshots follow it.',
-      'An event passes if it matches one value of each given parameter; `gap` always passes. An unknown parameter is 400. The stream ends when its token does.',
+      'An event passes if it matches one value of each given parameter; `gap` always passes. The stream ends when its token does.',
       'In a cluster this is the stream of all nodes, the same on each of them: an id can be resumed on any node. A `cluster` event, without an id, says that the node is cut off and the stream has nothing new until it is `on` again. The stream ends, and continues when it is resumed, when the node joins the cluster or leaves it.',
     ].join('\n\n'),
-    query: STREAM_QUERY,
     headers: [
       {
         name: 'Last-Event-ID',
@@ -75,7 +67,6 @@ export const EVENT_OPERATIONS = {
       'A page can have fewer events than `limit`, even none, and still a cursor: a long search stops after a while and continues with the cursor.',
       'In a cluster the journals of all nodes are asked, and their events merged by time. `missing` names the nodes that did not answer.',
     ].join('\n\n'),
-    query: EVENTS_QUERY,
     responses: {
       200: {
         description: 'A page, or a download.',
@@ -98,7 +89,6 @@ export const EVENT_OPERATIONS = {
       'At most 2,000 blocks of the journal are read (some 64 KiB each), divided evenly among the parts. A part that has more of them shows its newest snapshots, and is not `complete`.',
       'In a cluster the journals of all nodes are asked: the bot may have been on several. `missing` names the nodes that did not answer.',
     ].join('\n\n'),
-    query: HISTORY_QUERY,
     responses: {
       200: {
         description: 'The fields over time.',
@@ -136,7 +126,6 @@ export const EVENT_OPERATIONS = {
       'What each bot was at a moment of the past, from the journal: as far back as that reaches, and with its limits. A bot that has had its status since before that is known too; `unknown` names those that are not. A bot that was not there is in neither list.',
       'A token that is limited to labels gets the bots that had them then. In a cluster the journals of all nodes are asked; `missing` names the nodes that did not answer.',
     ].join('\n\n'),
-    query: STATES_QUERY,
     responses: {
       200: {
         description: 'The states.',
@@ -171,7 +160,6 @@ export const EVENT_OPERATIONS = {
       'Counts of all events are kept and answered at once. With a `query` the events that match are counted one by one, the newest first: a long count ends after a while, with `counted_from_ms`.',
       'Tokens that are limited to bots need a `query` (403 without), and count only what they reach. In a cluster the counts of all nodes are added; `missing` names the nodes that did not answer.',
     ].join('\n\n'),
-    query: STATS_QUERY,
     responses: {
       200: {
         description: 'Counts by time bucket.',

@@ -1,4 +1,3 @@
-import type { QuerySchema } from '../../shared/contract/queries.js';
 import type { TSchema } from '../../shared/contract/typebox.js';
 import type { RouteName } from '../route-table.js';
 
@@ -32,8 +31,6 @@ export interface Operation {
   summary: string;
   /** Paragraphs in Markdown; only backticks are supported. */
   description?: string;
-  /** Query parameters. */
-  query?: QuerySchema;
   headers?: readonly Header[];
   body?: { schema: TSchema; example: unknown };
   /** Responses that are not errors, by status. */

@@ -1,7 +1,8 @@
+import type { QuerySchema } from '../../shared/contract/queries.js';
 import { TokenInfo } from '../../shared/contract/tokens.js';
 import type { TSchema } from '../../shared/contract/typebox.js';
 import { BOT, exampleOf } from './examples.js';
-import type { JsonSchema, JsonValue, Operation } from './operation.js';
+import type { Header, JsonSchema, JsonValue } from './operation.js';
 
 export interface DocumentParameter {
   name: string;
@@ -32,7 +33,8 @@ const PATH_PARAMETERS: readonly (readonly [string, { description: string; exampl
 /** Path, query and header parameters. */
 export function parametersOf(
   path: string,
-  { query = {}, headers = [] }: Operation,
+  query: QuerySchema,
+  headers: readonly Header[],
 ): DocumentParameter[] {
   const plain = { required: false, schema: { type: 'string' } };
   return [

@@ -1,6 +1,5 @@
 import { HostList } from '../../shared/contract/hosts.js';
 import { PressureReport } from '../../shared/contract/pressure.js';
-import { RUN_QUERY } from '../../shared/contract/queries.js';
 import { MAX_RUN_BYTES, MAX_RUN_FILES, RunList } from '../../shared/contract/runs.js';
 import Type from '../../shared/contract/typebox.js';
 import { exampleOf } from './examples.js';
@@ -106,7 +105,6 @@ export const SERVICE_OPERATIONS = {
     tag: 'Service',
     summary: 'Read a file of a run',
     description: `A part of the file, at most ${MAX_RUN_BYTES / 1024 / 1024} MB: ask again from its end, until an answer is empty.`,
-    query: RUN_QUERY,
     responses: {
       200: {
         description: 'The bytes from `from` on; none at the end of the file.',

@@ -11,6 +11,7 @@ import {
   MAX_TEXT,
   ORDERS,
   POINTS,
+  SNAPSHOT,
 } from './query-bounds.js';
 import Type, { type TSchema } from './typebox.js';
 
@@ -49,7 +50,7 @@ const query = (what: string, example: string): TSchema =>
 export const STREAM_QUERY = {
   ...FILTERS,
   query: query('Only events', 'level:warn,error label:team=a -"keep alive"'),
-  snapshot: text('`0` leaves out the initial snapshots.'),
+  snapshot: oneOf(SNAPSHOT, { description: '`0` leaves out the initial snapshots.' }),
   last_event_id: text(
     'As the header `Last-Event-ID`, which takes precedence. A value that is not an id is ignored.',
     '1d0b52646d-119',
