@@ -1,5 +1,6 @@
 // Reads a time range as people type it: "last 20 min", "14:02", "14:02 - 14:10", "yesterday 14:00", "since 14:02".
 
+import { instantOf } from '../../../src/shared/query/instant.js';
 import { t } from '../texts/text.js';
 import { withoutGerman } from './german-range.js';
 import type { TimeRange } from './range.js';
@@ -138,10 +139,8 @@ function readEpoch(typed: string): Moment | undefined {
 
 /** With a zone. */
 function readIso(typed: string): Moment | undefined {
-  if (!/^\d{4}-\d{2}-\d{2}[t ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(z|[+-]\d{2}:\d{2})$/.test(typed)) {
-    return undefined;
-  }
-  const ms = Date.parse(typed.toUpperCase().replace(' ', 'T'));
+  const text = typed.replace(' ', 'T');
+  const ms = /t/i.test(text) ? instantOf(text) : Number.NaN;
   return Number.isNaN(ms) ? undefined : exact(ms, AROUND.second);
 }
 

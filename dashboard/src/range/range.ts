@@ -1,5 +1,7 @@
 // A time range, and how it is written in an address: `from`, `to`, and `t`, the moment in it.
 
+import { instantOf } from '../../../src/shared/query/instant.js';
+
 export interface TimeRange {
   /** Its beginning; `agoMs`: that long before now. Undefined: the whole past. */
   from: { ms: number } | { agoMs: number } | undefined;
@@ -72,7 +74,6 @@ function startIn(text: string | null): TimeRange['from'] {
 
 function timeIn(text: string | null): number | undefined {
   if (text === null || text === '') return undefined;
-  const isDate = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/.test(text);
-  const ms = /^\d{1,15}$/.test(text) ? Number(text) : isDate ? Date.parse(text) : Number.NaN;
+  const ms = /^\d{1,15}$/.test(text) ? Number(text) : instantOf(text);
   return Number.isNaN(ms) || ms > MAX_MS ? undefined : ms;
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { ApiError, type StreamEvent } from '../../client/index.js';
+import { instantOf } from '../../shared/query/instant.js';
 import { ClusterWatch } from '../connection/cluster-watch.js';
 import {
   type Connection,
@@ -169,7 +170,7 @@ function idIn(since: string | undefined): string | undefined {
 function sinceOf(since: string): string | number {
   const ms = /^\d+$/.test(since) ? undefined : parseDuration(since);
   if (ms !== undefined) return Date.now() - ms;
-  if (idIn(since) !== undefined || /^\d+$/.test(since) || !Number.isNaN(Date.parse(since)))
+  if (idIn(since) !== undefined || /^\d+$/.test(since) || !Number.isNaN(instantOf(since)))
     return since;
   throw new CliError(
     EXIT.usage,

@@ -2,6 +2,7 @@ import type { PageRequest, StatsRequest } from '../../shared/contract/journal-me
 import type { EVENTS_QUERY, STATES_QUERY, STATS_QUERY } from '../../shared/contract/queries.js';
 import { FORMATS, LIMIT, MAX_TEXT, ORDERS, STEP_S } from '../../shared/contract/query-bounds.js';
 import { DroverError } from '../../shared/errors.js';
+import { instantOf } from '../../shared/query/instant.js';
 import { parseFilter, type StreamReach } from '../../shared/stream/filter.js';
 import { expectSelf, type Pairs, queryValue, readLimit, readOneOf } from '../query-string.js';
 import type { View } from '../view.js';
@@ -9,8 +10,6 @@ import type { View } from '../view.js';
 /** Approximate bytes of a page (a frame can have 64 KiB). A page is in memory until the client has read it. */
 const PAGE_BYTES = 1024 * 1024;
 const EVENT_ID = /^([0-9a-f]{1,32})-(0|[1-9][0-9]{0,15})$/;
-/** A day (UTC), or a date with a time and a zone. */
-const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/i;
 const MILLISECONDS = /^[0-9]{1,15}$/;
 
 /** `whole` is a download: all pages, one after the other. */
@@ -145,12 +144,11 @@ function seqOf(name: string, value: string, epoch: string): number | undefined {
 
 /** Unix epoch milliseconds, or an ISO 8601 date; a time of day needs a zone. */
 export function timeOf(name: string, value: string): number {
-  const isDate = DATE.test(value);
-  const ms = MILLISECONDS.test(value) ? Number(value) : isDate ? Date.parse(value) : Number.NaN;
+  const ms = MILLISECONDS.test(value) ? Number(value) : instantOf(value);
   if (Number.isNaN(ms)) {
     throw new DroverError(
       'bad_request',
-      `${name} must be an id, Unix epoch milliseconds, or a date like 2026-01-31 or 2026-01-31T03:00:00Z, with Z or an offset like +01:00 behind a time`,
+      `${name} must be an id, Unix epoch milliseconds, or a date that exists, like 2026-01-31 or 2026-01-31T03:00:00Z, with Z or an offset like +01:00 behind a time`,
     );
   }
   return ms;

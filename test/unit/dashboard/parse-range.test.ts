@@ -114,6 +114,8 @@ describe('a typed range', () => {
     'last 0 min',
     'last 9999 days',
     '2026-02-30 10:00',
+    '2026-02-30T10:00Z',
+    '2026-11-20 24:00Z',
     '14:02 - 14:10 - 14:20',
     'last noon ago',
   ])('%j is refused with an example', (text) => {

@@ -39,6 +39,9 @@ it.each([
   '2026-01-31T25:00Z',
   '2026-1-31',
   '2026-13-01',
+  '2026-02-30',
+  '2025-02-29T03:00Z',
+  '2026-01-31T24:00Z',
   '',
 ])('%j is no time: whose it is would be a guess, or it is none', (value) => {
   expect(() => parse('after', value)).toThrow('with Z or an offset');
