@@ -1,6 +1,7 @@
 import type { Logger, WireOptions } from '../bot-sdk/index.js';
 import { visible } from '../shared/contract/escapes.js';
 import type { LogEvent } from '../shared/contract/events.js';
+import { cut } from '../shared/contract/line-text.js';
 import { isServiceScope } from '../shared/contract/scopes.js';
 import type { BotLines, LineKind } from './bot-lines.js';
 import { textOf } from './value-text.js';
@@ -58,7 +59,7 @@ export class BotLogger implements Logger {
     const shown = visible(this.#lines.mask.text(String(name)));
     // The line is kept: it is the bot's, and nobody can take it for one of the service.
     const free = isServiceScope(shown) ? `bot:${shown}` : shown;
-    return new BotLogger(this.#lines, free.slice(0, MAX_SCOPE_UNITS));
+    return new BotLogger(this.#lines, cut(free, MAX_SCOPE_UNITS));
   }
 
   #correlation(id: string): string {

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import type { BotExit } from '../shared/contract/host-messages.js';
+import { cut } from '../shared/contract/line-text.js';
 import { messageOf } from '../shared/errors.js';
 import type { BotLines } from './bot-lines.js';
 import { placeOfMistake } from './mistake-place.js';
@@ -32,7 +33,7 @@ export function explain(thrown: unknown): string {
 
 /** The same without secrets, bounded. */
 export function errorText(thrown: unknown, lines: BotLines): string {
-  return lines.mask.text(redactText(explain(thrown))).slice(0, MAX_ERROR_UNITS);
+  return cut(lines.mask.text(redactText(explain(thrown))), MAX_ERROR_UNITS);
 }
 
 /** Null when there is none. Never throws. */
@@ -51,7 +52,7 @@ export function failedRun(thrown: unknown, lines: BotLines): RunEnd {
   const stack = stackOf(thrown);
   // The first line of a stack is the message.
   const shown = stack === null ? null : lines.mask.text(redactText(stack));
-  return { error, stack: shown?.slice(0, MAX_STACK_UNITS) ?? null, restart: mayRestart(thrown) };
+  return { error, stack: shown && cut(shown, MAX_STACK_UNITS), restart: mayRestart(thrown) };
 }
 
 function mayRestart(thrown: unknown): boolean {

@@ -2,8 +2,10 @@
 
 import { visible } from '../shared/contract/escapes.js';
 import { type BotSnapshot, SERVICE_STATUSES } from '../shared/contract/events.js';
+import { inexactPlace } from '../shared/contract/exact-json.js';
 import type { HostedState } from '../shared/contract/host-messages.js';
 import type { JsonObject } from '../shared/contract/json.js';
+import { cut } from '../shared/contract/line-text.js';
 import { botJson } from './bot-json.js';
 import type { BotLines } from './bot-lines.js';
 import { LineBudget } from './line-budget.js';
@@ -48,7 +50,7 @@ export class RunStatus {
       throw new TypeError('a status is a string that is not empty');
     }
     // Masked before it is cut: half a secret would not be recognized.
-    const name = visible(this.#lines.mask.text(status)).slice(0, MAX_STATUS_UNITS);
+    const name = cut(visible(this.#lines.mask.text(status)), MAX_STATUS_UNITS);
     if (name === this.#status) return;
     // They tell the service and its clients that the bot does not run.
     if (RESERVED.includes(name)) throw new RangeError(`the status ${name} is the service's own`);
@@ -78,6 +80,8 @@ export class RunStatus {
     const merged = { ...this.#data, ...patch };
     for (const [name, value] of Object.entries(merged)) if (value === null) delete merged[name];
     const json = botJson(merged, 'data') ?? '{}';
+    const inexact = inexactPlace(json, 'data');
+    if (inexact !== undefined) throw new TypeError(inexact);
     const size = Buffer.byteLength(json);
     if (size > MAX_DATA_BYTES) {
       throw new RangeError(`data of ${size} bytes is too large, ${MAX_DATA_BYTES} are allowed`);

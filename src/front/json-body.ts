@@ -1,3 +1,4 @@
+import { inexactPlace } from '../shared/contract/exact-json.js';
 import { explainSchemaError } from '../shared/contract/explain.js';
 import { isDeeper } from '../shared/contract/json-depth.js';
 import { DroverError } from '../shared/errors.js';
@@ -67,10 +68,14 @@ function parse(bytes: Uint8Array): unknown {
   } catch {
     throw new DroverError('bad_request', 'the body is not valid UTF-8');
   }
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     // The message of JSON.parse quotes the body, which may contain a PIN.
     throw new DroverError('bad_request', 'the body is not valid JSON');
   }
+  const inexact = inexactPlace(text, 'body', value);
+  if (inexact !== undefined) throw new DroverError('bad_request', inexact);
+  return value;
 }

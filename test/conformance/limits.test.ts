@@ -53,7 +53,7 @@ it('a URL over the limit is 414, with or without a token, also when it is the qu
   for (const target of [path, query]) {
     expectError(await raw(service.port, requestBytes('GET', target)), 414, 'the URL is too long');
   }
-  const fits = `/api/kinds?${'b'.repeat(900)}`;
+  const fits = `/health?${'b'.repeat(900)}`;
   const answer = await raw(
     service.port,
     requestBytes('GET', fits, { Authorization: authorization }),
@@ -82,6 +82,17 @@ it('JSON of the greatest depth is taken, one level more is 400; brackets in text
     );
   expect((await send(nested(10))).status).toBe(200);
   expectError(await send(nested(11)), 400, 'the body is nested more than 10 levels deep');
+});
+
+it.each([
+  ['{"__proto__":1}', 'body.config has the key __proto__, which is not allowed'],
+  ['{"name":"\\ud800"}', 'body.config.name has half of a character (\\ud800)'],
+])('a body that would be stored as something else is refused: %s', async (config, message) => {
+  const answer = await call(service, 'POST', '/api/bots', {
+    headers: JSON_TYPE,
+    text: `{"id":"exact","kind":"synthetic","desired":"stopped","config":${config}}`,
+  });
+  expectError(answer, 400, message);
 });
 
 it.each(['/auth/pin', '/api/bots', '/invoke'])(

@@ -16,7 +16,8 @@ export function withoutEscapes(text: string): string {
 /** Control characters, and characters that change the direction of text or end a line; for a class of an expression. */
 const INVISIBLE =
   '\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
-export const EACH_INVISIBLE = new RegExp(`[${INVISIBLE}]`, 'g');
+/** Halves of characters too, which UTF-8 does not have; with the flag u, whole ones are not among them. */
+export const EACH_INVISIBLE = new RegExp(`[${INVISIBLE}\\ud800-\\udfff]`, 'gu');
 
 /** For schemas: a text without them. */
 export const ONLY_VISIBLE = `^[^${INVISIBLE}]*$`;

@@ -22,10 +22,13 @@ export function messageJson(message: string): string {
 export function boundMessage(message: string): string {
   if (message.length <= MAX_MESSAGE_UNITS) return message;
   const mark = `… [cut, ${message.length} characters]`;
-  let end = MAX_MESSAGE_UNITS - mark.length;
-  // Not between the two halves of a character.
-  if (isHighSurrogate(message.charCodeAt(end - 1))) end -= 1;
-  return message.slice(0, end) + mark;
+  return cut(message, MAX_MESSAGE_UNITS - mark.length) + mark;
+}
+
+/** The first units of a text, not up to the middle of a character. */
+export function cut(text: string, units: number): string {
+  if (text.length <= units) return text;
+  return text.slice(0, isHighSurrogate(text.charCodeAt(units - 1)) ? units - 1 : units);
 }
 
 function isHighSurrogate(unit: number): boolean {

@@ -478,6 +478,27 @@ describe('nesting', () => {
   });
 });
 
+it('data that would arrive as something else is refused, and the data before stays', () => {
+  const { bot } = start({});
+  bot.context.updateData({ kept: '😀' });
+  const refused = JSON.parse('{"__proto__":{"gold":1}}') as JsonObject;
+  expect(() => bot.context.updateData(refused)).toThrow(
+    'data has the key __proto__, which is not allowed',
+  );
+  expect(() => bot.context.updateData({ players: ['ada', 'x\ud83d'] })).toThrow(
+    'data.players.1 has half of a character (\\ud83d)',
+  );
+  expect(bot.hostedState().data).toEqual({ kept: '😀' });
+});
+
+it('a status with half of a character shows it', () => {
+  const { bot } = start({});
+  bot.context.setStatus('in \ud83d world 😀');
+  expect(bot.hostedState().status).toBe('in ⟨d83d⟩ world 😀');
+  bot.context.setStatus(`${'x'.repeat(63)}😀`);
+  expect(bot.hostedState().status).toBe('x'.repeat(63));
+});
+
 it('fetch logs a failure, and logs nothing for a request that is not sent', async () => {
   const { bot, items } = start({});
   const url = 'http://127.0.0.1:1/';
