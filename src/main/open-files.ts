@@ -29,34 +29,45 @@ export function fitToOpenFiles(
     stream.max_streams,
     Math.max(1, Math.floor(connections * STREAMS_SHARE)),
   );
-  const warning =
-    `only ${files} files can be open: http.max_connections is ${connections} instead of ${http.max_connections}, ` +
-    `stream.max_streams ${streams} instead of ${stream.max_streams}; raise the limit (ulimit -n, LimitNOFILE=)`;
-  return {
-    config: {
-      ...config,
-      http: {
-        ...http,
-        max_connections: connections,
-        max_connections_per_address: scaled(
-          http.max_connections_per_address,
-          http.max_connections,
-          connections,
-        ),
-      },
-      stream: {
-        ...stream,
-        max_streams: streams,
-        max_streams_per_token: scaled(stream.max_streams_per_token, stream.max_streams, streams),
-        max_streams_per_address: scaled(
-          stream.max_streams_per_address,
-          stream.max_streams,
-          streams,
-        ),
-      },
+  const fitted = {
+    ...config,
+    http: {
+      ...http,
+      max_connections: connections,
+      max_connections_per_address: scaled(
+        http.max_connections_per_address,
+        http.max_connections,
+        connections,
+      ),
     },
-    warning,
+    stream: {
+      ...stream,
+      max_streams: streams,
+      max_streams_per_token: scaled(stream.max_streams_per_token, stream.max_streams, streams),
+      max_streams_per_address: scaled(stream.max_streams_per_address, stream.max_streams, streams),
+    },
   };
+  const lowered = [
+    ...differences('http', http, fitted.http),
+    ...differences('stream', stream, fitted.stream),
+  ].map(
+    ([name, before, after], at) => `${name}${at === 0 ? ' is' : ''} ${after} instead of ${before}`,
+  );
+  const warning =
+    `only ${files} files can be open: ${lowered.join(', ')}; ` +
+    'raise the limit (ulimit -n, LimitNOFILE=)';
+  return { config: fitted, warning };
+}
+
+function differences<T extends object>(
+  part: string,
+  before: T,
+  after: T,
+): [string, unknown, unknown][] {
+  const names = Object.keys(after) as (keyof T & string)[];
+  return names
+    .filter((name) => after[name] !== before[name])
+    .map((name) => [`${part}.${name}`, before[name], after[name]]);
 }
 
 function connectionsFor({ http, hosts }: Config, cores: number, files: number): number {

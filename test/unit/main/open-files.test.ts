@@ -27,8 +27,30 @@ it('few files lower all limits in proportion, with one line that says so', () =>
   });
   expect(warning).toBe(
     'only 512 files can be open: http.max_connections is 296 instead of 25000, ' +
-      'stream.max_streams 236 instead of 20000; raise the limit (ulimit -n, LimitNOFILE=)',
+      'http.max_connections_per_address 148 instead of 12500, stream.max_streams 236 instead of 20000, ' +
+      'stream.max_streams_per_token 59 instead of 5000, stream.max_streams_per_address 118 instead of 10000; ' +
+      'raise the limit (ulimit -n, LimitNOFILE=)',
   );
+});
+
+it('every limit that is lowered is in the line, and no other', () => {
+  const { http, stream } = DEFAULTS;
+  const given = {
+    ...DEFAULTS,
+    http: { ...http, max_connections_per_address: 1 },
+    stream: { ...stream, max_streams: 10_000, max_streams_per_token: 5000 },
+  };
+  for (let files = 64; files < 40_000; files += 97) {
+    const { config, warning } = fitToOpenFiles(given, 2, files);
+    for (const part of ['http', 'stream'] as const) {
+      const before = given[part] as unknown as Record<string, number>;
+      for (const [name, after] of Object.entries(config[part])) {
+        const words = `${part}.${name} ${after} instead of ${before[name]}`;
+        const isTold = warning?.replace(' is ', ' ').includes(words) ?? false;
+        expect([words, isTold]).toEqual([words, after !== before[name]]);
+      }
+    }
+  }
 });
 
 it('what is configured lower stays', () => {
