@@ -7,7 +7,14 @@ export const STARTED_AT_MS = Date.UTC(2026, 10, 20, 13, 2, 3);
 /** What happens in a run, in order. Times in ms since its start. */
 export type Step =
   | { at: number; line: string; level?: Level; bot?: string | null; scope?: string }
-  | { at: number; bot: string; status: string; error?: string; labels?: Record<string, string> }
+  | {
+      at: number;
+      bot: string;
+      status: string;
+      error?: string;
+      restarts?: number;
+      labels?: Record<string, string>;
+    }
   | { at: number; lost: number };
 
 const CREATED = { kind: 'painter', desired: 'running', restarts: 0, host: 0 } as const;
@@ -54,11 +61,12 @@ function eventOf(step: Step): { event: string; data: unknown } {
     const wire = { transport: null, direction: null };
     return { event: 'log', data: { timestamp_ms, level, scope, session_id, ...wire, message } };
   }
-  const { at, bot: id, status, error: last_error = null, labels = {} } = step;
+  const { at, bot: id, status, error: last_error = null, restarts = 0, labels = {} } = step;
   const snapshot: BotSnapshot = {
     ...CREATED,
     id,
     status,
+    restarts,
     since_ms: STARTED_AT_MS + at,
     started_at_ms: null,
     last_error,

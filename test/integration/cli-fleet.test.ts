@@ -138,6 +138,7 @@ describe('selectors', () => {
       'bot new starting',
       '--expect',
       'at most 0 events of a',
+      '--allow-absent',
       '--kind',
       'faulty',
     ]);

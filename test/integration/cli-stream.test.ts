@@ -228,6 +228,7 @@ describe('record and check', () => {
       'demo-2',
       '--expect',
       'no line "recorded" of demo-1',
+      '--allow-absent',
     ]);
     expect(filtered.code).toBe(0);
     const again = await drover(['record', file, '--for', '1s']);

@@ -45,7 +45,7 @@ it('docs/CLI.md: the first commands and the CI commands', async () => {
   const script =
     'drover wait demo-1 --status in_world; drover invoke demo-1 say text=said; sleep 3';
   writeFileSync(path.join(reader.dir, 'my-test.sh'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-  expect(await reader.run(ci, more)).toContain('5 of 5 expectations met');
+  expect(await reader.run(ci, more)).toContain('6 of 6 expectations met');
   expect(readFileSync(path.join(reader.dir, 'report.xml'), 'utf8')).toContain('failures="0"');
 });
 
@@ -63,9 +63,9 @@ it('docs/github-workflow.yml: the steps', async () => {
   reader.write(docBlock('docs/GETTING-STARTED.md', '# test.sh'));
   // One shell for all steps: the service stays in the background, as it does between steps.
   const said = await reader.run(rest.join('\n'), { RUNNER_TEMP: reader.home });
-  expect(said).toContain('5 of 5 expectations met');
+  expect(said).toContain('6 of 6 expectations met');
   expect(readFileSync(path.join(reader.dir, 'report.xml'), 'utf8')).toContain(
-    'tests="5" failures="0"',
+    'tests="6" failures="0"',
   );
 });
 

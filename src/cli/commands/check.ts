@@ -25,6 +25,8 @@ interface CheckOptions extends ConnectionOptions, FilterFlags {
   rules?: string;
   errors: boolean;
   gaps: boolean;
+  restarts: boolean;
+  allowAbsent?: true;
   atLeast?: number;
   junit?: string;
   json?: string;
@@ -55,7 +57,12 @@ export function addCheck(program: Command): void {
     .option('--rules <file>', 'JSON file with a list of expectations')
     .option('--no-errors', 'same as --expect "no errors"')
     .option('--no-gaps', 'same as --expect "no gaps"')
+    .option('--no-restarts', 'same as --expect "no restarts"')
     .option('--at-least <n>', 'same as --expect "at least <n> events"', wholeNumber)
+    .option(
+      '--allow-absent',
+      'expectations about a bot that never appears can be met (default: they fail)',
+    )
     .option(
       '--junit <file>',
       'also write the results as JUnit XML; - prints it instead of the text',
@@ -75,11 +82,11 @@ async function check(file: string | undefined, options: CheckOptions): Promise<n
   if (isStandardOutput(options.junit) && isStandardOutput(options.json)) {
     throw new CliError(EXIT.usage, 'only one of --junit and --json can be -');
   }
-  const expectations = wanted(options).map(parseExpectation);
+  const expectations = wanted(options).map((text) => parseExpectation(text, options.allowAbsent));
   if (expectations.length === 0) {
     throw new CliError(
       EXIT.usage,
-      'no expectations; add --expect, --rules, --no-errors, --no-gaps or --at-least',
+      'no expectations; add --expect, --rules, --no-errors, --no-gaps, --no-restarts or --at-least',
     );
   }
   const run =
@@ -106,12 +113,13 @@ function expectation(text: string, before: readonly string[] = []): string[] {
   return [...before, text];
 }
 
-function wanted({ expect = [], rules, errors, gaps, atLeast }: CheckOptions): string[] {
+function wanted({ expect = [], rules, errors, gaps, restarts, atLeast }: CheckOptions): string[] {
   return [
     ...(rules === undefined ? [] : rulesIn(rules)),
     ...expect,
     ...(errors ? [] : ['no errors']),
     ...(gaps ? [] : ['no gaps']),
+    ...(restarts ? [] : ['no restarts']),
     ...(atLeast === undefined ? [] : [`at least ${atLeast} events`]),
   ];
 }

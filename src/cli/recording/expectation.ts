@@ -34,9 +34,11 @@ export interface Expectation {
 export const FORMS = [
   'bot <id> <status> [within <time>]',
   'bot <id> never <status>',
+  'bot <id> never restarted',
   'line "<text>" [of <bot>] [within <time>]',
   'no line "<text>" [of <bot>]',
   'no errors [of <bot>]',
+  'no restarts [of <bot>]',
   'at least <n> events [of <bot>]',
   'at most <n> events [of <bot>]',
   'no gaps',
@@ -53,52 +55,83 @@ const STATUS = `(?:${QUOTED}|([^\\s"]\\S*))`;
 /** Runs of spaces outside of quoted text, where spaces count. */
 const SPACES = new RegExp(`${QUOTED}|\\s+`, 'g');
 
+/** The words of a form that matched, and whether bots that never appear are meant. */
+type Make = (text: string, words: (string | undefined)[], allowAbsent: boolean) => Expectation;
+
 /** Each form with the constructor for its matched words. */
-const GRAMMAR: [RegExp, (text: string, words: (string | undefined)[]) => Expectation][] = [
+const GRAMMAR: [RegExp, Make][] = [
+  [
+    new RegExp(`^(?:bot ${ID} never restarted|no restarts?${OF})$`),
+    (text, [bot, other], allowAbsent) => {
+      const subject = new Subject(bot ?? other, 'snapshots', allowAbsent);
+      const restarts = new Restarts();
+      return new Never(text, subject, (event) => restarts.see(event), 'there was one');
+    },
+  ],
   [
     new RegExp(`^bot ${ID} never ${STATUS}$`),
-    (text, [bot = '', quoted, word]) => {
+    (text, [bot = '', quoted, word], allowAbsent) => {
       const status = word ?? unquoted(quoted);
-      return new Never(text, (event) => hasStatus(event, bot, status), `${bot} was ${status}`);
+      const subject = new Subject(bot, 'snapshots', allowAbsent);
+      return new Never(text, subject, (event) => isIn(event, status), `${bot} was ${status}`);
     },
   ],
   [
     new RegExp(`^bot ${ID} (?:is )?${STATUS}${WITHIN}$`),
     (text, [bot = '', quoted, word, within]) => {
       const status = word ?? unquoted(quoted);
-      return new Reached(text, (event) => hasStatus(event, bot, status), timeOf(within));
+      const subject = new Subject(bot, 'snapshots');
+      return new Reached(text, subject, (event) => isIn(event, status), timeOf(within));
     },
   ],
   [
     new RegExp(`^line ${QUOTED}${OF}${WITHIN}$`),
-    (text, [part = '', bot, within]) => new Reached(text, lineWith(part, bot), timeOf(within)),
+    (text, [part = '', bot, within]) =>
+      new Reached(text, new Subject(bot, 'events'), lineWith(part), timeOf(within)),
   ],
   [
     new RegExp(`^no line ${QUOTED}${OF}$`),
-    (text, [part = '', bot]) => new Never(text, lineWith(part, bot), 'found one'),
+    (text, [part = '', bot], allowAbsent) =>
+      new Never(text, new Subject(bot, 'events', allowAbsent), lineWith(part), 'found one'),
   ],
   [
     new RegExp(`^no errors?(?: lines?)?${OF}$`),
-    (text, [bot]) =>
+    (text, [bot], allowAbsent) =>
       new Never(
         text,
-        (event) => event.event === 'log' && event.data.level === 'error' && isOf(event, bot),
+        new Subject(bot, 'events', allowAbsent),
+        (event) => event.event === 'log' && event.data.level === 'error',
         'found one',
       ),
   ],
   [
     new RegExp(`^at (least|most) (\\d{1,15}) events?${OF}$`),
-    (text, [which, count, bot]) => new Count(text, which === 'least', Number(count), bot),
+    (text, [which, count, bot], allowAbsent) => {
+      const subject = new Subject(bot, 'events', allowAbsent);
+      return new Count(text, subject, which === 'least', Number(count));
+    },
   ],
-  [/^no gaps?$/, (text) => new Never(text, ({ event }) => event === 'gap', 'events were lost')],
+  [
+    /^no gaps?$/,
+    (text) =>
+      new Never(
+        text,
+        new Subject(undefined, 'events'),
+        ({ event }) => event === 'gap',
+        'events were lost',
+      ),
+  ],
 ];
 
-/** @throws Error that lists the grammar. */
-export function parseExpectation(text: string): Expectation {
+/**
+ * @param allowAbsent also holds when the bot that it is about never appears. Otherwise that is a failure: who misspells an id
+ * would be told that nothing is wrong with it. @throws Error that lists the grammar.
+ */
+export function parseExpectation(text: string, allowAbsent = false): Expectation {
   const plain = text.trim().replace(SPACES, (part) => (part.startsWith('"') ? part : ' '));
   for (const [form, make] of GRAMMAR) {
     const match = form.exec(plain);
-    if (match) return make(plain, match.slice(1));
+    if (match) return make(plain, match.slice(1), allowAbsent);
   }
   const hint = plain.startsWith('bot ') ? ' (quote a status with spaces: bot a "two words")' : '';
   throw new Error(
@@ -106,16 +139,55 @@ export function parseExpectation(text: string): Expectation {
   );
 }
 
+/** The bot that an expectation is about, or all of them, and whether it was seen. */
+class Subject {
+  readonly #bot: string | undefined;
+  readonly #needs: 'events' | 'snapshots';
+  readonly #allowAbsent: boolean;
+  #isThere = false;
+
+  /** @param needs what has to be seen of it. */
+  constructor(bot: string | undefined, needs: 'events' | 'snapshots', allowAbsent = false) {
+    this.#bot = bot;
+    this.#needs = needs;
+    this.#allowAbsent = allowAbsent;
+  }
+
+  /** @returns whether the event is about it. */
+  see(event: StreamEvent): boolean {
+    const isAbout = isOf(event, this.#bot);
+    if (isAbout && (this.#needs === 'events' || event.event === 'session')) this.#isThere = true;
+    return isAbout;
+  }
+
+  /** Why nothing can be said of it; undefined when it was seen, or need not be. */
+  get absence(): string | undefined {
+    if (this.#isThere || this.#allowAbsent) return undefined;
+    if (this.#needs === 'snapshots') {
+      const who = this.#bot === undefined ? 'any bot' : `bot ${this.#bot}`;
+      return `no snapshot of ${who} was seen`;
+    }
+    return this.#bot === undefined ? undefined : `bot ${this.#bot} never appeared`;
+  }
+}
+
 /** Something must happen. */
 class Reached implements Expectation {
   readonly text: string;
   readonly withinMs: number | null;
+  readonly #subject: Subject;
   readonly #fits: (event: StreamEvent) => boolean;
   #atMs: number | undefined;
 
-  constructor(text: string, fits: (event: StreamEvent) => boolean, withinMs: number | null) {
+  constructor(
+    text: string,
+    subject: Subject,
+    fits: (event: StreamEvent) => boolean,
+    withinMs: number | null,
+  ) {
     this.text = text;
     this.withinMs = withinMs;
+    this.#subject = subject;
     this.#fits = fits;
   }
 
@@ -124,14 +196,19 @@ class Reached implements Expectation {
   }
 
   see(event: StreamEvent, atMs: number): void {
-    if (this.#atMs === undefined && this.#fits(event)) this.#atMs = atMs;
+    if (this.#subject.see(event) && this.#atMs === undefined && this.#fits(event)) {
+      this.#atMs = atMs;
+    }
   }
 
   verdict(): Verdict {
     const { text, withinMs } = this;
     const atMs = this.#atMs;
-    if (atMs === undefined)
-      return { text, passed: false, message: 'did not happen', after_ms: null };
+    if (atMs === undefined) {
+      const { absence } = this.#subject;
+      const message = absence === undefined ? 'did not happen' : `did not happen: ${absence}`;
+      return { text, passed: false, message, after_ms: null };
+    }
     const passed = withinMs === null || atMs <= withinMs;
     const message = `happened after ${showDuration(atMs)}${passed ? '' : ', too late'}`;
     return { text, passed, message, after_ms: atMs };
@@ -142,12 +219,14 @@ class Reached implements Expectation {
 class Never implements Expectation {
   readonly text: string;
   readonly withinMs = null;
+  readonly #subject: Subject;
   readonly #fits: (event: StreamEvent) => boolean;
   readonly #what: string;
   #seen: { event: StreamEvent; atMs: number } | undefined;
 
-  constructor(text: string, fits: (event: StreamEvent) => boolean, what: string) {
+  constructor(text: string, subject: Subject, fits: (event: StreamEvent) => boolean, what: string) {
     this.text = text;
+    this.#subject = subject;
     this.#fits = fits;
     this.#what = what;
   }
@@ -157,19 +236,19 @@ class Never implements Expectation {
   }
 
   see(event: StreamEvent, atMs: number): void {
-    if (!this.#seen && this.#fits(event)) this.#seen = { event, atMs };
+    if (this.#subject.see(event) && !this.#seen && this.#fits(event)) this.#seen = { event, atMs };
   }
 
   verdict(missing: string | null): Verdict {
     const { text } = this;
     if (!this.#seen) {
-      const message = missing === null ? 'never happened' : `not observed, but ${missing}`;
-      return { text, passed: missing === null, message, after_ms: null };
+      const { absence } = this.#subject;
+      const passed = missing === null && absence === undefined;
+      const unknown = missing === null ? absence : `not observed, but ${missing}`;
+      return { text, passed, message: unknown ?? 'never happened', after_ms: null };
     }
     const { event, atMs } = this.#seen;
-    const line =
-      event.event === 'log' ? `: ${event.data.session_id ?? '-'} ${event.data.message}` : '';
-    const message = `${this.#what} after ${showDuration(atMs)}${line}`;
+    const message = `${this.#what} after ${showDuration(atMs)}${shown(event)}`;
     return { text, passed: false, message, after_ms: atMs };
   }
 }
@@ -180,14 +259,14 @@ class Count implements Expectation {
   readonly withinMs = null;
   readonly #isLeast: boolean;
   readonly #bound: number;
-  readonly #bot: string | undefined;
+  readonly #subject: Subject;
   #count = 0;
 
-  constructor(text: string, isLeast: boolean, bound: number, bot: string | undefined) {
+  constructor(text: string, subject: Subject, isLeast: boolean, bound: number) {
     this.text = text;
+    this.#subject = subject;
     this.#isLeast = isLeast;
     this.#bound = bound;
-    this.#bot = bot;
   }
 
   get isDecided(): boolean {
@@ -195,26 +274,52 @@ class Count implements Expectation {
   }
 
   see(event: StreamEvent): void {
-    if (event.event !== 'gap' && event.id !== null && isOf(event, this.#bot)) this.#count++;
+    const isAbout = this.#subject.see(event);
+    if (isAbout && event.event !== 'gap' && event.id !== null) this.#count++;
   }
 
   verdict(missing: string | null): Verdict {
     const fits = this.#isLeast === this.isDecided;
     const isKnown = this.isDecided || missing === null;
-    const message = isKnown ? `${this.#count} seen` : `${this.#count} observed; ${missing}`;
-    return { text: this.text, passed: fits && isKnown, message, after_ms: null };
+    const { absence } = this.#subject;
+    const seen = absence === undefined ? `${this.#count} seen` : `0 seen: ${absence}`;
+    const message = isKnown ? seen : `${this.#count} observed; ${missing}`;
+    const passed = fits && isKnown && absence === undefined;
+    return { text: this.text, passed, message, after_ms: null };
   }
 }
 
-function hasStatus(event: StreamEvent, bot: string, status: string): boolean {
-  if (event.event !== 'session') return false;
-  const { snapshot } = event.data;
-  return snapshot.id === bot && snapshot.status === status;
+/** Counts the restarts of bots after failures; those that a request asks for are none. */
+class Restarts {
+  /** By bot: `restarts` of its last snapshot. */
+  readonly #counts = new Map<string, number>();
+
+  /** @returns whether a bot has been restarted since its last snapshot, or now waits for it. */
+  see(event: StreamEvent): boolean {
+    if (event.event !== 'session') return false;
+    const { id, restarts, status } = event.data.snapshot;
+    const before = this.#counts.get(id);
+    this.#counts.set(id, restarts);
+    // One that waits at the beginning failed before the run.
+    return restarts > (before ?? restarts) || (status === 'backoff' && event.id !== null);
+  }
 }
 
-function lineWith(quoted: string, bot: string | undefined): (event: StreamEvent) => boolean {
+/** What an event says of whom. */
+function shown(event: StreamEvent): string {
+  if (event.event === 'log') return `: ${event.data.session_id ?? '-'} ${event.data.message}`;
+  if (event.event !== 'session') return '';
+  const { id, status, last_error } = event.data.snapshot;
+  return `: ${id} ${last_error ?? status}`;
+}
+
+function isIn(event: StreamEvent, status: string): boolean {
+  return event.event === 'session' && event.data.snapshot.status === status;
+}
+
+function lineWith(quoted: string): (event: StreamEvent) => boolean {
   const part = unquoted(quoted);
-  return (event) => event.event === 'log' && event.data.message.includes(part) && isOf(event, bot);
+  return (event) => event.event === 'log' && event.data.message.includes(part);
 }
 
 function unquoted(text = ''): string {

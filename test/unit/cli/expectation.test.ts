@@ -23,8 +23,14 @@ const log = (message: string, session_id: string | null = 'a', level = 'info'): 
       message,
     },
   }) as StreamEvent;
-const session = (id: string, status: string, eventId: string | null = 'e-2'): StreamEvent => {
-  const snapshot = { id, status, since_ms: 0, data: { of: id } } as unknown as BotSnapshot;
+const session = (
+  id: string,
+  status: string,
+  eventId: string | null = 'e-2',
+  restarts = 0,
+): StreamEvent => {
+  const given = { id, status, restarts, last_error: null, since_ms: 0, data: { of: id } };
+  const snapshot = given as unknown as BotSnapshot;
   return { event: 'session', id: eventId, data: { snapshot } };
 };
 const gap: StreamEvent = { event: 'gap', id: 'e-3', data: { from: 'a', to: 'b', dropped: 2 } };
@@ -41,6 +47,43 @@ describe('an expectation', () => {
     ['bot a in_world', [[session('b', 'in_world'), 1]], false, /did not happen/],
     ['bot a in_world', [[session('a', 'out'), 1]], false, /did not happen/],
     ['bot a never failed', [[session('a', 'in_world'), 1]], true, /^never happened$/],
+    ['bot a never failed', [], false, /^no snapshot of bot a was seen$/],
+    ['bot a never failed', [[log('x'), 1]], false, /^no snapshot of bot a was seen$/],
+    ['bot a in_world', [[session('b', 'in_world'), 1]], false, /: no snapshot of bot a was seen$/],
+    ['no errors of a', [[log('x', 'b'), 1]], false, /^bot a never appeared$/],
+    ['no errors of a', [[session('a', 'up', null), 1]], true, /^never happened$/],
+    ['no line "x" of a', [], false, /^bot a never appeared$/],
+    ['at most 1 events of a', [[log('x', 'b'), 1]], false, /^0 seen: bot a never appeared$/],
+    ['at least 0 events of a', [], false, /^0 seen: bot a never appeared$/],
+    ['bot a never restarted', [], false, /^no snapshot of bot a was seen$/],
+    ['bot a never restarted', [[session('a', 'up', null, 3), 1]], true, /^never happened$/],
+    ['bot a never restarted', [[session('a', 'backoff', null, 3), 1]], true, /^never happened$/],
+    ['bot a never restarted', [[session('a', 'backoff'), 7]], false, /one after 7ms: a backoff$/],
+    [
+      'bot a never restarted',
+      [
+        [session('a', 'up', null, 3), 1],
+        [session('b', 'up', null, 4), 1],
+        [session('a', 'up', 'e-2', 3), 2],
+        [session('a', 'up', null, 4), 9],
+      ],
+      false,
+      /^there was one after 9ms: a up$/,
+    ],
+    [
+      'no restarts',
+      [
+        [session('a', 'up', null, 3), 1],
+        // The service was restarted, and counts from 0 again.
+        [session('a', 'up', null, 0), 2],
+        [session('a', 'up', 'e-3', 0), 2],
+      ],
+      true,
+      /^never happened$/,
+    ],
+    ['no restarts', [[log('x'), 1]], false, /^no snapshot of any bot was seen$/],
+    ['no restarts of a', [[session('b', 'up'), 1]], false, /^no snapshot of bot a was seen$/],
+    ['no restarts', [[session('b', 'backoff'), 1]], false, /one after 1ms: b backoff$/],
     ['bot a never failed', [[session('a', 'failed'), 7]], false, /bot|a was failed after 7ms/],
     [
       'bot a "two  words \\"x\\"" within 5s',
@@ -60,7 +103,15 @@ describe('an expectation', () => {
     ['no line "x"', [[log('x y', 'b'), 3]], false, /found one after 3ms: b x y/],
     ['no errors', [[log('bad', 'a', 'warn'), 1]], true, /^never happened$/],
     ['no errors', [[log('bad', 'a', 'error'), 1]], false, /found one after 1ms: a bad/],
-    ['no error lines of a', [[log('bad', 'b', 'error'), 1]], true, /^never happened$/],
+    [
+      'no error lines of a',
+      [
+        [log('bad', 'b', 'error'), 1],
+        [log('good'), 1],
+      ],
+      true,
+      /^never happened$/,
+    ],
     ['at least 2 events', [[log('x'), 1]], false, /1 seen$/],
     [
       'at least 2 events',
@@ -127,6 +178,18 @@ describe('an expectation', () => {
     for (const [event, atMs] of run) one.see(event, atMs);
     const verdict = one.verdict('it was cut off');
     expect(verdict).toMatchObject({ text, passed, message: expect.stringMatching(message) });
+  });
+
+  it.each([
+    'bot a never failed',
+    'bot a never restarted',
+    'no restarts',
+    'no errors of a',
+    'no line "x" of a',
+    'at most 1 events of a',
+  ])('%s holds of a bot that never appears where that is meant', (text) => {
+    expect(parseExpectation(text, true).verdict(null).passed).toBe(true);
+    expect(parseExpectation(text, true).verdict('it was cut off').passed).toBe(false);
   });
 
   it('is decided as soon as nothing can change it', () => {
