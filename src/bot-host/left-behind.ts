@@ -27,8 +27,11 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 /** What makes the handle of a server after its code has asked for it: the code is that of this step. */
 const STEPS: readonly string[] = ['TickObject', 'GETADDRINFOREQWRAP'];
-/** Parts of a resource that is listed itself: a child's pipes, a worker's ports, the timers and sockets of fetch's pool. */
-const PARTS = /node:internal\/(?:child_process|worker|deps\/undici)/;
+/**
+ * Parts of a resource that is listed itself: a child's pipes, a worker's ports, the timers and sockets of fetch's pool. And the timer
+ * of `AbortSignal.timeout`, which nobody can clear and which keeps nothing awake.
+ */
+const PARTS = /node:internal\/(?:child_process|worker|deps\/undici|abort_controller)/;
 const FRAMES = 30;
 /** Of the stack that is taken in the hook: its head, and two frames of this file. */
 const OWN_LINES = 3;

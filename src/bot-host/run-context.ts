@@ -132,11 +132,13 @@ export class RunContext implements BotContext, RunTimeCommands {
 
   async fetch(
     url: string | URL,
-    { scope = 'http', ...init }: FetchOptions = {},
+    { scope = 'http', timeout_ms, ...init }: FetchOptions = {},
   ): Promise<Response> {
     const log = this.log.scope(scope);
     const target = new URL(url);
-    const link = init.signal ? linkSignals(this.signal, init.signal) : undefined;
+    const limit = timeout_ms === undefined ? undefined : this.#timeLimit(timeout_ms);
+    const others = [init.signal, limit?.signal].filter((other) => other instanceof AbortSignal);
+    const link = others.length > 0 ? linkSignals(this.signal, ...others) : undefined;
     const signal = link?.signal ?? this.signal;
     try {
       if (this.signal.aborted) await this.#pauseLateCall();
@@ -155,8 +157,19 @@ export class RunContext implements BotContext, RunTimeCommands {
       return response;
     } catch (thrown) {
       link?.release();
+      limit?.clear();
       throw thrown;
     }
+  }
+
+  /** Aborts as AbortSignal.timeout does, by the clock of the bot. */
+  #timeLimit(ms: number): { signal: AbortSignal; clear: () => void } {
+    checkWait(ms);
+    const controller = new AbortController();
+    const clear = this.#platform.after(ms, () =>
+      controller.abort(new DOMException(`no answer within ${ms} ms`, 'TimeoutError')),
+    );
+    return { signal: controller.signal, clear };
   }
 
   async connectTcp(options: TcpOptions, describe: Describe<Uint8Array>): Promise<TcpConnection> {

@@ -39,6 +39,8 @@ export interface WireOptions {
 export interface FetchOptions extends RequestInit {
   /** Scope of the wire lines. Default `http`. */
   scope?: string;
+  /** How long the request may take, its body included, in ms; then it rejects with a `TimeoutError`. Default: no limit. */
+  timeout_ms?: number;
 }
 
 /** Options of {@link BotContext.connectTcp}. */

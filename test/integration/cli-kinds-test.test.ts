@@ -47,7 +47,7 @@ describe('kinds test', () => {
   });
 
   it('lists what is left behind, with the line that made it, and ends child processes', async () => {
-    const leave = ['interval', 'timer', 'server', 'worker', 'child'];
+    const leave = ['interval', 'timer', 'server', 'worker', 'deadline', 'child'];
     const config = ['--config', JSON.stringify({ leave })];
     // The child has the output too, so this ends when both have ended.
     const { ended } = startCli(home, ['kinds', 'test', MESSY, ...BRIEF, ...config]);
@@ -63,6 +63,26 @@ describe('kinds test', () => {
     expect(stderr).toBe(
       'drover: 5 things are left behind; end what a run makes when ctx.signal is aborted\n',
     );
+  });
+
+  it('does not take the timer of AbortSignal.timeout for one that is left behind', async () => {
+    const { code, stdout } = await test([MESSY, ...BRIEF, '--config', '{"leave":["deadline"]}']);
+    expect(stdout).toMatch(/\nnothing is left behind\n$/);
+    expect(code).toBe(0);
+  });
+
+  it('calls the commands when the bot has the status of --when', async () => {
+    const call = ['--invoke', 'double={"n":21}', '--when', 'ready'];
+    const later = await test([MESSY, ...BRIEF, ...call, '--config', '{"end":"later"}']);
+    expect(later).toMatchObject({ code: 0, stderr: '' });
+    expect(later.stdout).toMatch(/at work -> ready\n[\s\S]*double 42\n/);
+    const never = await test([MESSY, ...BRIEF, ...call, '--within', '100ms']);
+    expect(never.code).toBe(EXIT.timeout);
+    expect(never.stderr).toBe('drover: its status is at work, and was not ready within 100ms\n');
+    expect(never.stdout).not.toContain('double');
+    const ended = await test([MESSY, ...BRIEF, ...call, '--config', '{"end":"throw"}']);
+    expect(ended.code).toBe(EXIT.failed);
+    expect(ended.stderr).toMatch(/^drover: its run was over before its status was ready\n/);
   });
 
   it('says how a run ended by itself', async () => {

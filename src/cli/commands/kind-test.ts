@@ -26,6 +26,7 @@ type KindTrial = import('../../main/bots/kind-trial.js').KindTrial;
 /** As docs/BOTS.md has it. */
 const COMPILE = 'npx tsc --module nodenext --target es2023 --types node --strict --noEmitOnError';
 const DEFAULT_RUN_MS = 2000;
+const DEFAULT_WITHIN_MS = 30_000;
 /** How long a run that publishes nothing has to begin before the first command, in ms. */
 const BEGIN_MS = 1000;
 
@@ -48,6 +49,8 @@ export function addKindTest(kinds: Command): void {
       'command to call, as name or name={"its":"arguments"}; can be repeated',
       (text: string, before: string[] = []) => [...before, text],
     )
+    .option('--when <status>', 'call the commands when the bot has this status (default: at once)')
+    .option('--within <time>', 'how long --when waits', duration, DEFAULT_WITHIN_MS)
     .option(
       '--for <time>',
       'how long the bot runs, if it does not end by itself',
@@ -148,7 +151,9 @@ class KindTest {
       });
       // The start is answered before the run begins.
       await Promise.race([over, this.#heard.promise, delay(BEGIN_MS)]);
-      for (const { name, args } of commands) await this.#invoke(trial, kind, name, args);
+      if (await output.isReady(Promise.race([over, stop]))) {
+        for (const { name, args } of commands) await this.#invoke(trial, kind, name, args);
+      }
       await Promise.race([over, until, stop]);
       await this.#end(trial);
     } catch (thrown) {
@@ -221,7 +226,7 @@ class KindTest {
     }
     const { report } = this.#output;
     if (item.patch.status !== undefined && item.patch.status !== 'stopping') {
-      report.status = item.patch.status;
+      this.#output.setStatus(item.patch.status);
     }
     report.data = (item.patch.data as JsonObject | undefined) ?? report.data;
   }

@@ -3,9 +3,12 @@
 import type { Json, JsonObject } from '../../client/index.js';
 import type { LogItem } from '../../shared/contract/events.js';
 import type { LeftBehind } from '../../shared/contract/host-messages.js';
+import { Deferred } from '../../shared/deferred.js';
 import { DroverError } from '../../shared/errors.js';
+import { withTimeout } from '../../shared/with-timeout.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
+import { showDuration } from '../flags/duration.js';
 import { complain } from '../terminal/action.js';
 import { eventLine } from '../terminal/event-line.js';
 import { isColored, print, printLine, safeJson } from '../terminal/output.js';
@@ -16,6 +19,8 @@ const MAX_LINES = 10_000;
 export interface TestOptions {
   config?: string;
   invoke?: string[];
+  when?: string;
+  within: number;
   for: number;
   json?: true;
   color: boolean;
@@ -52,10 +57,15 @@ export class TrialOutput {
   readonly #isJson: boolean;
   readonly #isColored: boolean;
   #exitCode = 0;
+  readonly #when: string | undefined;
+  readonly #within: number;
+  readonly #ready = new Deferred();
   /** Lines are printed in order. */
   #printed: Promise<void> = Promise.resolve();
 
-  constructor({ json, color }: TestOptions) {
+  constructor({ json, color, when, within }: TestOptions) {
+    this.#when = when;
+    this.#within = within;
     this.#isJson = json ?? false;
     this.#isColored = isColored(color);
   }
@@ -90,6 +100,30 @@ export class TrialOutput {
   refused(command: string, error: string, exitCode: number): void {
     this.report.results.push({ command, error });
     this.#complain(`${command}: ${error}`, exitCode);
+  }
+
+  setStatus(status: string): void {
+    this.report.status = status;
+    if (status === this.#when) this.#ready.resolve();
+  }
+
+  /**
+   * Waits for the status of `--when`. @param over resolves when its run is over, or when nobody waits any more.
+   * @returns whether it has been there, or none is asked for; otherwise that is told.
+   */
+  async isReady(over: Promise<unknown>): Promise<boolean> {
+    const when = this.#when;
+    if (when === undefined) return true;
+    const within = this.#within;
+    const ready = this.#ready.promise.then(() => 'ready' as const);
+    const first = Promise.race([ready, over.then(() => 'over' as const)]);
+    const what = await withTimeout(first, within, () => 'late' as const);
+    if (what === 'over') this.fail(`its run was over before its status was ${when}`, EXIT.failed);
+    if (what === 'late') {
+      const now = `its status is ${this.report.status}`;
+      this.fail(`${now}, and was not ${when} within ${showDuration(within)}`, EXIT.timeout);
+    }
+    return what === 'ready';
   }
 
   /** Says how it ended. */

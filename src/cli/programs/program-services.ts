@@ -41,7 +41,7 @@ export class ProgramServices {
     else if (method === 'wire') {
       const wire = { level: 'info', scope: scope ?? transport, transport, direction } as const;
       this.line(correlation_id === undefined ? wire : { ...wire, correlation_id }, message);
-    } else if (method === 'status') report.status = status;
+    } else if (method === 'status') this.#output.setStatus(status);
     else {
       for (const [name, value] of Object.entries(patch)) {
         if (value === null) delete report.data[name];

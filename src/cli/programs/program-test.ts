@@ -100,7 +100,8 @@ class ProgramTest {
     try {
       if (await this.#initialize(checked)) {
         await this.#requests();
-        await this.#invocations();
+        const over = Promise.race([this.#peer.ended, this.#aborted]);
+        if (await this.#output.isReady(over)) await this.#invocations();
         await Promise.race([
           this.#peer.ended,
           delay(this.#run.runMs, undefined, { ref: false }),

@@ -26,7 +26,7 @@ export async function fetchFor(ctx: BotContext, params: JsonObject): Promise<Jso
     headers: headersOf(params),
     ...(body === undefined ? {} : { body }),
     ...(scope === undefined ? {} : { scope }),
-    ...(timeoutMs === undefined ? {} : { signal: AbortSignal.timeout(msOf(timeoutMs)) }),
+    ...(timeoutMs === undefined ? {} : { timeout_ms: msOf(timeoutMs) }),
   };
   const response = await ctx.fetch(url, options);
   const bytes = await bodyOf(response);

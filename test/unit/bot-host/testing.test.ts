@@ -148,3 +148,28 @@ describe('a context without a kind', () => {
     await closed.stop();
   });
 });
+
+it('a fetch with timeout_ms ends by the clock of the bot, and one that is answered does not', async () => {
+  const quiet = defineBot({ kind: 'quiet', config: Type.Object({}), run: (ctx) => ctx.sleep(1e9) });
+  const bot = await startBot(quiet, {
+    fetch: async (url, { signal }) => {
+      if (url.pathname === '/fast') return new Response('here');
+      await once(signal as AbortSignal, 'abort');
+      throw (signal as AbortSignal).reason;
+    },
+  });
+  onTestFinished(() => bot.stop());
+  const { context } = bot;
+  const slow = context.fetch('http://page.test/slow', { timeout_ms: 5000 });
+  const ended = expect(slow).rejects.toMatchObject({
+    name: 'TimeoutError',
+    message: 'no answer within 5000 ms',
+  });
+  const fast = await context.fetch('http://page.test/fast', { timeout_ms: 5000 });
+  await bot.advance(5000);
+  await ended;
+  expect(await fast.text()).toBe('here');
+  await expect(context.fetch('http://page.test/x', { timeout_ms: 1e10 })).rejects.toThrow(
+    'a wait of 10000000000 ms is too long',
+  );
+});
