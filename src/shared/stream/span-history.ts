@@ -14,7 +14,7 @@ interface Session<V> {
   readonly low: number;
   readonly high: number;
   /** Oldest first; the last has no end while the bot exists. */
-  spans: Span<V>[];
+  readonly spans: Span<V>[];
 }
 
 export class SpanHistory<V> {
@@ -68,7 +68,8 @@ export class SpanHistory<V> {
     let done = 0;
     for (const { session, until } of this.#ended) {
       if (until > tail) break;
-      session.spans = session.spans.filter((span) => span.until > tail);
+      // They end in the order in which they begin.
+      while ((session.spans[0]?.until ?? Number.POSITIVE_INFINITY) <= tail) session.spans.shift();
       if (session.spans.length === 0) this.#forget(session);
       done += 1;
     }
@@ -77,14 +78,26 @@ export class SpanHistory<V> {
 
   /** The values of the session at frame `seq`: two at a change, none when it did not exist. */
   at(low: number, high: number, seq: number): V[] {
-    const spans = this.#find(low, high)?.spans ?? [];
-    return spans.filter(({ from, until }) => from <= seq && seq < until).map(({ value }) => value);
+    return this.#spansAt(low, high, seq).map(({ value }) => value);
   }
 
   /** Whether the value of the session at frame `seq` is known. */
   knows(low: number, high: number, seq: number): boolean {
+    return this.#spansAt(low, high, seq).length > 0;
+  }
+
+  /** A bot can have thousands of them: they are found from their order. */
+  #spansAt(low: number, high: number, seq: number): Span<V>[] {
     const spans = this.#find(low, high)?.spans ?? [];
-    return spans.some(({ from, until }) => from <= seq && seq < until);
+    let end = spans.length;
+    for (let from = 0; from < end; ) {
+      const middle = (from + end) >>> 1;
+      if ((spans[middle] as Span<V>).from <= seq) from = middle + 1;
+      else end = middle;
+    }
+    let first = end;
+    while (first > 0 && (spans[first - 1] as Span<V>).until > seq) first -= 1;
+    return spans.slice(first, end);
   }
 
   #find(low: number, high: number): Session<V> | undefined {
