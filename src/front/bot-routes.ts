@@ -13,7 +13,7 @@ import type { SchemaValue } from '../shared/schemas.js';
 import type { BodySchema } from '../shared/validators.js';
 import { type Authenticator, type Caller, rightsOf } from './auth.js';
 import { shownBot } from './bot-list.js';
-import { BotSelections, type Selection } from './bot-selection.js';
+import { type Selection, selectionOf } from './bot-selection.js';
 import { ClusterCatchUp } from './cluster-catch-up.js';
 import type { Control } from './control.js';
 import type { Exchange } from './engine/engine.js';
@@ -49,7 +49,6 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
   // Main answers when a bot of this node shows on the node's own stream; on that of the cluster it comes later.
   const { mirror, bots } = views.self;
   const catchUp = new ClusterCatchUp(views);
-  const selections = new BotSelections();
 
   /** Reads the body, then makes sure that the token is still valid. */
   const bodyOf = <S extends BodySchema>(schema: S) => {
@@ -130,7 +129,7 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
       const { id: token, reach } = caller.record;
       const pairs = queryPairs(exchange.query);
       const view = views.of(pairs);
-      const selecting = selections.of(pairs, view.mirror, token, () => exchange.gone());
+      const selecting = selectionOf(pairs, view.mirror, token, () => exchange.gone());
       const respond = (selection?: Selection): void | Promise<void> =>
         views.whenCurrent(view, (bots) =>
           exchange.respond(jsonResponse(view.bots.list(pairs, reach, bots, selection))),

@@ -347,7 +347,8 @@ export class Fanout {
   /** Serves one subscriber: at most one write. @returns whether it could accept more now. */
   #serve(subscriber: Subscriber, head: number): boolean {
     if (subscriber.blockedAt !== 0 || subscriber.isParked) return false;
-    if (subscriber.start && !this.#starts.prepare(subscriber, subscriber.start)) return false;
+    const { start } = subscriber;
+    if (start && !this.#starts.prepare(subscriber, start)) return start.isSlow === true;
     if (subscriber.initialState) {
       const part = subscriber.initialState.next();
       if (part) {

@@ -1,6 +1,7 @@
 import type { Filter } from '../shared/stream/filter.js';
 import { snapshotFrame } from '../shared/stream/stream-text.js';
-import type { SnapshotMirror } from './snapshot-mirror.js';
+import { SnapshotChoice } from './snapshot-choice.js';
+import type { MirroredSession, SnapshotMirror } from './snapshot-mirror.js';
 
 /** What a subscriber gets before its first frame: pieces of one write each, shared by many subscribers. */
 export class InitialState {
@@ -56,32 +57,48 @@ export class SnapshotFrames {
     if (!this.#mirror.sync()) return undefined;
     const { next } = this.#mirror;
     if (!wanted) return { ...NO_FRAMES, next };
-    if (filter) return { ...this.#build(filter), next };
+    if (filter) return { ...build(this.#passing(filter), this.#maxWriteBytes), next };
     if (this.#version !== this.#mirror.version) {
-      this.#all = this.#build(null);
+      this.#all = build(this.#mirror.all(), this.#maxWriteBytes);
       this.#version = this.#mirror.version;
     }
     return { ...this.#all, next };
   }
 
-  #build(filter: Filter | null): BuiltFrames {
-    const parts: Uint8Array[] = [];
-    let frames: string[] = [];
-    let size = 0;
-    for (const { eventJson, snapshot } of this.#mirror.all()) {
-      if (filter && !filter.matchesSnapshot(snapshot)) continue;
-      const frame = snapshotFrame(eventJson);
-      const length = Buffer.byteLength(frame);
-      if (size > 0 && size + length > this.#maxWriteBytes) {
-        parts.push(Buffer.from(frames.join('')));
-        frames = [];
-        size = 0;
-      }
-      frames.push(frame);
-      size += length;
-    }
-    const last = frames.pop() ?? '';
-    if (frames.length > 0) parts.push(Buffer.from(frames.join('')));
-    return { parts, last };
+  /** For a filter with a query: the choice among the snapshots of now; undefined while the mirror is stale. */
+  choice(filter: Filter): SnapshotChoice | undefined {
+    if (!this.#mirror.sync()) return undefined;
+    return new SnapshotChoice(filter, [...this.#mirror.all()], this.#mirror.next);
   }
+
+  /** The frames of a choice that is made. */
+  chosen({ chosen, next }: SnapshotChoice): SnapshotFramesAt {
+    return { ...build(chosen, this.#maxWriteBytes), next };
+  }
+
+  *#passing(filter: Filter): Generator<MirroredSession> {
+    for (const session of this.#mirror.all()) {
+      if (filter.matchesSnapshot(session.snapshot)) yield session;
+    }
+  }
+}
+
+function build(sessions: Iterable<MirroredSession>, maxWriteBytes: number): BuiltFrames {
+  const parts: Uint8Array[] = [];
+  let frames: string[] = [];
+  let size = 0;
+  for (const { eventJson } of sessions) {
+    const frame = snapshotFrame(eventJson);
+    const length = Buffer.byteLength(frame);
+    if (size > 0 && size + length > maxWriteBytes) {
+      parts.push(Buffer.from(frames.join('')));
+      frames = [];
+      size = 0;
+    }
+    frames.push(frame);
+    size += length;
+  }
+  const last = frames.pop() ?? '';
+  if (frames.length > 0) parts.push(Buffer.from(frames.join('')));
+  return { parts, last };
 }

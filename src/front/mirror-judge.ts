@@ -2,6 +2,7 @@ import type { BotSnapshot } from '../shared/contract/events.js';
 import { DroverError } from '../shared/errors.js';
 import type { BotCondition } from '../shared/query/line-query.js';
 import type { BotJudge, BotsNow } from '../shared/stream/frame-query.js';
+import { findBots } from './bot-selection.js';
 import type { MatchHistory } from './match-histories.js';
 import type { SnapshotMirror } from './snapshot-mirror.js';
 
@@ -26,7 +27,7 @@ export class MirrorJudge implements BotJudge {
   }
 
   begin(): void {
-    this.#history ??= this.#mirror.judge(this.#key, this.#condition);
+    this.#history ??= this.#mirror.matches.acquire(this.#key, this.#condition);
   }
 
   end(): void {
@@ -50,13 +51,9 @@ export class MirrorJudge implements BotJudge {
     return this.#condition.test(snapshot, Date.now());
   }
 
-  now(): BotsNow {
+  async now(): Promise<BotsNow> {
     const { test, isOpen } = this.#condition;
-    const now = Date.now();
-    const ids: string[] = [];
-    for (const { snapshot } of this.#mirror.all()) {
-      if (test(snapshot, now) !== isOpen) ids.push(snapshot.id);
-    }
-    return { areOthers: isOpen, ids };
+    const found = await findBots(this.#mirror, (bot, now) => test(bot, now) !== isOpen);
+    return { areOthers: isOpen, ids: [...found] };
   }
 }

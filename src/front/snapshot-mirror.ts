@@ -1,11 +1,10 @@
 import { type BotSnapshot, hasLeft } from '../shared/contract/events.js';
 import type { NameHasher } from '../shared/contract/name-hash.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
-import type { BotCondition } from '../shared/query/line-query.js';
 import { frameData, KIND_CODE } from '../shared/stream/frame.js';
 import { LabelHistory } from '../shared/stream/label-history.js';
 import { BotCounts } from './bot-counts.js';
-import { MatchHistories, type MatchHistory } from './match-histories.js';
+import { MatchHistories } from './match-histories.js';
 
 /** One bot's snapshot, as JSON and as an object. */
 export interface MirroredSession {
@@ -22,7 +21,7 @@ export class SnapshotMirror {
   /** The bots' labels over time, as far back as this front has seen. */
   readonly labels = new LabelHistory();
   /** Which bots matched the queries of open streams, since each was opened. */
-  readonly matches = new MatchHistories();
+  readonly matches: MatchHistories;
   readonly #reader: RingReader;
   readonly #names: NameHasher;
   readonly counts = new BotCounts();
@@ -38,6 +37,7 @@ export class SnapshotMirror {
     this.#reader = reader;
     this.#names = names;
     this.#rebase = rebase;
+    this.matches = new MatchHistories(names, () => this.all());
   }
 
   /** Increases with every change. */
@@ -103,17 +103,6 @@ export class SnapshotMirror {
     return true;
   }
 
-  /** Judges bots by a condition from now on; the histories release it. */
-  judge(key: string, condition: BotCondition): MatchHistory {
-    return this.matches.acquire(key, condition, (history) => {
-      history.restart(this.#next);
-      history.known = this.#next;
-      for (const { snapshot } of this.#sessions.values()) {
-        history.see(this.#names.of(snapshot.id), snapshot, this.#next, this.#next);
-      }
-    });
-  }
-
   get(id: string): MirroredSession | undefined {
     return this.#sessions.get(id);
   }
@@ -153,7 +142,7 @@ export class SnapshotMirror {
   #forget(id: string, until: number): void {
     const hash = this.#names.of(id);
     this.labels.remove(hash, until);
-    this.matches.remove(hash, until);
+    this.matches.see(hash, undefined, until, until);
   }
 
   #moveTo(next: number): void {

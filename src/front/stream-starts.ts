@@ -4,8 +4,14 @@ import type { RingReader } from '../shared/memory/ring-reader.js';
 import type { Filter } from '../shared/stream/filter.js';
 import { eventId, FRAME_START } from '../shared/stream/frame.js';
 import { gapFrame, positionComment, resumePoint } from '../shared/stream/stream-text.js';
-import { InitialState, type SnapshotFrames } from './initial-state.js';
+import { InitialState, type SnapshotFrames, type SnapshotFramesAt } from './initial-state.js';
 import type { Subscriber, SubscribeStart } from './subscriber.js';
+
+/**
+ * Starts at once whose query needs several slices: each keeps the snapshots of its moment. A further one starts with those of the moment
+ * at which there is room.
+ */
+const MAX_SLOW = 8;
 
 /** What a new subscriber asks for. */
 export interface SubscribeOptions {
@@ -34,6 +40,7 @@ export interface StreamStartsOptions {
 /** Decides where streams start and what they get first: at the beginning, after a loss, and after a replay. */
 export class StreamStarts {
   readonly #options: StreamStartsOptions;
+  readonly #slow = new Set<Subscriber>();
 
   constructor(options: StreamStartsOptions) {
     this.#options = options;
@@ -67,12 +74,16 @@ export class StreamStarts {
   /**
    * Gives a subscriber its initial state: the gap if there was a loss, the current snapshots, and its position. The position is
    * the id of the gap, else of the last snapshot, else a comment.
-   * @returns false while the snapshots are not current; the next pass tries again.
+   * @returns false while the snapshots are not current or not all looked at; the next pass tries again.
    */
-  prepare(subscriber: Subscriber, { opening, loss, snapshots, at }: SubscribeStart): boolean {
+  prepare(subscriber: Subscriber, start: SubscribeStart): boolean {
+    const { opening, loss, snapshots, at } = start;
     const { epoch, snapshots: source, counters, maxWriteBytes } = this.#options;
     const { filter } = subscriber.group;
-    const current = source.frames(filter, snapshots);
+    const current =
+      snapshots && filter?.hasQuery
+        ? this.#chosen(subscriber, start, filter)
+        : source.frames(filter, snapshots);
     if (!current) return false;
     const next = at ?? current.next;
     let head = opening;
@@ -91,6 +102,33 @@ export class StreamStarts {
     subscriber.cursor = next;
     subscriber.start = undefined;
     return true;
+  }
+
+  #chosen(
+    subscriber: Subscriber,
+    start: SubscribeStart,
+    filter: Filter,
+  ): SnapshotFramesAt | undefined {
+    const { snapshots: source } = this.#options;
+    if (start.isSlow && !start.choice && !this.#hasRoom()) return undefined;
+    const choice = start.choice ?? source.choice(filter);
+    if (!choice) return undefined;
+    if (choice.look()) {
+      this.#slow.delete(subscriber);
+      return source.chosen(choice);
+    }
+    start.isSlow = true;
+    if (!start.choice && this.#hasRoom()) {
+      start.choice = choice;
+      this.#slow.add(subscriber);
+    }
+    return undefined;
+  }
+
+  /** Whether one more start may keep snapshots. */
+  #hasRoom(): boolean {
+    for (const other of this.#slow) if (other.index === -1) this.#slow.delete(other);
+    return this.#slow.size < MAX_SLOW;
   }
 
   /** Everything from the cursor on is lost: the stream starts over with the current state. */

@@ -1,5 +1,6 @@
 import type { StreamSink } from './engine/engine.js';
 import type { InitialState } from './initial-state.js';
+import type { SnapshotChoice } from './snapshot-choice.js';
 import type { SubscriberGroup } from './subscriber-group.js';
 
 /** How a stream starts, or continues after a loss. */
@@ -11,6 +12,9 @@ export interface SubscribeStart {
   snapshots: boolean;
   /** Sequence number to continue from, if that is not where the snapshots are from: the stream is replaying. */
   at?: number;
+  /** Its query needs more than a slice for the snapshots, and what it has chosen. */
+  isSlow?: boolean;
+  choice?: SnapshotChoice;
 }
 
 /** State of one stream. The fan-out, or the replays while the stream is behind the ring, move its cursor. */

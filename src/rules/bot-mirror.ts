@@ -1,10 +1,16 @@
 import { type BotSnapshot, hasLeft } from '../shared/contract/events.js';
 import type { NameHasher } from '../shared/contract/name-hash.js';
 import type { BotCondition } from '../shared/query/line-query.js';
-import type { BotJudge, BotsNow } from '../shared/stream/frame-query.js';
+import type { BotJudge } from '../shared/stream/frame-query.js';
 
-/** Gets each change of a bot; undefined for one that has left. */
-export type BotListener = (key: number, snapshot: BotSnapshot | undefined) => void;
+/** A bot as it is, and when it became so. */
+export interface SeenBot {
+  snapshot: BotSnapshot;
+  since: number;
+}
+
+/** Gets the bots that have changed, come or left. */
+export type BotListener = (key: number) => void;
 
 /**
  * Runs in the rules thread. Owns a copy of every bot's snapshot as of the frame that is read, by the hash that frames have for the bot's
@@ -12,7 +18,7 @@ export type BotListener = (key: number, snapshot: BotSnapshot | undefined) => vo
  */
 export class BotMirror {
   readonly #names: NameHasher;
-  readonly #bots = new Map<number, BotSnapshot>();
+  readonly #bots = new Map<number, SeenBot>();
   readonly #listeners = new Set<BotListener>();
 
   constructor(names: NameHasher) {
@@ -37,41 +43,46 @@ export class BotMirror {
   }
 
   name(low: number, high: number): string | undefined {
-    return this.#bots.get(keyOf(low, high))?.id;
+    return this.of(low, high)?.snapshot.id;
   }
 
-  /** Tells all bots, and each change until {@link unlisten}. */
+  of(low: number, high: number): SeenBot | undefined {
+    return this.#bots.get(keyOf(low, high));
+  }
+
+  get(key: number): BotSnapshot | undefined {
+    return this.#bots.get(key)?.snapshot;
+  }
+
+  /** Tells all bots, and each change until {@link unlisten}. It must be quick: it is told many in one turn. */
   listen(listener: BotListener): void {
     this.#listeners.add(listener);
-    for (const [key, snapshot] of this.#bots) listener(key, snapshot);
+    for (const key of this.#bots.keys()) listener(key);
   }
 
   unlisten(listener: BotListener): void {
     this.#listeners.delete(listener);
   }
 
-  *all(): Generator<readonly [key: number, snapshot: BotSnapshot]> {
-    yield* this.#bots;
+  keys(): IterableIterator<number> {
+    return this.#bots.keys();
   }
 
   #set(key: number, snapshot: BotSnapshot | undefined): void {
-    if (snapshot) this.#bots.set(key, snapshot);
+    if (snapshot) this.#bots.set(key, { snapshot, since: Date.now() });
     else this.#bots.delete(key);
-    for (const listener of this.#listeners) listener(key, snapshot);
+    for (const listener of this.#listeners) listener(key);
   }
 }
 
-/** Judges the bots of lines: the mirror is as of the line that is read. */
+/** Judges the bots of lines: the mirror is as of the line that is read. A bot is looked at for the first line after its change. */
 export class LiveJudge implements BotJudge {
   readonly since = 0;
   readonly known: number = Number.POSITIVE_INFINITY;
   readonly #mirror: BotMirror;
   readonly #condition: BotCondition;
-  readonly #matching = new Set<number>();
-  readonly #listener: BotListener = (key, snapshot) => {
-    if (snapshot && this.matches(snapshot)) this.#matching.add(key);
-    else this.#matching.delete(key);
-  };
+  readonly #verdicts = new WeakMap<SeenBot, boolean>();
+  #begun = 0;
 
   constructor(mirror: BotMirror, condition: BotCondition) {
     this.#mirror = mirror;
@@ -79,27 +90,24 @@ export class LiveJudge implements BotJudge {
   }
 
   begin(): void {
-    this.#mirror.listen(this.#listener);
+    this.#begun = Date.now();
   }
 
-  end(): void {
-    this.#mirror.unlisten(this.#listener);
-  }
+  end(): void {}
 
   had(low: number, high: number): boolean {
-    if (low === 0 || this.#mirror.name(low, high) === undefined) return this.#condition.isOpen;
-    return this.#matching.has(keyOf(low, high));
+    const bot = low === 0 ? undefined : this.#mirror.of(low, high);
+    if (!bot) return this.#condition.isOpen;
+    let verdict = this.#verdicts.get(bot);
+    if (verdict === undefined) {
+      verdict = this.#condition.test(bot.snapshot, Math.max(bot.since, this.#begun));
+      this.#verdicts.set(bot, verdict);
+    }
+    return verdict;
   }
 
   matches(snapshot: BotSnapshot): boolean {
     return this.#condition.test(snapshot, Date.now());
-  }
-
-  now(): BotsNow {
-    const ids = [...this.#mirror.all()].flatMap(([key, { id }]) =>
-      this.#matching.has(key) !== this.#condition.isOpen ? [id] : [],
-    );
-    return { areOthers: this.#condition.isOpen, ids };
   }
 }
 

@@ -15,6 +15,10 @@ import { titleOf, Watched } from './watched.js';
 const TICK_MS = 250;
 /** How often changed values are told, in ticks. */
 const VALUES_EVERY = 4;
+/** How long it works before the thread does other work, in ms. A line can take a rule milliseconds. */
+const SLICE_MS = 20;
+/** Looks at a line or a bot between two reads of the clock. */
+const CLOCK_EVERY = 8;
 
 export interface EvaluationParts {
   ring: RingReader;
@@ -46,6 +50,14 @@ export class Evaluation {
   #isAsking = false;
   #ticks = 0;
   #stop: (() => void) | undefined;
+  /** The rules to be looked at, when all lines before `from` are read. */
+  #asked: { rules: readonly WatchedRule[]; from: number } | undefined;
+  #isDue = false;
+  /** What a slice has begun. */
+  #work: Generator<undefined> | undefined;
+  #isSuspended = false;
+  #sliceEnd = 0;
+  #looks = 0;
 
   constructor(parts: EvaluationParts) {
     this.#parts = parts;
@@ -56,43 +68,97 @@ export class Evaluation {
 
   /** @param from new rules see lines from this frame on: the thread may have begun, or got the message, later. */
   watch(rules: readonly WatchedRule[], from: number): void {
-    const { names, now, every } = this.#parts;
-    if (this.#next === undefined) this.#startAt ??= from;
-    else this.#read(from);
-    const before = new Map(this.#watched.map((one) => [one.id, one]));
-    this.#watched = rules.map((rule) => {
-      const known = before.get(rule.rule.id);
-      if (known?.revision !== rule.revision) {
-        nowRuns(titleOf(rule));
-        return new Watched(rule, this.#mirror, names, now());
-      }
-      before.delete(rule.rule.id);
-      return known;
-    });
-    for (const gone of before.values()) gone.end();
-    if (rules.length === 0) {
-      this.close();
-      return;
-    }
-    this.#stop ??= every(TICK_MS, () => this.tick());
-    this.tick();
+    // The newest counts: who is behind skips those between.
+    this.#asked = { rules, from };
+    this.#go();
   }
 
   /** Reads what is new, looks at all rules, and tells what has changed. */
   tick(): void {
-    this.#read();
+    this.#isDue = true;
+    this.#go();
+  }
+
+  /** Works until all is done or the slice is over, then later. */
+  #go(): void {
+    if (this.#isSuspended) return;
+    this.#sliceEnd = this.#parts.now() + SLICE_MS;
+    for (this.#work ??= this.#nextWork(); this.#work; this.#work = this.#nextWork()) {
+      if (this.#work.next().done) continue;
+      this.#isSuspended = true;
+      setImmediate(() => {
+        this.#isSuspended = false;
+        this.#go();
+      });
+      return;
+    }
+  }
+
+  #nextWork(): Generator<undefined> | undefined {
+    const asked = this.#asked;
+    this.#asked = undefined;
+    if (asked) return this.#watch(asked.rules, asked.from);
+    if (!this.#isDue) return undefined;
+    this.#isDue = false;
+    return this.#look();
+  }
+
+  #isOver = (): boolean => {
+    this.#looks += 1;
+    return this.#looks % CLOCK_EVERY === 0 && this.#parts.now() >= this.#sliceEnd;
+  };
+
+  *#watch(rules: readonly WatchedRule[], from: number): Generator<undefined> {
+    const { names, now, every } = this.#parts;
+    if (this.#next === undefined) this.#startAt ??= from;
+    else yield* this.#read(from);
+    const before = new Map(this.#watched.map((one) => [one.id, one]));
+    const watched: Watched[] = [];
+    for (const rule of rules) {
+      const known = before.get(rule.rule.id);
+      if (known?.revision === rule.revision) {
+        before.delete(rule.rule.id);
+        watched.push(known);
+        continue;
+      }
+      nowRuns(titleOf(rule));
+      watched.push(new Watched(rule, this.#mirror, names, now()));
+      if (this.#isOver()) yield;
+    }
+    this.#watched = watched;
+    for (const gone of before.values()) gone.end();
+    if (rules.length === 0) {
+      this.#rest();
+      return;
+    }
+    this.#stop ??= every(TICK_MS, () => this.tick());
+    this.#isDue = true;
+  }
+
+  *#look(): Generator<undefined> {
+    yield* this.#read();
     if (this.#next === undefined) return;
     const withValues = this.#ticks % VALUES_EVERY === 0;
     this.#ticks += 1;
-    const now = this.#parts.now();
-    const reports = this.#watched.flatMap((one) => {
+    const reports: RuleReport[] = [];
+    for (const one of this.#watched) {
       nowRuns(one.title);
-      return one.look(now, withValues) ?? [];
-    });
+      yield* one.catchUp(withValues, this.#isOver);
+      const report = one.look(this.#parts.now(), withValues);
+      if (report) reports.push(report);
+    }
     if (reports.length > 0) this.#parts.changed(reports);
   }
 
   close(): void {
+    this.#asked = undefined;
+    this.#work = undefined;
+    this.#rest();
+  }
+
+  /** There is nothing to be read. */
+  #rest(): void {
+    this.#isDue = false;
     this.#stop?.();
     this.#stop = undefined;
     this.#next = undefined;
@@ -101,7 +167,7 @@ export class Evaluation {
     this.#mirror.clear();
   }
 
-  #read(head = this.#parts.ring.head()): void {
+  *#read(head = this.#parts.ring.head()): Generator<undefined> {
     if (this.#stop && this.#next === undefined) void this.#begin();
     while (this.#next !== undefined && this.#next < head) {
       if (!this.#frames.take(this.#next, head)) {
@@ -110,19 +176,28 @@ export class Evaluation {
         void this.#begin();
         return;
       }
-      nowRuns(`the lines for ${this.#watched.length} rules`);
-      for (let seq = this.#frames.first; seq < this.#frames.end; seq++) this.#see(seq);
-      this.#next = this.#frames.end;
+      nowRuns(this.#title);
+      const frames = this.#frames;
+      for (let seq = frames.first; seq < frames.end; seq++) {
+        const kind = frames.kind(seq);
+        if (kind === KIND_CODE.session) this.#mirror.see(frameData(frames.text(seq)));
+        if (kind !== KIND_CODE.log || this.#isOwn(seq)) continue;
+        const now = this.#parts.now();
+        for (const one of this.#watched) {
+          if (!one.countsLines) continue;
+          one.see(frames, seq, now);
+          if (!this.#isOver()) continue;
+          yield;
+          nowRuns(this.#title);
+        }
+      }
+      this.#next = frames.end;
     }
   }
 
-  #see(seq: number): void {
-    const frames = this.#frames;
-    const kind = frames.kind(seq);
-    if (kind === KIND_CODE.session) this.#mirror.see(frameData(frames.text(seq)));
-    if (kind !== KIND_CODE.log || this.#isOwn(seq)) return;
-    const now = this.#parts.now();
-    for (const one of this.#watched) if (one.countsLines) one.see(frames, seq, now);
+  /** What it does with lines, for the operator. */
+  get #title(): string {
+    return `the lines for ${this.#watched.length} rules`;
   }
 
   #isOwn(seq: number): boolean {

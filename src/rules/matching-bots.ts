@@ -3,16 +3,17 @@ import { type BotTest, botTest, isAboutTime } from '../shared/query/bot-query.js
 import type { Query } from '../shared/query/term.js';
 import type { BotListener, BotMirror } from './bot-mirror.js';
 
-/** Runs in the rules thread. Owns the ids of the bots that match a query now. Each change of a bot costs one look. */
+/**
+ * Runs in the rules thread. Owns the ids of the bots that match a query now. Each change of a bot costs one look, which can take
+ * milliseconds: those that have changed wait for theirs.
+ */
 export class MatchingBots {
   readonly #mirror: BotMirror;
   readonly #test: BotTest;
   readonly #isAboutTime: boolean;
   readonly #matching = new Map<number, string>();
-  readonly #listener: BotListener = (key, snapshot) => {
-    if (snapshot && this.#test(snapshot, Date.now())) this.#matching.set(key, snapshot.id);
-    else this.#matching.delete(key);
-  };
+  readonly #changed = new Set<number>();
+  readonly #listener: BotListener = (key) => this.#changed.add(key);
 
   constructor(mirror: BotMirror, query: Query) {
     this.#mirror = mirror;
@@ -21,10 +22,21 @@ export class MatchingBots {
     mirror.listen(this.#listener);
   }
 
-  /** To be called before each look. */
+  /** All bots have to be looked at again when time changes what matches. */
   refresh(): void {
     if (!this.#isAboutTime) return;
-    for (const [key, snapshot] of this.#mirror.all()) this.#listener(key, snapshot);
+    for (const key of this.#mirror.keys()) this.#changed.add(key);
+  }
+
+  /** Looks at the bots that have changed. To be done before {@link count} is read. @param isOver asked after each: it yields then. */
+  *catchUp(isOver: () => boolean): Generator<undefined> {
+    for (const key of this.#changed) {
+      this.#changed.delete(key);
+      const snapshot = this.#mirror.get(key);
+      if (snapshot && this.#test(snapshot, Date.now())) this.#matching.set(key, snapshot.id);
+      else this.#matching.delete(key);
+      if (isOver()) yield;
+    }
   }
 
   get count(): number {

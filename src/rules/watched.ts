@@ -51,13 +51,16 @@ export class Watched {
     this.#watch.note(this.#mirror.name(frames.sessionLow(seq), frames.sessionHigh(seq)), now);
   }
 
-  /** @param withValues also a change of its value counts. @returns what is to be told; undefined when nothing has changed. */
+  /** Looks at the bots that have changed. @param withValues also at those that time may have changed. */
+  *catchUp(withValues: boolean, isOver: () => boolean): Generator<undefined> {
+    if (withValues) this.#bots?.refresh();
+    yield* this.#bots?.catchUp(isOver) ?? [];
+  }
+
+  /** To be called when it has caught up. @param withValues also a change of its value counts. @returns what is to be told; undefined when nothing has changed. */
   look(now: number, withValues: boolean): RuleReport | undefined {
     const bots = this.#bots;
-    if (bots) {
-      if (withValues) bots.refresh();
-      this.#watch.match(bots.count, bots.sample);
-    }
+    if (bots) this.#watch.match(bots.count, bots.sample);
     const seen = this.#watch.look(now);
     const last = this.#last;
     const isSame = last?.state === seen.state && (!withValues || last.value === seen.value);

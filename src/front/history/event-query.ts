@@ -3,7 +3,7 @@ import type { EVENTS_QUERY, STATES_QUERY, STATS_QUERY } from '../../shared/contr
 import { FORMATS, LIMIT, MAX_TEXT, ORDERS, STEP_S } from '../../shared/contract/query-bounds.js';
 import { DroverError } from '../../shared/errors.js';
 import { instantOf } from '../../shared/query/instant.js';
-import { parseFilter, type StreamReach } from '../../shared/stream/filter.js';
+import { type Filter, parseFilter, type StreamReach } from '../../shared/stream/filter.js';
 import { expectSelf, type Pairs, queryValue, readLimit, readOneOf } from '../query-string.js';
 import type { View } from '../view.js';
 
@@ -14,8 +14,16 @@ const MILLISECONDS = /^[0-9]{1,15}$/;
 
 /** `whole` is a download: all pages, one after the other. */
 export interface EventQuery {
-  request: PageRequest;
+  /** Without the filter, whose key takes time when bots are judged. */
+  request: Omit<PageRequest, 'filter'>;
+  filter: Filter | null;
   whole: boolean;
+}
+
+export interface StatsQuery {
+  request: Omit<StatsRequest, 'search'>;
+  /** Undefined without a query: then nothing is searched. */
+  filter: Filter | null | undefined;
 }
 
 /** @throws DroverError `bad_request`. */
@@ -28,8 +36,7 @@ export function parseEventQuery(
   const whole = readOneOf('format', value('format') ?? 'json', FORMATS) === 'ndjson';
   const order = readOneOf('order', value('order') ?? (whole ? 'oldest' : 'newest'), ORDERS);
   const filter = parseFilter(pairs, names, reach, nodes, makeJudge);
-  const request: PageRequest = {
-    filter: filter?.pastKey ?? null,
+  const request: EventQuery['request'] = {
     order,
     afterSeq: null,
     beforeSeq: null,
@@ -56,7 +63,7 @@ export function parseEventQuery(
     if (order === 'newest') request.beforeSeq = Math.min(request.beforeSeq ?? at, at);
     else request.afterSeq = Math.max(request.afterSeq ?? at, at);
   }
-  return { request, whole };
+  return { request, filter, whole };
 }
 
 /** @throws DroverError `bad_request`, or `forbidden` for statistics of all bots with a token that is limited to some. */
@@ -64,7 +71,7 @@ export function parseStatsQuery(
   pairs: Pairs,
   { names, nodes, makeJudge }: Pick<View, 'names' | 'nodes' | 'makeJudge'>,
   reach: StreamReach,
-): StatsRequest {
+): StatsQuery {
   const value = (name: keyof typeof STATS_QUERY) => queryValue(pairs, name);
   const time = (name: 'before' | 'after'): number | null => {
     const given = value(name);
@@ -88,9 +95,8 @@ export function parseStatsQuery(
     before: time('before'),
     stepS: step ? Number(step) : null,
   };
-  if (asked === undefined) return request;
-  const filter = parseFilter([['query', asked]], names, reach, nodes, makeJudge);
-  return { ...request, search: { filter: filter?.pastKey ?? null } };
+  if (asked === undefined) return { request, filter: undefined };
+  return { request, filter: parseFilter([['query', asked]], names, reach, nodes, makeJudge) };
 }
 
 /** @returns the moment, in Unix epoch ms. @throws DroverError `bad_request`. */

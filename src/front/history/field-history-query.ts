@@ -33,7 +33,8 @@ export function parseFieldHistoryQuery(
   ] as const;
   const filter = parseFilter(only, names, reach, nodes, makeJudge) as Filter;
   return {
-    filter: filter.pastKey,
+    // No query: nothing is judged.
+    filter: filter.key,
     fields: fieldsOf(pairs),
     afterMs,
     beforeMs,

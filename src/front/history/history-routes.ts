@@ -84,7 +84,8 @@ export function historyRoutes(
       try {
         query = parseEventQuery(pairs, view, streamReach(reach, view.mirror));
         if (!query.whole) {
-          const { body } = await view.journal.page({ ...query.request, token }, exchange.gone());
+          const gone = exchange.gone();
+          const { body } = await view.journal.page({ ...(await pageOf(query)), token }, gone);
           auth.recheck(caller);
           exchange.respond(jsonResponse(body));
           return;
@@ -102,11 +103,14 @@ export function historyRoutes(
         return views.of(pairs).journal.states(request, gone);
       }),
     'GET /api/stats': (exchange, caller) =>
-      answer(exchange, caller, (token, gone) => {
+      answer(exchange, caller, async (token, gone) => {
         const pairs = queryPairs(exchange.query);
         const view = views.of(pairs);
         const reach = streamReach(caller.record.reach, view.mirror);
-        return view.journal.stats({ ...parseStatsQuery(pairs, view, reach), token }, gone);
+        const { request, filter } = parseStatsQuery(pairs, view, reach);
+        const search =
+          filter === undefined ? {} : { search: { filter: (await filter?.pastKey) ?? null } };
+        return view.journal.stats({ ...request, ...search, token }, gone);
       }),
     'GET /api/bots/{id}/history': async (exchange, caller, [id = '']) => {
       const { reach } = caller.record;
@@ -148,12 +152,13 @@ async function sendPages(
   { journal }: View,
   exchange: Exchange,
   caller: Caller,
-  { request }: EventQuery,
+  query: EventQuery,
   lease: StreamLease,
 ): Promise<void> {
   const { id: token } = caller.record;
-  const wanted = { ...request, token, limit: PART_EVENTS, maxBytes: PART_BYTES };
   const signal = exchange.gone();
+  const request = await pageOf(query);
+  const wanted = { ...request, token, limit: PART_EVENTS, maxBytes: PART_BYTES };
   // Before the response begins, so that an unavailable journal is an error and not an empty file.
   let page = await journal.page(wanted, signal);
   if (signal.aborted) return;
@@ -187,6 +192,10 @@ async function sendPages(
     // The client must notice that the download is incomplete.
     if (!flow.isClosed) sink.close();
   }
+}
+
+async function pageOf({ request, filter }: EventQuery): Promise<PageRequest> {
+  return { ...request, filter: (await filter?.pastKey) ?? null };
 }
 
 /** Makes a request the one for the next page. @returns false when there is none. */

@@ -223,11 +223,23 @@ export class Replays {
     }
     place.isWaiting = true;
     if (waiting) waiting.push(place);
-    else this.#request(key, subscriber.cursor, filter?.pastKey ?? null, [place]);
+    else this.#request(key, subscriber.cursor, filter, [place]);
   }
 
-  #request(key: string, from: number, filter: string | null, waiting: Place[]): void {
+  #request(key: string, from: number, filter: Filter | null, waiting: Place[]): void {
     this.#asked.set(key, waiting);
+    const past = filter?.pastKey ?? null;
+    if (!(past instanceof Promise)) {
+      this.#send(key, from, past);
+      return;
+    }
+    past.then(
+      (name) => this.#send(key, from, name),
+      () => this.#refused(key),
+    );
+  }
+
+  #send(key: string, from: number, filter: string | null): void {
     const request: ReplayRequest = {
       from,
       filter,
@@ -335,7 +347,7 @@ export class Replays {
     if (this.#actions.isOnRing(next, filter)) return;
     const key = `${next} ${filter?.key ?? ''}`;
     if (!this.#parts.has(key) && !this.#asked.has(key)) {
-      this.#request(key, next, filter?.pastKey ?? null, []);
+      this.#request(key, next, filter, []);
     }
   }
 

@@ -10,7 +10,7 @@ import type { Regex } from '../query/regex.js';
 import type { Alternatives } from '../query/required-texts.js';
 import { KIND_CODE, LEVEL_CODE } from './frame.js';
 import type { IndexedFrames, SampledFrames } from './frame-line.js';
-import { FrameQuery, type MakeJudge, splitQuery } from './frame-query.js';
+import { type BotsNow, FrameQuery, type MakeJudge, splitQuery } from './frame-query.js';
 import { HashSet } from './hash-set.js';
 import type { BotLabels, LabelHistory } from './label-history.js';
 
@@ -132,12 +132,19 @@ export class Filter {
     this.#query?.judge?.end();
   }
 
-  /** Its key for another thread, which knows no bots: those that match now are named in it. */
-  get pastKey(): string {
+  /**
+   * Its key for another thread, which knows no bots: those that match now are named in it. Not at once when bots are judged: that can
+   * take milliseconds for each.
+   */
+  get pastKey(): string | Promise<string> {
     const query = this.#query;
-    if (!query?.judge) return this.key;
+    const now = query?.judge?.now?.();
+    return query && now ? this.#pastKeyOf(query, now) : this.key;
+  }
+
+  async #pastKeyOf(query: FrameQuery, now: Promise<BotsNow>): Promise<string> {
+    const { areOthers, ids } = await now;
     const parts = JSON.parse(this.key) as unknown[];
-    const { areOthers, ids } = query.judge.now();
     const at = FILTER_NAMES.indexOf('session');
     if (areOthers) parts[parts.length - 1] = [query.lineKey, ids];
     else {

@@ -50,7 +50,8 @@ export interface BotJudge {
   /** Whether the bot of frame `seq` matched then. */
   had(low: number, high: number, seq: number): boolean;
   matches(snapshot: BotSnapshot): boolean;
-  now(): BotsNow;
+  /** Undefined where the past is not asked for. */
+  now?(): Promise<BotsNow>;
 }
 
 /** @param key equal for equal conditions. */

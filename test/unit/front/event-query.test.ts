@@ -30,7 +30,7 @@ it.each([
   ['2026-01-31T03:00:07.25+01:30', Date.UTC(2026, 0, 31, 1, 30, 7, 250)],
 ])('%s is a time', (value, ms) => {
   expect(parse('after', value).afterMs).toBe(ms);
-  expect(parseStatsQuery([['before', value]], view, null).before).toBe(ms);
+  expect(parseStatsQuery([['before', value]], view, null).request.before).toBe(ms);
 });
 
 it.each([

@@ -10,6 +10,7 @@ import { TokenStreams } from '../../../src/front/token-streams.js';
 import type { View } from '../../../src/front/view.js';
 import type { Page } from '../../../src/shared/contract/journal-messages.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
+import { Deferred } from '../../../src/shared/deferred.js';
 import { createQuota, Quota } from '../../../src/shared/memory/quota.js';
 import { LabelHistory } from '../../../src/shared/stream/label-history.js';
 import { tokenDigest } from '../../../src/shared/token-digest.js';
@@ -32,14 +33,15 @@ it.each(['', 'format=ndjson'])('%j is refused', async (query) => {
     createQuota({ total: 1, perToken: 1, perAddress: 1 }, 1),
     0,
   );
-  let found = (): void => {};
+  const asked = new Deferred();
+  const found = new Deferred();
   const page = { body: Buffer.from('{"secret":1}'), cursor: null, count: 1, end: 1 };
   const journal = {
     stats: () => expect.unreachable('nobody asks for statistics'),
-    page: () =>
-      new Promise<Page>((resolve) => {
-        found = () => resolve(page);
-      }),
+    page: (): Promise<Page> => {
+      asked.resolve();
+      return found.promise.then(() => page);
+    },
   };
   const names = new NameHasher('00'.repeat(16));
   const mirror = { labels: new LabelHistory() };
@@ -60,8 +62,9 @@ it.each(['', 'format=ndjson'])('%j is refused', async (query) => {
     stream: () => expect.unreachable('it has begun'),
   } as unknown as Exchange;
   const answered = routes['GET /api/events'](exchange, { token, record }, []);
+  await asked.promise;
   auth.remove('a');
-  found();
+  found.resolve();
   await expect(answered).rejects.toMatchObject({ code: 'invalid_token' });
   expect(responses).toEqual([]);
   expect(quota.total()).toBe(0);

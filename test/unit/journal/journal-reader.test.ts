@@ -270,8 +270,8 @@ it.each(['oldest', 'newest'] as const)(
     const asked = async (q: string, query: string): Promise<number[]> => {
       const pairs = Object.entries({ q, query, order }).filter(([, value]) => value !== '');
       const view = { epoch: EPOCH, names, nodes: undefined, makeJudge };
-      const { request } = parseEventQuery(pairs as [string, string][], view, null);
-      const filter = Filter.ofKey(request.filter as string, names, new LabelHistory());
+      const { request, filter: wanted } = parseEventQuery(pairs as [string, string][], view, null);
+      const filter = Filter.ofKey((await wanted?.pastKey) as string, names, new LabelHistory());
       const { seqs } = await find({ ...request, lines: true }, filter);
       return seqs.toSorted((one, other) => one - other);
     };

@@ -1,6 +1,6 @@
 // Rules on a ring, without threads: the clock and the ticks are the test's.
 
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { Broadcaster } from '../../../src/broadcaster/broadcaster.js';
 import { ruleOfBody } from '../../../src/main/rules/rule-of-body.js';
 import { logItem, sessionItem } from '../../../src/main/service-events.js';
@@ -11,6 +11,7 @@ import type { RuleReport } from '../../../src/shared/contract/rule-messages.js';
 import type { CreateRuleBody } from '../../../src/shared/contract/rules.js';
 import { createRing, slotsFor } from '../../../src/shared/memory/layout.js';
 import { RingReader } from '../../../src/shared/memory/ring-reader.js';
+import { lookClock } from '../../harness/look-clock.js';
 
 function world(bytes = 2 ** 16) {
   const size = { bytes, slots: slotsFor(bytes), fronts: 1 };
@@ -19,6 +20,9 @@ function world(bytes = 2 ** 16) {
   const ring = new RingReader(stream.ring, 0);
   const states = new Map<string, RuleReport>();
   let reports = 0;
+  const began = performance.now();
+  // Time that looks take, where a test lets them take some.
+  const clock = () => (vi.isMockFunction(performance.now) ? performance.now() - began : 0);
   let now = 0;
   let timers = 0;
   let lost = 0;
@@ -39,7 +43,7 @@ function world(bytes = 2 ** 16) {
         timers -= 1;
       };
     },
-    now: () => now,
+    now: () => now + clock(),
   });
   return {
     evaluation,
@@ -208,4 +212,34 @@ it('says how many events it has lost to a lap, and continues with the bots of th
   await tick();
   expect(of('ofTeam')).toMatchObject({ value: 1, bots: ['b'] });
   expect(of('poor')).toMatchObject({ value: 1, bots: ['b'] });
+});
+
+it('a hostile query about many bots, and many rules for many lines, take slices', async () => {
+  const { bot, say, watch, tick, of } = world(2 ** 20);
+  const bots = 100;
+  for (let at = 0; at < bots; at++) bot(`bot-${at}`, { last_error: at % 2 ? 'ab' : 'a' });
+  const looks = lookClock();
+  onTestFinished(() => void vi.restoreAllMocks());
+  // A slice of 20 ms, and those until the clock is read.
+  const most = 20 + 8;
+  const settled = async (id: string, value: number) => {
+    await tick(0);
+    while (of(id)?.value !== value) await new Promise(setImmediate);
+    expect(looks.most()).toBeLessThanOrEqual(most);
+  };
+  await watch({
+    bots: { condition: 'bots', query: 'last_error:b' },
+    lines: { query: 'last_error:b' },
+  });
+  await settled('bots', bots / 2);
+  for (let at = 0; at < bots; at++) {
+    bot(`bot-${at}`, { restarts: 1 });
+    say(`bot-${at}`, 'a line');
+    say(`bot-${at}`, 'another');
+  }
+  await settled('lines', bots);
+  // Rules that come while others are read see lines from their frame on.
+  for (let at = 0; at < bots; at++) bot(`bot-${at}`, { last_error: 'b' });
+  await watch({ all: { condition: 'bots', query: 'last_error:b' } }, 2);
+  await settled('all', bots);
 });
