@@ -47,7 +47,7 @@ const FULL: Plan = {
   },
   latencyS: 20,
   commands: { rounds: 5, seconds: 3 },
-  leaseMs: 10_000,
+  leaseMs: 12_000,
   outageS: 20,
   bots: 20_000,
   listingS: 10,

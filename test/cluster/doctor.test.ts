@@ -16,7 +16,7 @@ const config = (more: object) => ({
   labels: {},
   credentials: null,
   tls: { ca: null, cert: null, key: null },
-  lease_ms: 10_000,
+  lease_ms: 12_000,
   replicas: null,
   window_bytes: 2 ** 30,
   window_ms: 3_600_000,

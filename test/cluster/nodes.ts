@@ -21,6 +21,10 @@ export interface TestNode {
 export interface NodeOptions {
   servers: string[];
   leaseMs?: number;
+  /** Name of the cluster. Default `test`. */
+  cluster?: string;
+  /** Default 1. */
+  replicas?: number;
   /** Another than a new one. */
   dir?: string;
   /** Nodes that bots are given to. */
@@ -38,8 +42,9 @@ export class TestNodes {
   }
 
   /** A node that has not joined yet. */
-  make(name: string, { servers, leaseMs = 6000, dir, withBots = [] }: NodeOptions): TestNode {
-    const config = clusterConfig(name, servers, leaseMs);
+  make(name: string, options: NodeOptions): TestNode {
+    const { servers, leaseMs = 6000, cluster = 'test', replicas = 1, dir, withBots = [] } = options;
+    const config = { ...clusterConfig(name, servers, leaseMs), name: cluster };
     const log: string[] = [];
     const said: string[] = [];
     const link = new NatsLink({ config, name, onChange: () => membership.linkChanged() });
@@ -50,7 +55,7 @@ export class TestNodes {
       incarnation: `${Math.random()}`,
       startedAtMs: Date.now(),
       stopGraceMs: 200,
-      replicas: 1,
+      replicas,
       describe: () => ({
         has_key: true,
         address: `http://${name}:8080`,

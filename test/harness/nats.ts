@@ -7,7 +7,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { connect, jetstreamManager, type NatsConnection } from '../../src/shared/cluster/nats.js';
+import {
+  connect,
+  jetstream,
+  jetstreamManager,
+  type NatsConnection,
+} from '../../src/shared/cluster/nats.js';
 import { PATIENCE_MS } from './patience.js';
 import { freePort } from './ports.js';
 
@@ -78,6 +83,11 @@ export class NatsServer {
 
   get host(): string {
     return this.options.host ?? '127.0.0.1';
+  }
+
+  /** Its name among the servers of a NATS cluster; null for one that is alone. */
+  get name(): string | null {
+    return this.#peer?.name ?? null;
   }
 
   get pid(): number | undefined {
@@ -254,6 +264,89 @@ export class NatsCluster {
 
   async stop(): Promise<void> {
     await Promise.all(this.servers.map((server) => server.stop()));
+  }
+}
+
+/** Resolves when one of these servers that runs leads the stream: to that one. @param stream of a bucket: `KV_<bucket>`. */
+export async function leaderOf(
+  servers: readonly NatsServer[],
+  stream: string,
+): Promise<NatsServer> {
+  const until = Date.now() + PATIENCE_MS;
+  for (;;) {
+    for (const server of servers.filter(({ isRunning }) => isRunning)) {
+      const connection = await server.connect();
+      const name = await leaderAt(connection, stream);
+      await connection.close();
+      const leader = servers.find((one) => one.name === name);
+      if (leader?.isRunning) return leader;
+    }
+    if (Date.now() > until) throw new Error(`no server leads ${stream}`);
+    await delay(100);
+  }
+}
+
+async function leaderAt(connection: NatsConnection, stream: string): Promise<string | undefined> {
+  try {
+    const manager = await jetstreamManager(connection, { timeout: 1000 });
+    return (await manager.streams.info(stream)).cluster?.leader;
+  } catch {
+    return undefined;
+  }
+}
+
+/** How long nothing can be written, as a client of all servers sees it: it writes all the time. */
+export class SilenceMeter {
+  readonly #connection: NatsConnection;
+  readonly #subject: string;
+  #lastAt = performance.now();
+  #longestMs = 0;
+  #isClosed = false;
+  #run: Promise<void>;
+
+  private constructor(connection: NatsConnection, subject: string) {
+    this.#connection = connection;
+    this.#subject = subject;
+    this.#run = this.#write();
+  }
+
+  /** @param subject of a stream. */
+  static async start(servers: readonly NatsServer[], subject: string): Promise<SilenceMeter> {
+    const connection = await connect({
+      servers: servers.map(({ host, port }) => `${host}:${port}`),
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: 100,
+      noAsyncTraces: true,
+    });
+    return new SilenceMeter(connection, subject);
+  }
+
+  /** The longest time between two writes that were acknowledged, since the last call of this; up to now if none was since. */
+  take(): number {
+    const longestMs = Math.max(this.#longestMs, performance.now() - this.#lastAt);
+    this.#longestMs = 0;
+    return Math.round(longestMs);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#run;
+    await this.#connection.close();
+  }
+
+  async #write(): Promise<void> {
+    const client = jetstream(this.#connection, { timeout: 250 });
+    while (!this.#isClosed) {
+      try {
+        await client.publish(this.#subject, 'x');
+        const now = performance.now();
+        this.#longestMs = Math.max(this.#longestMs, now - this.#lastAt);
+        this.#lastAt = now;
+      } catch {
+        // That is what is measured.
+      }
+      await delay(50);
+    }
   }
 }
 

@@ -5,7 +5,7 @@
 import { createLease, LeaseDeadline } from '../../shared/cluster/lease-deadline.js';
 import { PROTOCOL } from '../../shared/cluster/names.js';
 import type { Clock } from '../threads/clock.js';
-import { Lease } from './lease.js';
+import { Lease, NotKeptError } from './lease.js';
 import { LEADER_KEY, type NodesBucket } from './nodes-bucket.js';
 
 /** The node that a value of the leader's key names. */
@@ -25,6 +25,8 @@ export interface LeaderOptions {
   clock: Clock;
   onElected: () => void;
   onDeposed: () => void;
+  /** A line for the operator. */
+  say: (line: string) => void;
 }
 
 export class Leadership {
@@ -32,6 +34,8 @@ export class Leadership {
   /** null while this node has no lease: only a node of the cluster leads. */
   #lease: Lease | null = null;
   #isElected = false;
+  /** It was said that no node can lead. */
+  #isTold = false;
 
   constructor(options: LeaderOptions) {
     this.#options = options;
@@ -44,7 +48,7 @@ export class Leadership {
   /** To be called when the node's lease is held. */
   stand(): void {
     if (this.#lease) return;
-    const { node, incarnation, bucket, clock } = this.#options;
+    const { node, incarnation, bucket, clock, say } = this.#options;
     const value = JSON.stringify({ v: PROTOCOL, node, incarnation });
     this.#lease = new Lease({
       store: bucket.lease(LEADER_KEY),
@@ -56,13 +60,18 @@ export class Leadership {
       // The node's own lease is held: no other service has its name.
       ownerOf: (found) =>
         found === value ? 'self' : leaderOf(found) === node ? 'earlier' : 'other',
+      // Another may lead by now. Nothing is lost: nobody runs anything because of this key.
+      whenGone: 'lose',
       events: {
         onHeld: () => this.#elected(true),
-        onExpiring: async () => this.#elected(false),
-        onLost: async () => this.#elected(false),
+        onExpiring: async (reason) => this.#lost(reason),
+        onLost: async (reason) => this.#lost(reason),
         onOther: () => {},
-        // The node's own lease has the same trouble, and tells it.
-        onTrouble: () => {},
+        // The node's own lease has any other trouble too, and tells it.
+        onTrouble: (reason, thrown) => {
+          if (thrown instanceof NotKeptError && !this.#isTold) say(`no node can lead: ${reason}`);
+          this.#isTold ||= thrown instanceof NotKeptError;
+        },
       },
     });
     this.#lease.start();
@@ -76,7 +85,13 @@ export class Leadership {
     await lease?.close();
   }
 
+  #lost(reason: string): void {
+    if (this.#isElected) this.#options.say(`this node leads no longer: ${reason}`);
+    this.#elected(false);
+  }
+
   #elected(isElected: boolean): void {
+    if (isElected) this.#isTold = false;
     if (isElected === this.#isElected) return;
     this.#isElected = isElected;
     if (isElected) this.#options.onElected();

@@ -2,9 +2,12 @@
 //
 // The deadline counts from when a renewal was sent, so that it is never later here than where the renewal was seen. Once it has passed,
 // or is so near that the bots have to be stopped, the lease is given up: it is not renewed, but acquired again when nothing runs.
+//
+// It is renewed much more often than it must be, and a renewal without an answer is not waited for: when NATS has been silent, the first
+// renewal after that counts (docs/CLUSTER.md, "Leases and elections").
 
 import type { LeaseDeadline } from '../../shared/cluster/lease-deadline.js';
-import { messageOf } from '../../shared/errors.js';
+import { DroverError, messageOf } from '../../shared/errors.js';
 import { unlessAborted } from '../../shared/unless-aborted.js';
 import type { Clock } from '../threads/clock.js';
 
@@ -12,6 +15,22 @@ const SUSPENDED =
   'it was not renewed in time: the process or the machine was suspended, or its clock was set';
 const NO_ANSWER = 'it was not renewed in time: the NATS servers do not answer';
 const TOO_LATE = 'it was renewed too late';
+const GONE = 'its key is gone: the NATS servers have lost it, or the bucket was deleted';
+
+/** A lease is renewed so many times in its time. */
+const RENEWALS = 12;
+/** While it is not answered, or fails, so many times. */
+const ATTEMPTS = 24;
+
+/** How long an answer may take: a few renewals are then on their way. */
+export function answerMsOf(leaseMs: number): number {
+  return leaseMs / 6;
+}
+
+/** How long before the deadline what needs the lease has to begin to stop, at the latest. */
+export function stopMsOf(leaseMs: number): number {
+  return leaseMs / 8;
+}
 
 /** How long a stop waits for what is under way, and to give the lease back, in ms each. NATS may be away. */
 const CLOSE_MS = 1000;
@@ -22,7 +41,7 @@ export interface LeaseEntry {
   value: string | null;
 }
 
-/** The key. Each call ends within a third of the lease, with an error if need be. */
+/** The key. Each call ends within {@link answerMsOf}, with an error if need be. */
 export interface LeaseStore {
   /** Not from a copy that may be behind. null: there is no such key. */
   read(): Promise<LeaseEntry | null>;
@@ -51,6 +70,11 @@ export interface LeaseOptions {
   /** What is written with each renewal. */
   value: () => string;
   ownerOf: (value: string) => LeaseOwner;
+  /**
+   * What a renewal does that finds no key. `renew` makes it again, if nobody else has: nobody may end a lease before its deadline, so it
+   * has not been ended. `lose` gives it up.
+   */
+  whenGone: 'renew' | 'lose';
   events: LeaseEvents;
 }
 
@@ -142,13 +166,17 @@ export class Lease {
   async #take(): Promise<boolean> {
     const { store, ownerOf, events } = this.#options;
     const entry = await store.read();
-    if (entry === null || entry.value === null) return await this.#write(entry?.revision ?? 0);
+    const value = entry?.value ?? null;
     // What an earlier run began has ended with it, or at its deadline at the latest; the revision excludes that it renews.
-    if (ownerOf(entry.value) !== 'other') return await this.#write(entry.revision);
-    const hasRunOut = this.#watchOther(entry.revision);
-    if (hasRunOut) return await this.#write(entry.revision);
-    events.onOther(entry.value, this.#other?.hasChanged ?? false);
-    return false;
+    if (entry && value !== null && ownerOf(value) === 'other') {
+      const hasRunOut = this.#watchOther(entry.revision);
+      if (!hasRunOut) {
+        events.onOther(value, this.#other?.hasChanged ?? false);
+        return false;
+      }
+    }
+    await this.#write(entry?.revision ?? 0, true);
+    return true;
   }
 
   /** @returns whether another's lease has run out: it was not renewed for so long, as seen from here. */
@@ -159,28 +187,49 @@ export class Lease {
     return clock.now() - this.#other.sinceMs >= leaseMs + marginOf(leaseMs);
   }
 
-  async #write(expected: number): Promise<boolean> {
+  /** @param isNew the key was not this one's before: it is held once it can be read back. @throws NotKeptError; of the store. */
+  async #write(expected: number, isNew = false): Promise<void> {
     const { store, deadline, leaseMs, value, events } = this.#options;
     const sent = deadline.now();
     const generation = this.#generation;
-    this.#revision = await store.write(value(), expected);
+    const revision = await store.write(value(), expected);
+    if (isNew && !(await this.#isKept(revision))) throw new NotKeptError();
     if (generation !== this.#generation) throw new Error(TOO_LATE);
+    // One that was sent later was answered before.
+    if (sent.monotonicMs + leaseMs < deadline.times.monotonicMs) return;
+    this.#revision = revision;
     deadline.renewed(sent.monotonicMs, sent.wallMs, leaseMs);
-    events.onRenewed?.(this.#revision);
-    return true;
+    events.onRenewed?.(revision);
+  }
+
+  /** NATS servers that have diverged acknowledge what none of them has then. */
+  async #isKept(revision: number): Promise<boolean> {
+    const { store, ownerOf } = this.#options;
+    const { value = null, revision: found = 0 } = (await store.read()) ?? {};
+    return value !== null && ownerOf(value) === 'self' && found >= revision;
   }
 
   /** Renews it until it is to be given up. @returns the reason; null when it was closed */
   async #hold(): Promise<string | null> {
     const { deadline, leaseMs, stopMs, clock } = this.#options;
-    const tickMs = Math.min(250, leaseMs / 20);
+    const tickMs = Math.min(250, leaseMs / ATTEMPTS);
     let trouble: unknown = null;
-    let nextAt = clock.now() + leaseMs / 3;
-    let renewal: Promise<void> | null = null;
-    const failed = (thrown: unknown): void => {
-      trouble = thrown;
-      // Sooner than a third of the lease: there may be one chance left.
-      nextAt = clock.now() + Math.min(1000, leaseMs / 12);
+    let sentAt = clock.now();
+    let isAnswered = true;
+    /** Bounded: each ends in time. */
+    const underWay = new Set<Promise<void>>();
+    const ended = (thrown: unknown): void => {
+      if (!(trouble instanceof TakenError)) trouble = thrown;
+      if (thrown === null) isAnswered = true;
+    };
+    const renew = (): void => {
+      sentAt = clock.now();
+      isAnswered = false;
+      const renewal = this.#renew()
+        .then(() => null)
+        .then(ended, ended)
+        .then(() => void underWay.delete(renewal));
+      underWay.add(renewal);
     };
     while (!this.#isClosed) {
       if (trouble instanceof TakenError) {
@@ -192,21 +241,14 @@ export class Lease {
       if (deadline.leftMs <= stopMs) {
         if (trouble !== null) return messageOf(trouble);
         // Who is awake sees the time come before the deadline.
-        return renewal !== null && deadline.leftMs > 0 ? NO_ANSWER : SUSPENDED;
+        return underWay.size > 0 && deadline.leftMs > 0 ? NO_ANSWER : SUSPENDED;
       }
-      if (renewal === null && clock.now() >= nextAt) {
-        nextAt = clock.now() + leaseMs / 3;
-        renewal = this.#renew()
-          .then(() => {
-            trouble = null;
-          }, failed)
-          .then(() => {
-            renewal = null;
-          });
-      }
-      await this.#sleep(tickMs);
+      const dueMs = (): number =>
+        sentAt + leaseMs / (isAnswered ? RENEWALS : ATTEMPTS) - clock.now();
+      if (dueMs() <= 0) renew();
+      await this.#sleep(Math.min(tickMs, dueMs()));
     }
-    await renewal;
+    await Promise.all(underWay);
     return null;
   }
 
@@ -215,29 +257,31 @@ export class Lease {
     const { store, events, deadline } = this.#options;
     if (deadline.hasPassed) throw new Error(TOO_LATE);
     try {
-      await this.#write(this.#revision);
+      await this.#write(this.#revision).catch(async (thrown: unknown) => {
+        if (!store.isOutdated(thrown)) throw thrown;
+        await this.#renewFound();
+      });
     } catch (thrown) {
-      if (!store.isOutdated(thrown)) {
-        const reason = store.reasonOf(thrown);
-        events.onTrouble(reason, thrown);
-        throw new Error(reason);
-      }
-      await this.#write(await this.#ownRevision());
+      if (thrown instanceof TakenError) throw thrown;
+      const reason = store.reasonOf(thrown);
+      // Outdated: another renewal of this one was faster.
+      if (!store.isOutdated(thrown)) events.onTrouble(reason, thrown);
+      throw new Error(reason);
     }
   }
 
-  /**
-   * The revision is another: by a renewal of ours whose answer was lost, or because the bucket was made again. Nobody may end a lease
-   * before its deadline, so a key that is gone before that has not been ended.
-   */
-  async #ownRevision(): Promise<number> {
-    const { store, ownerOf, deadline } = this.#options;
+  /** The revision is another: by a renewal of ours whose answer was lost, because the key is gone, or because it is not ours any more. */
+  async #renewFound(): Promise<void> {
+    const { store, ownerOf, deadline, whenGone } = this.#options;
     const entry = await store.read();
     if (deadline.hasPassed) throw new TakenError(TOO_LATE);
-    if (entry === null) return 0;
+    if (entry === null) {
+      if (whenGone === 'lose') throw new TakenError(GONE);
+      return await this.#write(0, true);
+    }
     if (entry.value === null) throw new TakenError('another node has ended it');
     if (ownerOf(entry.value) !== 'self') throw new TakenError('another service has taken it');
-    return entry.revision;
+    await this.#write(entry.revision);
   }
 
   async #lose(reason: string): Promise<void> {
@@ -275,5 +319,15 @@ export class Lease {
   }
 }
 
-/** The lease is another's by now. */
+/** The lease is another's by now, or may be. */
 class TakenError extends Error {}
+
+/** NATS has acknowledged the key and does not have it. */
+export class NotKeptError extends DroverError {
+  constructor() {
+    super(
+      'unavailable',
+      'NATS has acknowledged the lease and does not have it: its servers have diverged (docs/CLUSTER.md, "What NATS loses")',
+    );
+  }
+}

@@ -16,7 +16,7 @@ import { StartupError } from '../../shared/errors.js';
 import { VERSION } from '../../shared/version.js';
 import { type Clock, SYSTEM_CLOCK } from '../threads/clock.js';
 import { Leadership } from './leader.js';
-import { Lease, type LeaseOwner, marginOf } from './lease.js';
+import { Lease, type LeaseOwner, marginOf, stopMsOf } from './lease.js';
 import { ClusterMembers } from './members.js';
 import { NodeIdentity } from './node-identity.js';
 import { readNodeRecord } from './node-record.js';
@@ -96,6 +96,7 @@ export class Membership {
       clock,
       onElected: events.onElected,
       onDeposed: events.onDeposed,
+      say: (line) => events.say('warn', `cluster ${config.name}: ${line}`),
     });
     this.#members = new ClusterMembers({
       self: node,
@@ -110,9 +111,10 @@ export class Membership {
       clock,
       deadline: this.#deadline,
       leaseMs,
-      stopMs: Math.min(leaseMs / 3, options.stopGraceMs + 500),
+      stopMs: Math.min(stopMsOf(leaseMs), options.stopGraceMs + 500),
       value: () => JSON.stringify(this.#record()),
       ownerOf: (value) => this.#ownerOf(value),
+      whenGone: 'renew',
       events: {
         onHeld: () => this.#held(),
         onRenewed: () => {

@@ -5,7 +5,7 @@ import { isMissing, isWrongSequence, reasonOf } from '../../shared/cluster/reaso
 import { DroverError, StartupError } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { openBucket } from './bucket.js';
-import type { LeaseEntry, LeaseStore } from './lease.js';
+import { answerMsOf, type LeaseEntry, type LeaseStore } from './lease.js';
 
 /** The leases of nodes, and beside them the leader's: no node can have its key. */
 export const LEADER_KEY = 'leader';
@@ -14,7 +14,7 @@ export const nodeKey = (node: string): string => NODE + node;
 export const nodeOfKey = (key: string): string | null =>
   key.startsWith(NODE) ? key.slice(NODE.length) : null;
 
-/** How long NATS has to answer, in ms; less where a third of the lease is less. */
+/** How long NATS has to answer, in ms; less where the lease needs it. */
 const ANSWER_MS = 5000;
 
 export interface NodesBucketOptions {
@@ -29,6 +29,7 @@ export interface NodesBucketOptions {
 export class NodesBucket {
   readonly #options: NodesBucketOptions;
   #opened: Promise<KV> | null = null;
+  #isReopening = false;
 
   constructor(options: NodesBucketOptions) {
     this.#options = options;
@@ -48,7 +49,7 @@ export class NodesBucket {
   }
 
   /**
-   * Does something with the bucket, and once more with a new one if it was deleted.
+   * Does something with the bucket. If it is not there, it is made again meanwhile: the next attempt finds it.
    * @throws Error in time for another attempt before the lease runs out
    */
   async use<T>(action: (kv: KV) => Promise<T>): Promise<T> {
@@ -71,9 +72,26 @@ export class NodesBucket {
       return await action(kv);
     } catch (thrown) {
       if (!isMissing(thrown)) throw thrown;
-      this.#opened = null;
-      return await action(await this.open());
+      void this.#reopen();
+      const { name } = this.#options;
+      throw new DroverError(
+        'unavailable',
+        `the NATS bucket ${name} is not there: JetStream is choosing a server that leads it, or it was deleted`,
+      );
     }
+  }
+
+  /** Nobody waits for it: while JetStream chooses a leader this takes long, and what is open works again afterwards. */
+  async #reopen(): Promise<void> {
+    if (this.#isReopening) return;
+    this.#isReopening = true;
+    try {
+      this.#opened = Promise.resolve(await this.#open());
+    } catch (thrown) {
+      // The next use tells it.
+      if (thrown instanceof StartupError) this.#opened = null;
+    }
+    this.#isReopening = false;
   }
 
   async #open(): Promise<KV> {
@@ -89,7 +107,7 @@ export class NodesBucket {
   }
 
   get #answerMs(): number {
-    return Math.min(ANSWER_MS, this.#options.leaseMs / 3);
+    return Math.min(ANSWER_MS, answerMsOf(this.#options.leaseMs));
   }
 
   #inTime<T>(promise: Promise<T>): Promise<T> {

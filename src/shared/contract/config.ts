@@ -580,7 +580,7 @@ export const Config = Type.Object(
           minimum: 2000,
           maximum: 300_000,
           description:
-            'How long a node that does not answer keeps its bots, in ms; then others start them. Before that the node has stopped them.',
+            'How long a node that does not answer keeps its bots, in ms; then others start them. Before that the node has stopped them. Three quarters of it is how long NATS may be silent.',
         }),
         replicas: Type.Union([Type.Integer({ minimum: 1, maximum: 5 }), Type.Null()], {
           description:

@@ -1,6 +1,12 @@
 // Clocks and a bucket for tests of leases: time passes only when the test says so.
 
-import { Lease, type LeaseEntry, type LeaseStore } from '../../../src/main/cluster/lease.js';
+import {
+  Lease,
+  type LeaseEntry,
+  type LeaseOptions,
+  type LeaseStore,
+  stopMsOf,
+} from '../../../src/main/cluster/lease.js';
 import type { Clock } from '../../../src/main/threads/clock.js';
 import { createLease, LeaseDeadline } from '../../../src/shared/cluster/lease-deadline.js';
 
@@ -73,6 +79,10 @@ export class Key implements LeaseStore {
   losesAnswers = false;
   /** Reads wait for this before they look. */
   readGate: Promise<void> = Promise.resolve();
+  /** Nothing arrives, and each call ends only with this, which the bucket's timeout is. */
+  silence: (() => Promise<never>) | null = null;
+  /** Writes are acknowledged, and lost: what servers do that have diverged. */
+  forgets = false;
   /** Writes that have arrived wait for this. */
   gate: Promise<void> = Promise.resolve();
   writes = 0;
@@ -80,17 +90,19 @@ export class Key implements LeaseStore {
 
   read = async (): Promise<LeaseEntry | null> => {
     this.#check();
+    if (this.silence) return this.silence();
     await this.readGate;
     return this.entry && { ...this.entry };
   };
 
   write = async (value: string | null, expected: number): Promise<number> => {
     this.#check();
+    if (this.silence) return this.silence();
     if ((this.entry?.revision ?? 0) !== expected) throw new Outdated('wrong last sequence');
     this.#revision++;
     this.writes++;
-    this.entry = { value, revision: this.#revision };
-    const { revision } = this.entry;
+    const revision = this.#revision;
+    if (!this.forgets) this.entry = { value, revision };
     await this.gate;
     if (this.losesAnswers) throw new Error('timeout');
     return revision;
@@ -108,9 +120,9 @@ export class Key implements LeaseStore {
   }
 }
 
-export const LEASE_MS = 9000;
+export const LEASE_MS = 12_000;
 /** Bots are stopped so long before the deadline. */
-export const STOP_MS = 2000;
+export const STOP_MS = stopMsOf(LEASE_MS);
 
 /** A node with its lease on a key. `log` has what its owner was told. */
 export class Node {
@@ -125,7 +137,13 @@ export class Node {
   ending: Promise<void> = Promise.resolve();
 
   /** @param id of the service. @param run its number. */
-  constructor(time: Time, key: Key, id = 'a', run = '1') {
+  constructor(
+    time: Time,
+    key: Key,
+    id = 'a',
+    run = '1',
+    whenGone: LeaseOptions['whenGone'] = 'renew',
+  ) {
     this.deadline = new LeaseDeadline(createLease(), {
       monotonic: () => time.monotonicMs,
       wall: () => time.wallMs,
@@ -138,6 +156,7 @@ export class Node {
       leaseMs: LEASE_MS,
       stopMs: STOP_MS,
       value: () => value,
+      whenGone,
       ownerOf: (found) =>
         found === value ? 'self' : found.startsWith(`${id}/`) ? 'earlier' : 'other',
       events: {
