@@ -66,7 +66,6 @@ const methods: Serves<ClusterBusMethods> = {
   hold: () => bus.hold(),
   fence: ({ node, bots }) => bus.fence(node, bots),
   flush: async ({ withinMs }) => ({ isPublished: await bus.flush(withinMs) }),
-  status: () => bus.status,
   members: ({ members }) => {
     history.members = members;
   },

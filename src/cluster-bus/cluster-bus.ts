@@ -8,6 +8,7 @@ import type { NatsConnection } from '../shared/cluster/nats.js';
 import { reasonOf } from '../shared/cluster/reasons.js';
 import type { StreamIdentity } from '../shared/contract/threads.js';
 import { Deferred } from '../shared/deferred.js';
+import { BusFigures } from '../shared/memory/bus-figures.js';
 import { RingReader } from '../shared/memory/ring-reader.js';
 import { KIND_CODE, NO_LEVEL } from '../shared/stream/frame.js';
 import { withTimeout } from '../shared/with-timeout.js';
@@ -17,12 +18,13 @@ import { BlockWriter } from './block-writer.js';
 import { ClusterRing } from './cluster-ring.js';
 import { EventStream, type StreamFacts } from './event-stream.js';
 import { OwnFrames, type OwnJournal } from './own-frames.js';
-import { Publisher, WrongSequence } from './publisher.js';
+import { type LastBlock, Publisher, WrongSequence } from './publisher.js';
 import { Sessions } from './sessions.js';
 
 const RETRY_MS = 500;
-/** How often JetStream is asked whether the stream is still the same, in ms. */
-const LOOK_MS = 5000;
+/** How often JetStream is asked where the stream is, in ms. The second answer shows that reading is stalled. */
+const LOOK_MS = 1000;
+const STALLED = 'events of the cluster do not arrive from NATS';
 /** More than the frames of any message: where nobody has counted, numbers continue after all that can have been used. */
 const MOST_FRAMES = 8192;
 
@@ -47,6 +49,7 @@ export class ClusterBus {
   readonly #ring: RingReader;
   readonly #frames: OwnFrames;
   readonly #publisher: Publisher;
+  readonly #figures: BusFigures;
   readonly #sessions = new Sessions();
   readonly #listeners: BlockListener[] = [];
   readonly #joinListeners: (() => void)[] = [];
@@ -56,7 +59,8 @@ export class ClusterBus {
   #stream: EventStream | undefined;
   /** Sequence of the last message on the ring. */
   #seq = 0;
-  #behind = 0;
+  /** And of the last one on the stream, as far as is known. */
+  #streamLast = 0;
   #state: BusStatus['state'] = 'joining';
   #reason: string | null = null;
   /** Why nothing is published, null when it is. */
@@ -66,7 +70,8 @@ export class ClusterBus {
   /** The publisher has been told so. */
   #isOpen = false;
   #tail = new AbortController();
-  #isFollowing = false;
+  /** Asks JetStream now; null while the stream is not followed. */
+  #look: (() => Promise<void>) | null = null;
   #isClosing = false;
   readonly #ended = new Deferred();
 
@@ -77,6 +82,7 @@ export class ClusterBus {
     this.#names = clusterNames(config.name);
     this.#ring = new RingReader(local.ring, reader);
     this.#frames = new OwnFrames(this.#ring, local.epoch);
+    this.#figures = new BusFigures(start.figures, local.ring);
     this.#publisher = new Publisher({
       frames: this.#frames,
       node: config.node,
@@ -84,6 +90,9 @@ export class ClusterBus {
       epoch: local.epoch,
       first,
       total: () => this.#total,
+      moved: (next) => {
+        this.#figures.next = next;
+      },
       fenced: () => peers.fenced(),
       failed: (thrown) => this.#publishes(thrown === null ? null : reasonOf(thrown)),
     });
@@ -93,7 +102,7 @@ export class ClusterBus {
       onChange: ({ isConnected, reason }) => {
         if (isConnected) {
           this.#publisher.wake();
-          if (this.#isFollowing) this.#set('on', null);
+          void this.#look?.();
         } else if (reason !== null) this.#cutOff(reason);
       },
     });
@@ -105,8 +114,6 @@ export class ClusterBus {
     return {
       state: isOn || this.#state !== 'on' ? this.#state : 'cut_off',
       reason: this.#reason ?? this.#publishing,
-      unpublished: this.#publisher.unpublished,
-      behind: this.#behind,
     };
   }
 
@@ -305,28 +312,94 @@ export class ClusterBus {
     // One that this release cannot read has ended it before: it is not `on` until it was updated.
     const following = await stream.at(this.#seq + 1);
     if (following) decodeHead(following.bytes);
-    this.#tail = new AbortController();
-    const { signal } = this.#tail;
+    const tail = new AbortController();
+    this.#tail = tail;
     for (const listener of this.#joinListeners) listener();
     const unserve = serveBaseline(connection, this.#names, node, () => this.#offered());
-    const look = setInterval(() => void this.#look(stream), LOOK_MS);
-    this.#isFollowing = true;
-    this.#set('on', null);
+    let isDelivered = false;
+    this.#look = this.#looker(stream, tail, () => isDelivered);
+    const look = setInterval(() => void this.#look?.(), LOOK_MS);
+    void this.#look();
     if (this.#keep) this.#open(stream, this.#keep);
     try {
-      for await (const { seq, bytes, pending } of stream.read(this.#seq + 1, signal)) {
+      const consumed = await stream.consume(this.#seq + 1);
+      isDelivered = true;
+      const close = (): void => void consumed.close();
+      tail.signal.addEventListener('abort', close);
+      if (tail.signal.aborted) close();
+      for await (const { seq, data } of consumed) {
+        // It was fetched meanwhile.
+        if (seq <= this.#seq) continue;
         // Messages have left the window before they were read.
         if (seq !== this.#seq + 1) return;
-        this.#behind = pending;
-        this.#write(decodeBlock(bytes), seq);
-        this.#seq = seq;
-        this.#reachedSeq(seq);
-        this.#set('on', null);
+        this.#take({ seq, bytes: data });
       }
     } finally {
-      this.#isFollowing = false;
+      tail.abort();
+      this.#look = null;
       clearInterval(look);
       unserve();
+    }
+  }
+
+  /** Writes the next message to the ring. */
+  #take({ seq, bytes }: LastBlock): void {
+    this.#write(decodeBlock(bytes), seq);
+    this.#seq = seq;
+    this.#figures.behind = Math.max(0, this.#streamLast - seq);
+    this.#reachedSeq(seq);
+    this.#set('on', null);
+  }
+
+  /**
+   * @returns a function that asks JetStream whether the stream is still the one that is read, for it can be deleted and made again, and
+   *   whether it is read: what delivers its messages can end unseen with its server, and the client waits for 30 s and more then. Until
+   *   JetStream has replaced it, messages are fetched.
+   * @param isDelivered whether something delivers messages, which is replaced if it stalls.
+   */
+  #looker(
+    stream: EventStream,
+    tail: AbortController,
+    isDelivered: () => boolean,
+  ): () => Promise<void> {
+    /** Of the answer before: how far the stream was, and how far it was read; and whether it was delivered then. */
+    let before = { last: 0, seq: -1, wasDelivered: false };
+    let isAsking = false;
+    const ask = async (): Promise<void> => {
+      const { epoch, last } = await stream.facts();
+      if (tail.signal.aborted) return;
+      if (epoch !== this.#cluster?.identity.epoch) return tail.abort();
+      const seq = this.#seq;
+      this.#streamLast = last;
+      this.#figures.behind = Math.max(0, last - seq);
+      const isStalled = seq === before.seq && seq < before.last;
+      if (isStalled) {
+        this.#cutOff(STALLED);
+        await this.#fetch(stream, last, tail.signal);
+      } else if (seq >= last) this.#set('on', null);
+      if (isStalled && before.wasDelivered) tail.abort();
+      before = { last, seq: this.#seq, wasDelivered: isDelivered() };
+    };
+    return async () => {
+      if (isAsking) return;
+      isAsking = true;
+      await ask().catch((thrown: unknown) => {
+        if (tail.signal.aborted) return;
+        this.#cutOff(reasonOf(thrown));
+        tail.abort();
+      });
+      isAsking = false;
+    };
+  }
+
+  /** Reads up to the message `last`, one by one. */
+  async #fetch(stream: EventStream, last: number, signal: AbortSignal): Promise<void> {
+    while (this.#seq < last && !signal.aborted) {
+      const wanted = this.#seq + 1;
+      const block = await stream.at(wanted);
+      // It has left the window, which the next join finds out; or it was delivered meanwhile.
+      if (!block || signal.aborted) return;
+      if (wanted === this.#seq + 1) this.#take(block);
     }
   }
 
@@ -350,17 +423,6 @@ export class ClusterBus {
     const ring = this.#cluster;
     if (!ring || this.#state !== 'on') return null;
     return { epoch: ring.identity.epoch, ...this.#total, sessions: this.#sessions.all() };
-  }
-
-  /** Whether the stream is still the one that is read: it can be deleted and made again. */
-  async #look(stream: EventStream): Promise<void> {
-    try {
-      const { epoch } = await stream.facts();
-      if (epoch !== this.#cluster?.identity.epoch) this.#tail.abort();
-    } catch (thrown) {
-      this.#cutOff(reasonOf(thrown));
-      this.#tail.abort();
-    }
   }
 
   /** Resolves when the messages up to `seq` are on the ring. */

@@ -4,10 +4,13 @@ import { createHash } from 'node:crypto';
 import type { ClusterConfig } from '../shared/cluster/bus-messages.js';
 import type { ClusterNames } from '../shared/cluster/names.js';
 import {
+  type ConsumerMessages,
+  DeliverPolicy,
   DiscardPolicy,
   JetStreamApiError,
   type JetStreamClient,
   type JetStreamManager,
+  type JsMsg,
   jetstream,
   jetstreamManager,
   type NatsConnection,
@@ -21,14 +24,17 @@ import { type BlockSink, type LastBlock, WrongSequence } from './publisher.js';
 
 const DUPLICATE_WINDOW_MS = 120_000;
 const NANOSECONDS = 1_000_000;
-/** How long JetStream may take to acknowledge, in ms. */
-const ANSWER_MS = 5000;
-/** How often the server says that there is nothing new, in ms. Two that are missing start the reading again. */
+/** How long JetStream may take to answer, in ms. What is asked while it elects a leader is lost, and asked again after this. */
+const ANSWER_MS = 3000;
+/** How often the server says that there is nothing new, in ms. */
 const HEARTBEAT_MS = 2000;
 /** Error codes of JetStream. */
 const NO_MESSAGE = 10037;
 const STREAM_NOT_FOUND = 10059;
 const WRONG_LAST_SEQUENCE = 10071;
+
+/** What was asked of {@link EventStream.consume}. */
+export type Consumed = Pick<ConsumerMessages, 'close'> & AsyncIterable<JsMsg>;
 
 /** What identifies the stream, and what it holds. */
 export interface StreamFacts {
@@ -105,30 +111,16 @@ export class EventStream {
     return toBlock(await this.#get({ seq, next_by_subj: this.#names.events(node) }));
   }
 
-  /** Messages from `seq` on, in order. Ends only with an error, or when `signal` is aborted. */
-  async *read(
-    seq: number,
-    signal: AbortSignal,
-  ): AsyncGenerator<{ seq: number; bytes: Uint8Array; pending: number }> {
+  /**
+   * Messages from `seq` on, in order. They end only with an error, or when they are closed. Where NATS has lost a server, it can take
+   * JetStream long to make this: it places what delivers them on servers that are gone, too.
+   */
+  async consume(seq: number): Promise<Consumed> {
     const consumer = await this.#jetstream.consumers.get(this.#names.stream, {
-      deliver_policy: 'by_start_sequence' as never,
+      deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: seq,
     });
-    // After the server has restarted, missing heartbeats are all that tells that it does not know this consumer any more.
-    const messages = await consumer.consume({
-      max_messages: 500,
-      idle_heartbeat: HEARTBEAT_MS,
-    });
-    const stop = (): void => void messages.close();
-    signal.addEventListener('abort', stop);
-    try {
-      for await (const message of messages) {
-        yield { seq: message.seq, bytes: message.data, pending: message.info.pending };
-      }
-    } finally {
-      signal.removeEventListener('abort', stop);
-      stop();
-    }
+    return await consumer.consume({ max_messages: 500, idle_heartbeat: HEARTBEAT_MS });
   }
 
   async #get(

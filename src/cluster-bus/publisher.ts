@@ -45,6 +45,8 @@ export interface PublisherOptions {
   first: number;
   /** What this node has counted on the stream. */
   total: () => Total;
+  /** Called with the number of the next frame to publish when that is another. */
+  moved: (next: number) => void;
   /** Another node has ended this one's place on the subject. */
   fenced: () => void;
   /** Called with each failure, and with null when it works again. */
@@ -74,11 +76,6 @@ export class Publisher {
 
   constructor(options: PublisherOptions) {
     this.#options = options;
-  }
-
-  /** Frames that are not on the stream yet. */
-  get unpublished(): number {
-    return Math.max(0, this.#options.frames.head - this.next);
   }
 
   /** Number of the next frame to publish, as far as is known. */
@@ -150,7 +147,11 @@ export class Publisher {
       if (this.#cursor === undefined) await this.#recover();
       if (this.#isHeld || this.#cursor === undefined) return false;
       const from = this.#cursor;
-      if (from >= frames.head) return false;
+      if (from >= frames.head) {
+        // The block whose answer was lost was the last one, and is there.
+        failed(null);
+        return false;
+      }
       const taken = await this.#take(from);
       if (!taken) return true;
       if (this.#writer.count === 0) this.#moveTo(taken.next);
@@ -233,6 +234,7 @@ export class Publisher {
   #moveTo(next: number): void {
     this.#cursor = next;
     this.#sent = next;
+    this.#options.moved(next);
     while ((this.#published[0]?.seq ?? Number.POSITIVE_INFINITY) <= next) {
       this.#published.shift()?.done.resolve();
     }

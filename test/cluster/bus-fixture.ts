@@ -10,6 +10,7 @@ import type { Config } from '../../src/shared/contract/config.js';
 import type { BotSnapshot } from '../../src/shared/contract/events.js';
 import { messageJson } from '../../src/shared/contract/line-text.js';
 import type { StreamIdentity } from '../../src/shared/contract/threads.js';
+import { BusFigures, createBusFigures } from '../../src/shared/memory/bus-figures.js';
 import { createRing } from '../../src/shared/memory/layout.js';
 import { NodeNames } from '../../src/shared/memory/node-names.js';
 import { RingReader } from '../../src/shared/memory/ring-reader.js';
@@ -33,6 +34,7 @@ export class BusNode extends EventEmitter {
   readonly bus: ClusterBus;
   readonly broadcaster: Broadcaster;
   readonly local: StreamIdentity;
+  readonly figures: BusFigures;
   status: BusStatus | undefined;
   isFenced = false;
   #reader: RingReader | undefined;
@@ -54,6 +56,8 @@ export class BusNode extends EventEmitter {
       hashKey: randomBytes(32).toString('hex'),
     };
     this.broadcaster = new Broadcaster(this.local, () => this.bus.wake());
+    const figures = createBusFigures(first);
+    this.figures = new BusFigures(figures, this.local.ring);
     this.config = { ...cluster, servers, node };
     this.bus = new ClusterBus(
       {
@@ -66,6 +70,7 @@ export class BusNode extends EventEmitter {
         ringBytes: 4 << 20,
         dir: '/nonexistent',
         hasJournal: true,
+        figures,
         lag: {} as never,
       },
       {
@@ -117,6 +122,12 @@ export class BusNode extends EventEmitter {
   async has(text: string): Promise<void> {
     this.#read();
     while (!this.seen.some((one) => one.text === text)) await once(this, 'seen');
+  }
+
+  /** Waits until the ring has this text of that node. */
+  async hasFrom(node: string, text: string): Promise<void> {
+    this.#read();
+    while (!this.texts(node).includes(text)) await once(this, 'seen');
   }
 
   texts(node: string): string[] {

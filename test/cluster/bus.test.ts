@@ -6,8 +6,9 @@ import { EventStream } from '../../src/cluster-bus/event-stream.js';
 import type { LastBlock } from '../../src/cluster-bus/publisher.js';
 import type { LostBot } from '../../src/shared/cluster/bus-messages.js';
 import { clusterNames } from '../../src/shared/cluster/names.js';
+import { jetstreamManager } from '../../src/shared/cluster/nats.js';
 import { KIND_CODE, NO_LEVEL } from '../../src/shared/stream/frame.js';
-import { NatsServer } from '../harness/nats.js';
+import { leaderOf, NatsCluster, NatsServer, replicated } from '../harness/nats.js';
 import { BusNode } from './bus-fixture.js';
 
 let server: NatsServer;
@@ -200,3 +201,71 @@ function lostBot(id: string): LostBot {
 function numberOf({ seen }: BusNode): number {
   return Number(seen.at(-1)?.id.split('-')[1]);
 }
+
+describe('on three NATS servers', () => {
+  let cluster: NatsCluster;
+  beforeEach(async () => {
+    cluster = await NatsCluster.start(3);
+  });
+  afterEach(async () => {
+    await Promise.all(nodes.splice(0).map(({ bus }) => bus.close(0)));
+    await cluster.stop();
+  });
+
+  it('a consumer that stalls is seen and replaced, whichever server is killed', {
+    timeout: 600_000,
+  }, async () => {
+    const all = ['h1', 'h2', 'h3'].map((name) => {
+      const made = new BusNode(name, cluster.urls);
+      nodes.push(made);
+      return made;
+    });
+    for (const one of all) {
+      await one.on_();
+      one.bus.publish([]);
+    }
+    const { stream } = clusterNames(all[0]?.config.name ?? '');
+    let line = 0;
+    for (const server of cluster.servers) {
+      await server.kill();
+      await leaderOf(cluster.servers, stream);
+      // A consumer is made by the leader of all of JetStream.
+      await cluster.ready();
+      const led = performance.now();
+      line += 1;
+      for (const one of all) one.log(`line ${line}`);
+      for (const one of all) for (const other of all) await one.hasFrom(other.node, `line ${line}`);
+      const tookMs = Math.round(performance.now() - led);
+      process.stderr.write(`lines were everywhere ${tookMs} ms after JetStream had its leaders\n`);
+      for (const one of all) {
+        await one.on_();
+        expect(one.figures.unpublished).toBe(0);
+        expect(one.figures.behind).toBe(0);
+      }
+      await server.run();
+      await replicated(cluster.servers, stream);
+    }
+    expect(all[1]?.seen).toEqual(all[0]?.seen);
+    expect(all[2]?.seen).toEqual(all[0]?.seen);
+  });
+
+  it('a node whose consumer is gone is not `on` while lines do not arrive', async () => {
+    const one = new BusNode('h1', cluster.urls);
+    nodes.push(one);
+    await one.on_();
+    one.bus.publish([]);
+    one.log('before');
+    await one.has('before');
+    const { stream } = clusterNames(one.config.name);
+    // The client waits for two heartbeats, and longer, before it looks for its consumer.
+    const manager = await jetstreamManager(await (cluster.servers[0] as NatsServer).connect());
+    for await (const { name } of manager.consumers.list(stream))
+      await manager.consumers.delete(stream, name);
+    const states: string[] = [];
+    one.on('status', ({ state, reason }) => states.push(`${state} ${reason}`));
+    one.log('after');
+    await one.has('after');
+    await one.on_();
+    expect(states[0]).toBe('cut_off events of the cluster do not arrive from NATS');
+  });
+});

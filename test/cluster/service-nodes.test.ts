@@ -112,6 +112,35 @@ it('a token of one node is good on all, and dead on all once its revocation is a
   expect(late.statusCode).toBe(401);
 });
 
+it('what a node has not published is told as it is then, by pressure, nodes and metrics', async () => {
+  const { service: own, links } = cluster.node(0);
+  const config = { events_per_second: 200 };
+  const spec = { id: 'talks', kind: 'synthetic', node: 'h1', failover: 'stay', config };
+  expect((await create(own, spec)).status).toBe(201);
+  const unpublished = async (): Promise<number[]> => {
+    const { json } = await call(own, 'GET', '/api/pressure');
+    const metric = /^drover_cluster_unpublished_events (\d+)$/m;
+    return [
+      (json as { cluster: { unpublished: number } }).cluster.unpublished,
+      (await nodeOf(own, 'h1'))?.figures.unpublished ?? 0,
+      Number(metric.exec((await call(own, 'GET', '/metrics')).text)?.[1]),
+    ];
+  };
+  await links.cut('silent');
+  await eventually(
+    async () => (await unpublished()).every((events) => events > 500),
+    'events that are not published',
+  );
+  await links.join();
+  // The bot writes on: what is left is what was written just now.
+  await eventually(
+    async () => (await unpublished()).every((events) => events < 100),
+    'events to be published',
+  );
+  await remove(own, 'talks');
+  await allJoined(cluster);
+});
+
 it('a second service with the name of a node is refused, and says which', async () => {
   const twin = await cluster.add({ node: 'h1' });
   cluster.nodes.pop();

@@ -12,9 +12,12 @@ import {
   jetstream,
   jetstreamManager,
   type NatsConnection,
+  type StreamInfo,
 } from '../../src/shared/cluster/nats.js';
 import { PATIENCE_MS } from './patience.js';
 import { freePort } from './ports.js';
+
+type ClusterInfo = NonNullable<StreamInfo['cluster']>;
 
 const READY = /Server is ready/;
 
@@ -272,24 +275,43 @@ export async function leaderOf(
   servers: readonly NatsServer[],
   stream: string,
 ): Promise<NatsServer> {
-  const until = Date.now() + PATIENCE_MS;
+  const { leader } = await clusterOf(servers, stream, () => true);
+  return leader;
+}
+
+/** Resolves when all servers have all of the stream, so that any of them may be killed. */
+export async function replicated(servers: readonly NatsServer[], stream: string): Promise<void> {
+  await clusterOf(servers, stream, ({ replicas = [] }) =>
+    replicas.every(({ current, offline, lag = 0 }) => current && !offline && lag === 0),
+  );
+}
+
+async function clusterOf(
+  servers: readonly NatsServer[],
+  stream: string,
+  fits: (info: ClusterInfo) => boolean,
+): Promise<{ leader: NatsServer }> {
+  const until = Date.now() + 3 * PATIENCE_MS;
   for (;;) {
     for (const server of servers.filter(({ isRunning }) => isRunning)) {
       const connection = await server.connect();
-      const name = await leaderAt(connection, stream);
+      const info = await clusterAt(connection, stream);
       await connection.close();
-      const leader = servers.find((one) => one.name === name);
-      if (leader?.isRunning) return leader;
+      const leader = servers.find(({ name }) => name === info?.leader);
+      if (info && leader?.isRunning && fits(info)) return { leader };
     }
-    if (Date.now() > until) throw new Error(`no server leads ${stream}`);
+    if (Date.now() > until) throw new Error(`no server leads ${stream} as it has to`);
     await delay(100);
   }
 }
 
-async function leaderAt(connection: NatsConnection, stream: string): Promise<string | undefined> {
+async function clusterAt(
+  connection: NatsConnection,
+  stream: string,
+): Promise<ClusterInfo | undefined> {
   try {
     const manager = await jetstreamManager(connection, { timeout: 1000 });
-    return (await manager.streams.info(stream)).cluster?.leader;
+    return (await manager.streams.info(stream)).cluster;
   } catch {
     return undefined;
   }

@@ -279,7 +279,7 @@ export class Cluster implements ClusterControl {
   pressure(): ClusterPressure {
     const { state, reason } = this.#membership.status;
     const bus = this.#bus?.status;
-    const { unpublished = 0, behind = 0 } = bus ?? {};
+    const { unpublished = 0, behind = 0 } = this.#bus?.figures ?? {};
     if (state === 'on') {
       const keyFault = this.#tokens?.keyFault ?? null;
       if (keyFault !== null) return { state: 'joining', reason: keyFault, unpublished, behind };
@@ -465,7 +465,7 @@ export class Cluster implements ClusterControl {
       figures: {
         ...figures,
         bots: figures.bots - leftovers.length,
-        unpublished: this.#bus?.status.unpublished ?? 0,
+        unpublished: this.#bus?.figures.unpublished ?? 0,
       },
     };
   }

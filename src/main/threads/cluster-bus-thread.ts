@@ -12,6 +12,7 @@ import type { Rpc } from '../../shared/contract/rpc.js';
 import type { LoopEvents } from '../../shared/contract/slow-turn.js';
 import type { StreamIdentity } from '../../shared/contract/threads.js';
 import { DroverError } from '../../shared/errors.js';
+import { BusFigures, createBusFigures } from '../../shared/memory/bus-figures.js';
 import { releaseReader } from '../../shared/memory/ring-reader.js';
 import { WORKERS } from '../../shared/package-paths.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
@@ -22,7 +23,7 @@ import { startWorker } from './thread-source.js';
 const MAX_RESTART_MS = 30_000;
 
 export interface ClusterBusOptions {
-  start: ClusterBusStart;
+  start: Omit<ClusterBusStart, 'figures'>;
   /** A channel to the node's journal; undefined when there is none. */
   journal: (reader: number) => MessagePort | undefined;
   /** There is a stream of the cluster, or another one: fronts get channels to it. */
@@ -37,7 +38,8 @@ export interface ClusterBusOptions {
 }
 
 export class ClusterBusThread {
-  status: BusStatus = { state: 'joining', reason: null, unpublished: 0, behind: 0 };
+  status: BusStatus = { state: 'joining', reason: null };
+  readonly figures: BusFigures;
   readonly #options: ClusterBusOptions;
   readonly #broadcaster: EventSink;
   readonly #thread: SupervisedThread<ClusterBusEvents, ClusterBusMethods>;
@@ -49,8 +51,11 @@ export class ClusterBusThread {
     this.#options = options;
     this.#broadcaster = broadcaster;
     const { start } = options;
+    const figures = createBusFigures(start.first);
+    this.figures = new BusFigures(figures, start.local.ring);
     this.#thread = new SupervisedThread<ClusterBusEvents, ClusterBusMethods>({
-      source: () => startWorker(WORKERS.clusterBus, start),
+      source: () =>
+        startWorker(WORKERS.clusterBus, { ...start, figures } satisfies ClusterBusStart),
       methods: {
         ready: ({ stream }) => options.ready(stream),
         changed: ({ status, notice }) => this.#changed(status, notice),

@@ -28,6 +28,8 @@ export interface ClusterBusStart {
   dir: string;
   /** `journal.enabled`. */
   hasJournal: boolean;
+  /** Of createBusFigures(). */
+  figures: SharedArrayBuffer;
   lag: SharedLag;
 }
 
@@ -40,16 +42,12 @@ export interface BusMember {
   seenMs: number;
 }
 
-/** How the bus stands. Part of `GET /api/pressure`. */
+/** How the bus stands. Part of `GET /api/pressure`, with the figures of shared/memory/bus-figures.ts. */
 export interface BusStatus {
   /** `joining`: it does not know the stream yet. `on`. `cut_off`: NATS does not answer, or refuses. */
   state: 'joining' | 'on' | 'cut_off';
   /** Why it is not on, in one line. */
   reason: string | null;
-  /** Frames of this node that are not on the stream of the cluster yet. */
-  unpublished: number;
-  /** Blocks of the stream that this node has not read yet. */
-  behind: number;
 }
 
 /** What the record of a bot says of it. */
@@ -81,7 +79,6 @@ export type ClusterBusMethods = {
   fence(input: { node: string; bots: LostBot[] }): void;
   /** Whether every frame that this node had until now is on the stream, after waiting up to `withinMs`. */
   flush(input: { withinMs: number }): { isPublished: boolean };
-  status(input: null): BusStatus;
   /** The nodes of the cluster: their journals are asked about the past. */
   members(input: { members: BusMember[] }): void;
   /** Publishes what is left, for at most `withinMs`, and ends the thread. */

@@ -62,6 +62,8 @@ class Subject implements BlockSink {
 function node() {
   const ring = createRing({ bytes: 2 ** 20, slots: 4096, fronts: 1 }, 1);
   const fenced = new Deferred();
+  /** What `failed` was told. */
+  const failures: (string | null)[] = [];
   const publisher = new Publisher({
     frames: new OwnFrames(new RingReader(ring, 0), EPOCH),
     node: 'h1',
@@ -69,8 +71,9 @@ function node() {
     epoch: EPOCH,
     first: 1,
     total: () => ({ seq: 0, total: 0 }),
+    moved: () => {},
     fenced: () => fenced.resolve(),
-    failed: () => {},
+    failed: (thrown) => failures.push(thrown === null ? null : (thrown as Error).message),
   });
   const identity = { ring, epoch: EPOCH, hashKey: '11'.repeat(16) };
   const broadcaster = new Broadcaster(identity, () => publisher.wake());
@@ -88,7 +91,7 @@ function node() {
         message_json: messageJson(message),
       },
     ]);
-  return { publisher, log, fenced: fenced.promise };
+  return { publisher, log, fenced: fenced.promise, failures };
 }
 
 let publishers: Publisher[] = [];
@@ -111,6 +114,19 @@ it.each(['lost', 'answer lost'] as const)(
     expect(subject.texts).toEqual(['one', 'two']);
   },
 );
+
+it('works again, as it says, when the answer that was lost was that of the last block', async () => {
+  const subject = new Subject();
+  const { publisher, log, failures } = node();
+  publisher.open(subject, ['bot']);
+  subject.failure = 'answer lost';
+  log('one');
+  await subject.failed.promise;
+  await publisher.flushed();
+  await expect.poll(() => failures.at(-1)).toBe(null);
+  expect(failures).toContain('timeout');
+  expect(subject.texts).toEqual(['one']);
+});
 
 it('a fence that is found after a lost answer is not passed until main says that the node holds its lease', async () => {
   const subject = new Subject();
