@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { ClusterConfig } from '../shared/cluster/bus-messages.js';
-import type { ClusterNames } from '../shared/cluster/names.js';
+import { type ClusterNames, replicasOf } from '../shared/cluster/names.js';
 import {
   type ConsumerMessages,
   DeliverPolicy,
@@ -136,7 +136,7 @@ export class EventStream {
 
   async #ensure(): Promise<void> {
     const { stream, allEvents } = this.#names;
-    const { window_bytes, window_ms, servers, replicas } = this.#config;
+    const { window_bytes, window_ms } = this.#config;
     const found = await this.#info();
     if (found) {
       return agreeOnProtocol(this.#manager, `the NATS stream ${stream}`, found);
@@ -151,7 +151,7 @@ export class EventStream {
       max_bytes: window_bytes,
       max_age: window_ms * NANOSECONDS,
       duplicate_window: Math.min(DUPLICATE_WINDOW_MS, window_ms) * NANOSECONDS,
-      num_replicas: replicas ?? (servers.length >= 3 ? 3 : 1),
+      num_replicas: replicasOf(this.#config),
     });
   }
 

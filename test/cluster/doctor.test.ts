@@ -4,8 +4,9 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { checkCluster, isEnough } from '../../src/cli/cluster/check-cluster.js';
+import { checkCluster } from '../../src/cli/cluster/check-cluster.js';
 import { jetstreamManager } from '../../src/shared/cluster/nats.js';
+import { natsRisk } from '../../src/shared/cluster/nats-version.js';
 import { NatsServer } from '../harness/nats.js';
 import { makeDir, removeDir } from '../harness/service.js';
 
@@ -66,13 +67,12 @@ it('says that JetStream is off, and that a password is wrong', async () => {
   });
 });
 
-it('knows which versions of NATS are new enough', () => {
-  expect(['2.9.0', '2.10.1', '3.0.0', '2.8.9', '1.99.0', ''].map(isEnough)).toEqual([
-    true,
-    true,
-    true,
-    false,
-    false,
-    false,
-  ]);
+it('warns of a version whose servers can lose what they have acknowledged, where there are several', async () => {
+  const server = await NatsServer.start();
+  onTestFinished(() => server.stop());
+  const { version = '' } = (await server.connect()).info ?? {};
+  const found = await checkCluster(config({ servers: [server.url], replicas: 3 }));
+  const risk = natsRisk(version, 3);
+  if (risk === null) expect(found.message).toContain(`NATS ${version} with JetStream`);
+  else expect(found).toEqual({ result: 'warn', message: risk });
 });

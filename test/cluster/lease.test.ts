@@ -218,6 +218,34 @@ describe('a leader', () => {
   });
 });
 
+describe('a leader whose key', () => {
+  const KEY = `$KV.${BUCKET}.leader`;
+  const leader = async (): Promise<TestNode> => {
+    const a = await join('h1');
+    await expect.poll(() => a.log, patient).toContain('elected');
+    return a;
+  };
+
+  it('is gone steps down and says so, and is elected again', async () => {
+    const a = await leader();
+    const manager = await jetstreamManager(await server.connect());
+    await manager.streams.purge(`KV_${BUCKET}`, { filter: KEY });
+    await expect.poll(() => a.log, patient).toEqual(['held', 'elected', 'deposed', 'elected']);
+    expect(a.said).toContain(
+      'cluster test: this node leads no longer: its key is gone: the NATS servers have lost it, or the bucket was deleted',
+    );
+  });
+
+  it("is another node's by then steps down and says so", async () => {
+    const a = await leader();
+    (await server.connect()).publish(KEY, JSON.stringify({ v: 1, node: 'h2', incarnation: 'x' }));
+    await expect.poll(() => a.log, patient).toContain('deposed');
+    expect(a.said).toContain(
+      'cluster test: this node leads no longer: another service has taken it',
+    );
+  });
+});
+
 describe('a node that is frozen', () => {
   it('is lost to the others, which end its lease; it sends nothing when it wakes', async () => {
     const a = await join('h1', SHORT_MS);

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { Secrets } from '../../main/cluster/secrets.js';
+import { replicasOf } from '../../shared/cluster/names.js';
 import {
   connect,
   jetstreamManager,
@@ -9,12 +10,12 @@ import {
   StorageType,
 } from '../../shared/cluster/nats.js';
 import { natsOptions } from '../../shared/cluster/nats-options.js';
+import { isEnough, NEEDED_NATS, natsRisk } from '../../shared/cluster/nats-version.js';
 import { reasonOf } from '../../shared/cluster/reasons.js';
 import type { Config } from '../../shared/contract/config.js';
 import { StartupError } from '../../shared/errors.js';
 
 const DIAL_MS = 5000;
-const MIN_VERSION = [2, 9] as const;
 /** Timestamps of events would not be in the order of the events. Leases do not depend on it. */
 const MAX_SKEW_MS = 1000;
 
@@ -32,7 +33,7 @@ export async function checkCluster(config: Config['cluster']): Promise<ClusterFi
     new Secrets({ cluster: config.name, keyFile }, { withoutSecrets: (_kind, own) => own });
     const options = natsOptions(config);
     connection = await connect({ ...options, timeout: DIAL_MS, reconnect: false });
-    return await checkServer(connection, config.name, keyFile !== null);
+    return await checkServer(connection, config);
   } catch (thrown) {
     const message = thrown instanceof StartupError ? thrown.message : reasonOf(thrown);
     return { result: 'fail', message };
@@ -43,15 +44,16 @@ export async function checkCluster(config: Config['cluster']): Promise<ClusterFi
 
 async function checkServer(
   connection: NatsConnection,
-  name: string,
-  hasKey: boolean,
+  config: Config['cluster'],
 ): Promise<ClusterFinding> {
   const { version = '' } = connection.info ?? {};
   if (!isEnough(version)) {
-    const wanted = MIN_VERSION.join('.');
-    return { result: 'fail', message: `NATS ${version} is too old; install ${wanted} or later` };
+    return {
+      result: 'fail',
+      message: `NATS ${version} is too old; install ${NEEDED_NATS} or later`,
+    };
   }
-  const skewMs = await clockSkew(connection, name);
+  const skewMs = await clockSkew(connection, config.name);
   const text = `NATS ${version} with JetStream at ${connection.getServer()}`;
   if (Math.abs(skewMs) > MAX_SKEW_MS) {
     const which = skewMs > 0 ? 'ahead of' : 'behind';
@@ -61,17 +63,13 @@ async function checkServer(
       message: `${text}; the clock of this machine is ${seconds} s ${which} its clock; run NTP on both`,
     };
   }
-  if (hasKey) return { result: 'ok', message: text };
+  const risk = natsRisk(version, replicasOf(config));
+  if (risk !== null) return { result: 'warn', message: risk };
+  if (config.secret_key_file !== null) return { result: 'ok', message: text };
   return {
     result: 'warn',
     message: `${text}; without cluster.secret_key_file, bots with secrets do not move to other nodes`,
   };
-}
-
-export function isEnough(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const [wantedMajor, wantedMinor] = MIN_VERSION;
-  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
 }
 
 /**

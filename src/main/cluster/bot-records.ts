@@ -104,6 +104,15 @@ export class BotRecords {
     return this.#table.ids();
   }
 
+  /** Keys with their revisions, as this node has seen them; none while it may have missed something. */
+  *revisions(): Iterable<[key: string, revision: number]> {
+    if (this.#fault !== null) return;
+    for (const id of this.ids()) {
+      const revision = this.#table.get(id)?.revision;
+      if (revision !== undefined) yield [keyOf(id), revision];
+    }
+  }
+
   /** Bots whose record names this node. */
   on(node: string): ReadonlySet<string> {
     return this.#table.on(node);

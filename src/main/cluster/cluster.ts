@@ -4,8 +4,9 @@ import { randomBytes } from 'node:crypto';
 import type { ClusterConfig } from '../../shared/cluster/bus-messages.js';
 import { NatsLink } from '../../shared/cluster/connect.js';
 import type { SharedLease } from '../../shared/cluster/lease-deadline.js';
-import { clusterNames } from '../../shared/cluster/names.js';
+import { clusterNames, replicasOf } from '../../shared/cluster/names.js';
 import type { NatsConnection } from '../../shared/cluster/nats.js';
+import { natsRisk } from '../../shared/cluster/nats-version.js';
 import type { Level } from '../../shared/contract/event-kinds.js';
 import type { ClusterMetrics } from '../../shared/contract/metric-layout.js';
 import {
@@ -28,11 +29,13 @@ import type { BotRegistry } from '../bots/registry.js';
 import type { ClusterControl } from '../cluster-control.js';
 import type { BroadcasterPeer, EventSink, ServiceEvents } from '../service-events.js';
 import type { BotStore } from '../store/bot-store.js';
+import { SYSTEM_CLOCK } from '../threads/clock.js';
 import { ClusterBusThread } from '../threads/cluster-bus-thread.js';
 import type { FrontPool } from '../threads/front-pool.js';
 import type { JournalThread } from '../threads/journal-thread.js';
 import type { Turning } from '../threads/supervised-thread.js';
 import { BotRecords, refusedChange } from './bot-records.js';
+import { BucketCheck, bucketView } from './bucket-check.js';
 import { NodeCalls } from './calls.js';
 import { ClusterStore } from './cluster-store.js';
 import { LeaderDuties } from './leader-duties.js';
@@ -95,6 +98,7 @@ interface Connected {
   others: CallsToMembers;
   records: BotRecords;
   duties: LeaderDuties;
+  check: BucketCheck;
   actions: NodeActions;
 }
 
@@ -232,8 +236,9 @@ export class Cluster implements ClusterControl {
 
   /** To be called after the fronts have ended. */
   async close(): Promise<void> {
-    const { duties, records, calls, others } = this.#connected ?? {};
+    const { duties, check, records, calls, others } = this.#connected ?? {};
     this.#owner?.close();
+    check?.stop();
     duties?.close();
     this.#tokens?.close();
     others?.close();
@@ -378,10 +383,21 @@ export class Cluster implements ClusterControl {
     const others = new CallsToMembers(calls, members);
     const records = new BotRecords(nats, { bucket: names.bots, replicas, say });
     this.store.attach(records);
+    const check = new BucketCheck({
+      buckets: [
+        { name: names.nodes, known: () => this.#membership.leases() },
+        { name: names.bots, known: () => records.revisions() },
+        { name: names.tokens, known: () => [] },
+      ],
+      view: (bucket) => bucketView(nats, bucket),
+      clock: SYSTEM_CLOCK,
+      say,
+    });
     const duties = new LeaderDuties({
       members,
       records,
       fence: async (node, bots) => {
+        void check.look();
         await this.#bus?.peer.call('fence', { node, bots });
       },
       say,
@@ -391,9 +407,11 @@ export class Cluster implements ClusterControl {
       rebalance: () => duties.rebalance(),
     });
     const actions = new NodeActions(members, calls, (wanted) => this.#membership.want(wanted));
-    this.#connected = { calls, others, records, duties, actions };
+    this.#connected = { calls, others, records, duties, check, actions };
     if (this.#hasBots) this.#own(this.#connected);
-    if (this.#isLeader) duties.elected();
+    if (this.#isLeader) this.#elected(true);
+    const risk = natsRisk(nats.info?.version ?? '', replicas);
+    if (risk !== null) say('warn', `cluster ${config.name}: ${risk}`);
   }
 
   /** Bots are there, and so is NATS. */
@@ -451,8 +469,14 @@ export class Cluster implements ClusterControl {
 
   #elected(isLeader: boolean): void {
     this.#isLeader = isLeader;
-    if (isLeader) this.#connected?.duties.elected();
-    else this.#connected?.duties.deposed();
+    const { duties, check } = this.#connected ?? {};
+    if (isLeader) {
+      duties?.elected();
+      check?.start();
+    } else {
+      duties?.deposed();
+      check?.stop();
+    }
   }
 
   #describe(): ReturnType<MembershipOptions['describe']> {
@@ -474,8 +498,4 @@ export class Cluster implements ClusterControl {
     if (this.#bus?.status.state !== 'on') return;
     await this.#bus.peer.call('flush', { withinMs }).catch(() => {});
   }
-}
-
-function replicasOf({ replicas, servers }: ClusterConfig): number {
-  return replicas ?? (servers.length >= 3 ? 3 : 1);
 }

@@ -97,6 +97,11 @@ export class ClusterMembers implements Members {
     return member && this.#now(member);
   }
 
+  /** What the bucket has to have, as far as this node has seen. */
+  leases(): Iterable<[key: string, revision: number]> {
+    return this.isCurrent ? this.#seen.fresh() : [];
+  }
+
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -135,6 +135,11 @@ export class Membership {
     return this.#members;
   }
 
+  /** For the check of the bucket. */
+  leases(): Iterable<[key: string, revision: number]> {
+    return this.#members.leases();
+  }
+
   /** For bot hosts: HostStart.lease. */
   get shared(): SharedLease {
     return this.#shared;

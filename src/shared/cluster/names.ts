@@ -12,6 +12,11 @@ export const PROTOCOL: number = 1;
  */
 export const READABLE: number = 1;
 
+/** Copies of the stream and of each bucket on the NATS servers. */
+export function replicasOf(config: { replicas: number | null; servers: string[] }): number {
+  return config.replicas ?? (config.servers.length >= 3 ? 3 : 1);
+}
+
 /** Names of a cluster. @param name as in `cluster.name`: letters, digits and dashes. */
 export function clusterNames(name: string) {
   const bucket = (what: string): string => `drover-${name}-${what}`;

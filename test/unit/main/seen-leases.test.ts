@@ -75,3 +75,14 @@ it('may not be ended by one that has just begun to look: it may have been renewe
   seen.current(false);
   expect(seen.mayBeEnded('node.unknown')).toBe(false);
 });
+
+it('is in the bucket for certain for half of its time, unless it was ended or vanished', async () => {
+  seen.saw(KEY, '{}', 1);
+  seen.saw('node.ended', '{}', 2);
+  seen.saw('node.ended', null, 3);
+  seen.saw('node.vanished', '{}', 4);
+  seen.vanished('node.vanished');
+  expect([...seen.fresh()]).toEqual([[KEY, 1]]);
+  await time.pass((LEASE_MS + MARGIN_MS) / 2);
+  expect([...seen.fresh()]).toEqual([]);
+});
