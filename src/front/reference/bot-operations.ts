@@ -239,7 +239,11 @@ export const BOT_OPERATIONS = {
     description:
       'New bot hosts load the kind again, and the bots that failed because of the quarantine start. The token must not be limited to some bots.',
     responses: {
-      200: { description: 'Released.', schema: KindReleased, example: { started: 12, missing: [] } },
+      200: {
+        description: 'Released.',
+        schema: KindReleased,
+        example: { started: 12, missing: [] },
+      },
     },
     errors: {
       403: 'The token is limited to some bots.',
