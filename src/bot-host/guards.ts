@@ -4,6 +4,7 @@
 import fs from 'node:fs';
 import nodeModule from 'node:module';
 import v8 from 'node:v8';
+import { Script } from 'node:vm';
 import workerThreads from 'node:worker_threads';
 
 /** Of the language, what the code of the host is built from. All of their functions are fixed too. */
@@ -105,6 +106,16 @@ const REFUSED: readonly (readonly [name: string, owner: object, method: string])
 /** Makes these calls errors, in the line that does it. */
 export function refuseCalls(): void {
   for (const [name, owner, method] of REFUSED) Reflect.set(owner, method, refuse(name));
+  // Node takes SIGINT from the service for that, and never gives it back.
+  for (const name of ['runInContext', 'runInThisContext'] as const) {
+    const run = Script.prototype[name] as (...args: unknown[]) => unknown;
+    Reflect.set(Script.prototype, name, function (this: Script, ...args: unknown[]): unknown {
+      const { breakOnSigint } = (args.at(-1) ?? {}) as { breakOnSigint?: unknown };
+      return breakOnSigint
+        ? refuse(`Script.${name}`, '{ breakOnSigint: true }')()
+        : Reflect.apply(run, this, args);
+    });
+  }
   // An inspector that is open can wait for a debugger.
   const inspector = process.getBuiltinModule('node:inspector');
   for (const name of ['open', 'waitForDebugger']) {
@@ -116,10 +127,10 @@ export function refuseCalls(): void {
   }
 }
 
-function refuse(name: string): () => never {
+function refuse(name: string, args = ''): () => never {
   return () => {
     throw new Error(
-      `a bot must not call ${name}() in a thread of the service: choose "isolation: process" for it`,
+      `a bot must not call ${name}(${args}) in a thread of the service: choose "isolation: process" for it`,
     );
   };
 }

@@ -171,6 +171,7 @@ const WAYS: Record<string, RegExp | string> = {
   inspector_open: REFUSED,
   inspector_main: REFUSED,
   inspector_session: REFUSED,
+  interrupted_script: REFUSED,
   loader: REFUSED,
   loader_hooks: 'done',
   named_pipes: REFUSED,
