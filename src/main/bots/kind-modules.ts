@@ -42,8 +42,8 @@ export function programOptions({
 }
 
 /**
- * @param places files, directories in which every .js, .mjs, .ts and .mts file but declarations and tests is a kind, and every
- *   .program.json file, and names of packages.
+ * @param places files, directories in which every .js, .mjs, .ts and .mts file but hidden ones, declarations and tests is a kind, and
+ *   every .program.json file, and names of packages.
  */
 export function findKinds(
   places: readonly string[],
@@ -66,8 +66,8 @@ export function findKinds(
   }
   for (const place of places) {
     try {
-      const { files, stale, isDirectory } = filesOf(place);
-      failed.push(...stale);
+      const { files, skipped, isDirectory } = filesOf(place);
+      failed.push(...skipped);
       for (const file of files) {
         const module = pathToFileURL(file).href;
         if (file.endsWith(MANIFEST)) addProgram(module, () => readManifest(file, graceMs));
@@ -101,6 +101,9 @@ export function allFailed(
 
 const NO_TYPESCRIPT = `Node ${process.version} does not load TypeScript: compile it to JavaScript (with tsc), or use Node 22.18 or newer`;
 
+const COMMONJS =
+  'it is CommonJS and not loaded: a kind is a module, .mjs or .js, and may import it';
+
 /** A checkout writes a file and its source in any order, within this time, in ms. */
 const CHECKOUT_MS = 10_000;
 
@@ -111,36 +114,41 @@ export function isNewer(source: string, built: string): boolean {
 
 interface KindPlace {
   files: string[];
-  /** Sources that are newer than the files beside them. */
-  stale: LoadedKinds['failed'];
+  /** Sources that are newer than the files beside them, and files of CommonJS. */
+  skipped: LoadedKinds['failed'];
   isDirectory: boolean;
 }
 
 function filesOf(place: string): KindPlace {
   const path = resolve(place);
   const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats?.isFile()) return { files: [path], stale: [], isDirectory: false };
+  if (stats?.isFile()) return { files: [path], skipped: [], isDirectory: false };
   if (stats?.isDirectory()) {
     const names = readdirSync(path);
     const files: string[] = [];
-    const stale: LoadedKinds['failed'] = [];
+    const skipped: LoadedKinds['failed'] = [];
     for (const name of names.sort()) {
-      if (name.endsWith(MANIFEST)) files.push(join(path, name));
-      if (!/\.m?[jt]s$/.test(name) || /\.(?:d|test|spec)\.m?[jt]s$/.test(name)) continue;
+      // Hidden ones: an editor's locks and copies.
+      if (name.startsWith('.')) continue;
       const file = join(path, name);
+      if (name.endsWith(MANIFEST)) files.push(file);
+      if (/\.c[jt]s$/.test(name) && !/\.(?:d|test|spec)\.c[jt]s$/.test(name)) {
+        skipped.push({ module: pathToFileURL(file).href, error: COMMONJS, helper: true });
+      }
+      if (!/\.m?[jt]s$/.test(name) || /\.(?:d|test|spec)\.m?[jt]s$/.test(name)) continue;
       const built = name.replace(/ts$/, 'js');
       if (built === name || !names.includes(built)) files.push(file);
       else if (isNewer(file, join(path, built))) {
         const error = `it is newer than ${built}, which is loaded: compile it`;
-        stale.push({ module: pathToFileURL(file).href, error });
+        skipped.push({ module: pathToFileURL(file).href, error });
       }
     }
-    return { files, stale, isDirectory: true };
+    return { files, skipped, isDirectory: true };
   }
   // Resolved as from a file in the working directory.
   const from = createRequire(join(process.cwd(), 'kinds.js'));
   try {
-    return { files: [from.resolve(place)], stale: [], isDirectory: false };
+    return { files: [from.resolve(place)], skipped: [], isDirectory: false };
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw thrown;
     throw new Error(`there is no file, directory or package ${place} (seen from ${process.cwd()})`);

@@ -25,6 +25,26 @@ it('the modules of a directory, TypeScript too where Node loads it, but not the 
   expect(failed).toEqual([]);
 });
 
+it('hidden files are no kinds, and those of CommonJS are named', () => {
+  const dir = directory(
+    'a.mjs',
+    '.hidden.mjs',
+    '.#lock.mjs',
+    '.p.program.json',
+    'old.cjs',
+    'x.test.cjs',
+  );
+  const { modules, failed } = findKinds([dir], { loadsTypeScript: true });
+  expect(names(modules.slice(SHIPPED.length))).toEqual(['a.mjs']);
+  expect(failed).toEqual([
+    {
+      module: pathToFileURL(path.join(dir, 'old.cjs')).href,
+      error: 'it is CommonJS and not loaded: a kind is a module, .mjs or .js, and may import it',
+      helper: true,
+    },
+  ]);
+});
+
 it('a source that is newer than the file beside it is named: that file is an older version', () => {
   const dir = directory('a.mts', 'a.mjs', 'b.ts', 'b.js');
   const seconds = Date.now() / 1000;
