@@ -24,6 +24,7 @@ RUN install -d -o node -g node -m 700 /data
 USER node
 WORKDIR /data
 VOLUME /data
+# Run it with --init: as process 1 the service does not reap the processes that bots leave behind.
 EXPOSE 8090
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s CMD ["node", "/app/healthcheck.mjs"]

@@ -53,6 +53,9 @@ try {
 // Before any bot's code runs: native code that hangs while it is loaded keeps other threads from loading theirs.
 await watches;
 
+// Its default opens the port of the inspector.
+process.on('SIGUSR1', () => {});
+
 /** The relay has opened this channel for events. */
 function openEvents(channel: number): { port: HostPort; inFlight: SharedArrayBuffer } {
   const inFlight = InFlight.create();

@@ -1,4 +1,6 @@
-// Runs in main. Owns the handlers of SIGINT and SIGTERM. It imports nothing, so that they are installed first.
+// Runs in main. Owns the handlers of signals. It imports only what Node has loaded, so that they are installed first.
+
+import { isatty } from 'node:tty';
 
 /** Time limit of an orderly shutdown in ms; then the process is killed. */
 const LIMIT_MS = 9500;
@@ -8,7 +10,15 @@ const REPEAT_MS = 1000;
 const controller = new AbortController();
 let since: number | undefined;
 
-/** Aborted on the first SIGINT or SIGTERM. */
+/** The service does not stop for these, by what it does instead. */
+export interface OtherSignals {
+  /** SIGHUP, while the terminal is there or was none. */
+  reload(): void;
+  /** A signal without a meaning. */
+  ignored(signal: NodeJS.Signals): void;
+}
+
+/** Aborted on the first SIGINT, SIGTERM or SIGQUIT, and on SIGHUP unless it means to reload. */
 export const stopSignal: AbortSignal = controller.signal;
 
 function stop(): void {
@@ -30,5 +40,29 @@ export function die(): never {
   process.abort();
 }
 
-process.on('SIGINT', stop);
-process.on('SIGTERM', stop);
+/** Their default ends the process; that of SIGUSR1 opens the port of the inspector, through which anybody can run code in it. */
+const MEANINGLESS = ['SIGUSR1', 'SIGUSR2', 'SIGALRM'] as const;
+/** Standard streams that are a terminal. Of `nohup` none is. */
+const terminals = [0, 1, 2].filter((fd) => isatty(fd));
+let others: OtherSignals | undefined;
+
+/** From now on SIGHUP reloads, unless the terminal was closed, and signals without a meaning are told. */
+export function onOtherSignals(handlers: OtherSignals): void {
+  others = handlers;
+}
+
+function hangUp(): void {
+  // One that was closed is a terminal no more. On Windows the signal means nothing else.
+  const isClosed = process.platform === 'win32' || terminals.some((fd) => !isatty(fd));
+  if (others && !isClosed) {
+    others.reload();
+    return;
+  }
+  // Node aborts at its end, where it resets a terminal that is gone; all is done by then.
+  if (isClosed) process.once('exit', die);
+  stop();
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGQUIT'] as const) process.on(signal, stop);
+process.on('SIGHUP', hangUp);
+for (const signal of MEANINGLESS) process.on(signal, () => others?.ignored(signal));

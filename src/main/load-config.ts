@@ -53,6 +53,8 @@ export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, fla
     }
   }
   const config = merged as Config;
+  // An IPv6 address as it is written in URLs.
+  config.http.host = config.http.host.replace(/^\[(.+)\]$/, '$1');
   expectBuilds('http.trusted_proxies', () => new Networks(config.http.trusted_proxies));
   const { bots_ms: botsMs, streams_ms: streamsMs } = config.shutdown;
   // Each layer alone may be valid.

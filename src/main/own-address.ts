@@ -1,5 +1,5 @@
-import { isIPv6 } from 'node:net';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
+import { authorityOf } from '../shared/contract/addresses.js';
 
 type Interfaces = NodeJS.Dict<Pick<NetworkInterfaceInfo, 'address' | 'family' | 'internal'>[]>;
 
@@ -17,7 +17,7 @@ export function ownAddress(
   interfaces: Interfaces = networkInterfaces(),
 ): string {
   const name = ANY.includes(host) ? outerAddress(interfaces) : host;
-  return `${scheme}://${isIPv6(name) ? `[${name}]` : name}:${port}`;
+  return `${scheme}://${authorityOf(name, port)}`;
 }
 
 function outerAddress(interfaces: Interfaces): string {

@@ -4,6 +4,7 @@ import { randomInt } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { NODE_NAME } from '../shared/cluster/names.js';
+import { authorityOf } from '../shared/contract/addresses.js';
 import type { Config } from '../shared/contract/config.js';
 import type { Level } from '../shared/contract/event-kinds.js';
 import { CONTROL_SCOPE, JOURNAL_SCOPE, SERVICE_SCOPE } from '../shared/contract/scopes.js';
@@ -307,7 +308,7 @@ export class Service {
     this.#watch.start();
     const deployed = this.#record.deployed(VERSION, this.#kindFiles.digests());
     this.#events.tell(logItem('info', CONTROL_SCOPE, deployed));
-    this.#say('info', `listening on ${this.#config.http.host}:${port}`);
+    this.#say('info', `listening on ${authorityOf(this.#config.http.host, port)}`);
     this.#say('info', engine);
     for (const notice of this.#store.notices) this.#say('error', notice);
     const missingKinds: string[] = [];

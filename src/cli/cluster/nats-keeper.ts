@@ -18,9 +18,10 @@ const INSTALL =
 const { name, program, servers, dir } = JSON.parse(process.argv[2] ?? '') as KeeperOptions;
 let server: ChildProcess | undefined;
 
-// The command alone decides: a Ctrl-C must not end the server before the nodes.
-process.on('SIGINT', () => {});
-process.on('SIGTERM', () => {});
+// The command alone decides: a Ctrl-C, or a terminal that closes, must not end the server before the nodes.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {
+  process.on(signal, () => {});
+}
 process.once('disconnect', () => void end(true));
 process.on('message', () => void end(false));
 if (program === null) say({ servers });

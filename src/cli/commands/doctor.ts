@@ -1,6 +1,14 @@
 // `drover doctor`: checks what could keep a service from running well on this machine.
 
-import { accessSync, constants, existsSync, mkdtempSync, rmdirSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -12,6 +20,7 @@ import { defaultDataDir, expectPrivate } from '../../main/data-dir.js';
 import { fitToOpenFiles } from '../../main/open-files.js';
 import { describeLimits, limitSupport } from '../../main/threads/process-limits.js';
 import { checkTls } from '../../main/tls-snapshot.js';
+import { authorityOf } from '../../shared/contract/addresses.js';
 import type { Config } from '../../shared/contract/config.js';
 import { messageOf } from '../../shared/errors.js';
 import { maxOpenFiles } from '../../shared/open-files.js';
@@ -73,6 +82,8 @@ async function doctor(options: DoctorOptions): Promise<number> {
     add('memory', memory(config));
     add('process limits', processLimits(config));
     add('kinds', await kinds(config));
+    const init = initProcess();
+    if (init) add('init', init);
     add('cores', cores(availableParallelism(), config));
     add('clock', clock(dataDir));
     if (config.cluster.servers.length > 0) add('cluster', await cluster(config));
@@ -140,7 +151,7 @@ async function engine({ engine, http }: Config): Promise<Found> {
 
 async function port({ http, tls }: Config): Promise<Found> {
   const { host, port } = http;
-  const where = `${host}:${port}`;
+  const where = authorityOf(host, port);
   const server = createServer();
   const error = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
     server.once('error', resolve);
@@ -149,8 +160,8 @@ async function port({ http, tls }: Config): Promise<Found> {
   server.close();
   if (error === null) return ok(`${where} is free`);
   if (error.code !== 'EADDRINUSE') return fail(`cannot listen on ${where}: ${error.message}`);
-  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host;
-  const url = `${tls.cert === null ? 'http' : 'https'}://${name}:${port}`;
+  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  const url = `${tls.cert === null ? 'http' : 'https'}://${authorityOf(name, port)}`;
   try {
     await new DroverClient({ url }).health({ signal: limit(PROBE_MS) });
     return ok(`${where} is in use by a Drover service`);
@@ -193,6 +204,23 @@ function processLimits({ hosts }: Config): Found {
     return warn(`hosts.process_cpu has no effect: ${text}`);
   }
   return ok(text);
+}
+
+/** In a container. Undefined where the first process is none of Drover's, or unknown. */
+export function initProcess(commandLine = readCommandLine(1)): Found | undefined {
+  if (!/^[^\0]*\bnode\0[^\0]*(?:drover|cli\/main\.js)/.test(commandLine)) return undefined;
+  return warn(
+    'the service is process 1 of its container: ended processes that bots have left behind stay as zombies; run the container with an init process (docker run --init, or init: true in a compose file)',
+  );
+}
+
+/** Empty when it cannot be read. */
+function readCommandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** Loads them as the service does, in a bot host. */

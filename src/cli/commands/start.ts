@@ -7,16 +7,21 @@ import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
 import type { Service } from '../../main/service.js';
 import { tellSystemd } from '../../main/systemd.js';
+import { authorityOf } from '../../shared/contract/addresses.js';
 import { messageOf, StartupError } from '../../shared/errors.js';
 import { DASHBOARD_DIR } from '../../shared/package-paths.js';
 import { complain, safeText, write } from '../../shared/terminal.js';
 import { type StartFlags, startFlagsOf, withStartFlags } from '../flags/start-flags.js';
 import { isLoopback } from '../loopback.js';
-import { die, stopSignal } from '../stop-signals.js';
+import { die, onOtherSignals, stopSignal } from '../stop-signals.js';
 
 const CLEARTEXT =
   'is reachable from other machines, and without TLS the PIN and tokens cross the network unencrypted; ' +
   'set tls.cert and tls.key, or use --host 127.0.0.1';
+
+const NO_INIT =
+  'this is process 1 of its container: ended processes that bots have left behind stay as zombies; ' +
+  'run the container with an init process (docker run --init, or init: true in a compose file)';
 
 const PIN_OFF =
   'the PIN is switched off (auth.pin); drover tokens create --data-dir creates a token';
@@ -37,6 +42,7 @@ async function start(options: StartFlags, command: Command): Promise<void> {
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
   const [unknown] = command.args;
   if (unknown !== undefined) command.error(`unknown command ${JSON.stringify(unknown)}`);
+  onSignals(() => warn('SIGHUP: the service is still starting, nothing is reloaded'));
   try {
     const service = await startService(options);
     if (service && !stopSignal.aborted) await once(stopSignal, 'abort');
@@ -74,7 +80,7 @@ async function startService(options: StartFlags): Promise<Service | undefined> {
     const isTls = config.tls.cert !== null;
     await service.start(({ port, pin, engine, warnings }) => {
       say(pin ? `PIN=${pin.value} at ${pin.path}` : PIN_OFF);
-      say(`listening on ${isTls ? 'https' : 'http'}://${host}:${port}`);
+      say(`listening on ${isTls ? 'https' : 'http'}://${authorityOf(host, port)}`);
       say(engine);
       tellSystemd('ready', `listening on port ${port}`, warn);
       for (const line of warnings) warn(line);
@@ -84,12 +90,11 @@ async function startService(options: StartFlags): Promise<Service | undefined> {
         );
       }
       if (!isTls && !isLoopback(host)) warn(`${host} ${CLEARTEXT}`);
-      // Without TLS, SIGHUP keeps its default (a closed terminal ends the process), except under systemd, which may send it to
-      // reload.
-      if (isTls) process.on('SIGHUP', () => void service.reloadTls());
-      else if (process.env['NOTIFY_SOCKET']) {
-        process.on('SIGHUP', () => warn('SIGHUP: TLS is off, there is no certificate to reload'));
-      }
+      if (process.pid === 1) warn(NO_INIT);
+      onSignals(() => {
+        if (isTls) void service.reloadTls();
+        else warn('SIGHUP: TLS is off, there is nothing to reload');
+      });
     }, stopSignal);
     return service;
   } catch (thrown) {
@@ -110,6 +115,11 @@ async function loadService(): Promise<typeof import('../../main/service.js')> {
         'reinstall the dependencies with npm ci',
     );
   }
+}
+
+function onSignals(reload: () => void): void {
+  const ignored = (signal: string): void => warn(`${signal} has no meaning here and is ignored`);
+  onOtherSignals({ reload, ignored });
 }
 
 /** One line on standard output. */

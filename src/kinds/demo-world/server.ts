@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { authorityOf } from '../../shared/contract/addresses.js';
 import { createLoginServer, Tickets } from './http-login.js';
 import { Session, type World } from './player-session.js';
 import { Rooms } from './room.js';
@@ -68,7 +69,7 @@ export async function startDemoWorld(options: DemoWorldOptions = {}): Promise<De
 
   const stopShepherd = startShepherd(rooms, shepherdRoundMs);
   return {
-    httpUrl: `http://${host.includes(':') ? `[${host}]` : host}:${httpPort}`,
+    httpUrl: `http://${authorityOf(host, httpPort)}`,
     tcpPort,
     async close() {
       stopShepherd();

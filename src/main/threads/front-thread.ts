@@ -3,6 +3,7 @@
 
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { authorityOf } from '../../shared/contract/addresses.js';
 import type { ClusterStreamState } from '../../shared/contract/nodes.js';
 import type { Rpc, Serves } from '../../shared/contract/rpc.js';
 import type {
@@ -171,7 +172,7 @@ export class FrontThread {
       .catch((thrown: unknown) => {
         const reason = messageOf(thrown);
         throw new StartupError(
-          `cannot listen on ${host}:${port}: ${reason}; give another with --port or --host`,
+          `cannot listen on ${authorityOf(host, port)}: ${reason}; give another with --port or --host`,
         );
       });
     this.#started.resolve();

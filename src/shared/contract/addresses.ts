@@ -49,3 +49,8 @@ export function addressBytes(text: string): Uint8Array {
 export function addressKeyOf(text: string): string {
   return addressKey(addressBytes(text));
 }
+
+/** Host and port as in a URL: an IPv6 address gets brackets. */
+export function authorityOf(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

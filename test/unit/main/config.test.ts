@@ -143,6 +143,11 @@ describe('the configuration', () => {
   });
 });
 
+it('an address to listen on may have the brackets that it has in a URL', () => {
+  const host = (text: string) => loadConfig(undefined, {}, { 'http.host': text }).http.host;
+  expect([host('[::1]'), host('::1'), host('localhost')]).toEqual(['::1', '::1', 'localhost']);
+});
+
 describe('a fault', () => {
   it('names its source and the key, on one line', () => {
     const broken = file({ http: { port: 'http' } });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { ownAddress } from '../../../src/main/own-address.js';
+import { authorityOf } from '../../../src/shared/contract/addresses.js';
 
 const v4 = (address: string, internal = false) => ({ address, family: 'IPv4' as const, internal });
 const v6 = (address: string, internal = false) => ({ address, family: 'IPv6' as const, internal });
@@ -20,4 +21,9 @@ it('is the configured one if that is one', () => {
   expect(ownAddress('http', '10.0.0.7', 80, ALL)).toBe('http://10.0.0.7:80');
   expect(ownAddress('http', 'h1.example.net', 80, ALL)).toBe('http://h1.example.net:80');
   expect(ownAddress('http', '2001:db8::1', 80, ALL)).toBe('http://[2001:db8::1]:80');
+});
+
+it('an IPv6 address has brackets in a URL', () => {
+  expect(authorityOf('::1', 8090)).toBe('[::1]:8090');
+  expect(authorityOf('127.0.0.1', 0)).toBe('127.0.0.1:0');
 });
