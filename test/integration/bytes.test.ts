@@ -27,7 +27,6 @@ const HARD: Record<string, string> = {
   'all control characters': Array.from({ length: 33 }, (_, n) => String.fromCharCode(n)).join(''),
   'two, three and four bytes': 'éß€‱𝄞𐍈'.repeat(8),
 };
-const TEXTS = Object.values(HARD);
 /** Labels have neither control characters nor characters that change the direction of text. */
 const LABELS = [
   'a byte order mark',
@@ -39,6 +38,8 @@ const LABELS = [
 ].map((name) => HARD[name] as string);
 /** With the flag `u` a surrogate pair matches as one character, so this finds only lone surrogates. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
+/** Requests with the others are refused. */
+const TEXTS = Object.values(HARD).filter((text) => !LONE_SURROGATE.test(text));
 
 let service: Service;
 beforeAll(async () => {
@@ -190,18 +191,14 @@ it('text that passes through a bot and its host arrives intact', async () => {
     }),
   );
   for (const text of TEXTS) {
-    if (!LONE_SURROGATE.test(text)) {
-      const body = { session_id: 'walker', command: 'say', args: { text } };
-      const answer = await call(service, 'POST', '/invoke', { body });
-      expect({ status: answer.status, json: answer.json }).toEqual({
-        status: 200,
-        json: { result: { said: text } },
-      });
-    }
+    const body = { session_id: 'walker', command: 'say', args: { text } };
+    const answer = await call(service, 'POST', '/invoke', { body });
+    expect({ status: answer.status, json: answer.json }).toEqual({
+      status: 200,
+      json: { result: { said: text } },
+    });
   }
-  const said = TEXTS.filter((text) => !LONE_SURROGATE.test(text)).map(
-    (text) => `say -> ${JSON.stringify({ said: text })}`,
-  );
+  const said = TEXTS.map((text) => `say -> ${JSON.stringify({ said: text })}`);
   const lines = (): string[] =>
     events.flatMap((event) => {
       const log = logOf(event);

@@ -61,12 +61,13 @@ it.each(['front', 'journal', 'rules', 'broadcaster', 'main'])(
   async (thread) => {
     const stream = await watch(service);
     onTestFinished(() => stream.close());
+    const tokens = await call(service, 'GET', '/api/tokens');
+    const { id } = (tokens.json as { tokens: { id: string }[] }).tokens[0] ?? { id: '' };
     await block(service, { block: thread, for_ms: SLOW_MS });
     const name = thread === 'front' ? 'front-0' : thread;
     // A front is blocked by the next request.
-    const tokens = await call(service, 'GET', '/api/tokens?pad=secret');
-    const { id } = (tokens.json as { tokens: { id: string }[] }).tokens[0] ?? { id: '' };
-    const request = `GET /api/tokens with the token ${id}`;
+    await call(service, 'GET', '/api/incidents?limit=7');
+    const request = `GET /api/incidents with the token ${id}`;
     const what = thread === 'front' ? request : 'a drill';
     const line = await lineFrom(stream, 0, ({ message }) =>
       message.startsWith(`the event loop of ${name} was blocked for`),
