@@ -124,7 +124,7 @@ it('closed streams make room again, and refused requests take none', async () =>
   for (let round = 0; round < 5; round++) {
     const streams: InjectedResponse[] = [];
     // Requests that open no stream do not count.
-    const bad = { ...options, target: '/events?query=(' };
+    const bad = { ...options, target: '/events?query=/(/' };
     expect(await refusal(bad)).toMatchObject({ status: 400 });
     for (let n = 0; n < 3; n++) streams.push(await open(options));
     expectRefusals(await refused(options, 3), 503, 'too many streams are open');
