@@ -15,14 +15,14 @@ interface Own {
   capture: ((error: unknown) => void) | null;
   /** In place of `process.emit`. */
   emit: ((event: string | symbol, ...args: unknown[]) => boolean) | null;
-  /** The last error that its listeners got. */
-  lastError: unknown;
   readonly releases: (() => void)[];
 }
 
 const owns = new Map<Owner, Own>();
 /** They are over, and register nothing more. */
 const released = new WeakSet<Owner>();
+/** The last error of an owner that listeners got, its own or those of its kind's module. */
+const lastErrors = new WeakMap<Owner, unknown>();
 /** What ends the code that has called `process.exit`: its run has ended by that call. */
 const ends = new WeakSet<object>();
 /** That whose replacement of `process.emit` runs. */
@@ -38,7 +38,7 @@ export function ownOf(owner: Owner): Own {
   if (known) return known;
   const emitter = Object.create(asEmitter) as EventEmitter;
   Reflect.apply(EventEmitter, emitter, []);
-  const own: Own = { emitter, capture: null, emit: null, lastError: undefined, releases: [] };
+  const own: Own = { emitter, capture: null, emit: null, releases: [] };
   if (!released.has(owner)) owns.set(owner, own);
   return own;
 }
@@ -121,9 +121,8 @@ export function emitToHearing(event: string | symbol, args: unknown[]): boolean 
 
 /** What ends the code that has called `process.exit` or the like. @param call in words. */
 export function endOf(owner: Owner, call: string): Error {
-  const [own] = ownsFor(owner).filter(({ lastError }) => lastError !== undefined);
-  const cause = own?.lastError;
-  const end = new Error(`the bot has called ${call}`, own && { cause: asError(cause) });
+  const options = lastErrors.has(owner) ? { cause: asError(lastErrors.get(owner)) } : {};
+  const end = new Error(`the bot has called ${call}`, options);
   ends.add(end);
   return end;
 }
@@ -150,7 +149,7 @@ export function uncaught(
 function isHandled(owner: Owner, thrown: unknown, origin: Origin, promise: unknown): boolean {
   const all = ownsFor(owner);
   if (all.length === 0) return false;
-  for (const own of all) own.lastError = thrown;
+  lastErrors.set(owner, thrown);
   return runAsBot(owner, () => {
     const isRejection = origin === 'unhandledRejection';
     if (isRejection && emitTo(owner, origin, [thrown, promise])) return true;

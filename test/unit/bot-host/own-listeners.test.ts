@@ -1,7 +1,13 @@
 import { expect, it } from 'vitest';
-import { type CurrentRun, runAsBot } from '../../../src/bot-host/current-bot.js';
+import {
+  type CurrentRun,
+  type KindCode,
+  noteKindCode,
+  runAsBot,
+} from '../../../src/bot-host/current-bot.js';
 import {
   emitTo,
+  endOf,
   onRelease,
   ownOf,
   ownsFor,
@@ -64,6 +70,19 @@ it('listeners get the errors of their run only, and a run without listeners fail
   expect([one.failed, other.failed]).toEqual([[], [boom]]);
   expect(emitTo(other.run, 'uncaughtException', [boom])).toBe(false);
   for (const { run } of [one, other]) releaseOwn(run, 0);
+});
+
+it('who calls process.exit is told of its own error as the cause, also when the listener is of the module', () => {
+  const code = { id: null, fail: () => {} } as unknown as KindCode;
+  const [one, other] = [newRun(), newRun()];
+  noteKindCode(one.run.kind, code);
+  noteKindCode(other.run.kind, code);
+  ownOf(code).emitter.on('uncaughtException', () => {});
+  const boom = new Error('boom');
+  uncaught(one.run, boom);
+  expect(endOf(one.run, 'process.exit(1)')).toMatchObject({ cause: boom });
+  expect(endOf(other.run, 'process.exit(1)')).not.toHaveProperty('cause');
+  for (const owner of [one.run, other.run, code]) releaseOwn(owner, 0);
 });
 
 it('a value that a run sets is its own, until it sets the shared one again', () => {
