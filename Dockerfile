@@ -1,5 +1,4 @@
-# Drover in a container; docs/OPERATIONS.md says how to run it. Debian 13, because the binary of uWebSockets.js for Node 22
-# needs its glibc, for `--engine uws`. Set a digest to pin the base image.
+# Drover in a container; docs/OPERATIONS.md says how to run it. Set a digest to pin the base image.
 ARG NODE_IMAGE=node:22-trixie-slim
 
 FROM ${NODE_IMAGE} AS build
@@ -13,8 +12,6 @@ WORKDIR /app
 RUN tar -xzf /tmp/drover-*.tgz --strip-components=1 \
   && cp /src/package-lock.json /src/.npmrc ./ \
   && npm ci --omit=dev --ignore-scripts
-# Remove the binaries of uWebSockets.js for other platforms and Node versions: 250 MB.
-RUN node dist/src/cli/main.js prune --this-node
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production DROVER_DATA_DIR=/data
@@ -24,9 +21,9 @@ RUN install -d -o node -g node -m 700 /data
 USER node
 WORKDIR /data
 VOLUME /data
-# Run it with --init: as process 1 the service does not reap the processes that bots leave behind.
 EXPOSE 8090
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s CMD ["node", "/app/healthcheck.mjs"]
+# Run it with --init: as process 1 the service does not reap the processes that bots leave behind.
 ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
 CMD ["start"]

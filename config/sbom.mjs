@@ -22,9 +22,7 @@ const visit = (ref) => {
   seen.add(ref);
   for (const next of needs.get(ref) ?? []) visit(next);
 };
-const first = needs
-  .get(own)
-  .filter((ref) => direct.has(nameOf.get(ref)) || /uwebsockets/i.test(ref));
+const first = needs.get(own).filter((ref) => direct.has(nameOf.get(ref)));
 for (const ref of first) visit(ref);
 
 const components = all.components.filter((one) => seen.has(one['bom-ref']));

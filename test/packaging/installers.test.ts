@@ -1,4 +1,4 @@
-// The package with each of the programs that install packages: it installs without scripts, is small once pruned, and runs.
+// The package with each of the programs that install packages: it installs without scripts and warnings, is small, and runs.
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -86,6 +86,8 @@ it.each([
 ] as [string, () => string[], string[], string[], string?][])(
   '%s installs it without a script, and runs it',
   async (name, program, install, call, linker) => {
+    // That of one is enough: it is 60 MB to load.
+    const adds = name === 'npm';
     const own = path.join(dir, name.replaceAll(/\W/g, '-'));
     mkdirSync(own);
     writeFileSync(path.join(own, 'package.json'), '{"name":"mine","private":true}');
@@ -97,13 +99,13 @@ it.each([
       const { stdout } = await run(command, [...args, ...call, ...words], { cwd: own, env: mine });
       return stdout;
     };
-    await run(command, [...args, ...install, tarball], { cwd: own, env: mine }).catch(
-      ({ stdout, stderr }) => expect.fail(`${stdout}${stderr}`),
-    );
-    expect(await drover('prune')).toMatch(
-      /^removed [1-9]\d* binaries of uWebSockets\.js \(2\d\d MB\)$/m,
-    );
-    expect(await drover('prune')).toContain('removed 0 binaries');
+    const add = (what: string) =>
+      run(command, [...args, ...install, what], { cwd: own, env: mine }).catch(
+        ({ stdout, stderr }) => expect.fail(`${stdout}${stderr}`),
+      );
+    const { stdout: said, stderr: warned } = await add(tarball);
+    expect(`${said}${warned}`).not.toMatch(/EBADENGINE|incompatible|unmet|deprecated/i);
+    expect(await drover('prune')).toContain('uWebSockets.js is not installed');
     if (linker !== 'pnp') expect(megabytes(path.join(own, 'node_modules'))).toBeLessThan(MAX_MB);
 
     const flags = ['--port', '0', '--host', '127.0.0.1', '--data-dir', path.join(own, 'data')];
@@ -116,9 +118,9 @@ it.each([
     const closed = once(child, 'close');
     try {
       await expect.poll(output.stdout, { message: output.stderr() }).toMatch(/^listening on /m);
-      // The binary for this Node is still there, if there was one.
-      const { line } = await loadEngine('auto', 1);
-      await expect.poll(output.stdout).toContain(line);
+      await expect
+        .poll(output.stdout)
+        .toContain('engine: node:http, uWebSockets.js is not installed');
       const [, url = ''] = /^listening on (\S+)$/m.exec(output.stdout()) ?? [];
       const [, pin = ''] = /^PIN=(\d{6}) /.exec(output.stdout()) ?? [];
       // A token is stored in LMDB; demo bots pass through msgpackr.
@@ -137,6 +139,22 @@ it.each([
       if (child.exitCode === null) process.kill(-(child.pid ?? 0), 'SIGTERM');
       await closed;
     }
+    // Who adds uWebSockets.js has it.
+    if (!adds) return;
+    await add('uWebSockets.js@npm:uwebsockets@3.0.6');
+    expect(await drover('prune')).toMatch(
+      /^removed [1-9]\d* binaries of uWebSockets\.js \(2\d\d MB\)$/m,
+    );
+    expect(await drover('prune')).toContain('removed 0 binaries');
+    const findings = JSON.parse(await drover('doctor', '--json', '--port', '0')) as {
+      check: string;
+      message: string;
+    }[];
+    // The binary for this Node is still there, if there was one.
+    const { line } = await loadEngine('auto', 1);
+    expect(findings.find(({ check }) => check === 'engine')?.message).toBe(
+      line.replace(/^engine: /, ''),
+    );
   },
   240_000,
 );

@@ -1,4 +1,4 @@
-// `drover prune`: removes what cannot run here from the installed packages.
+// `drover prune`: removes what cannot run here from the package of uWebSockets.js, where somebody has added it.
 
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -18,13 +18,25 @@ export function addPrune(program: Command): void {
     .option('--this-node', 'keep only the binary for this version of Node')
     .action(
       action(async ({ thisNode }: { thisNode?: true }) => {
-        const folder = path.dirname(require.resolve('uWebSockets.js/package.json'));
+        const folder = installed();
+        if (folder === undefined) {
+          await printLine('uWebSockets.js is not installed: there is nothing to remove');
+          return undefined;
+        }
         const { removed, bytes } = prune(folder, thisNode === true);
         const megabytes = Math.round(bytes / 1e6);
         await printLine(`removed ${removed} binaries of uWebSockets.js (${megabytes} MB)`);
         return undefined;
       }),
     );
+}
+
+function installed(): string | undefined {
+  try {
+    return path.dirname(require.resolve('uWebSockets.js/package.json'));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Removes the binaries that cannot load here. */

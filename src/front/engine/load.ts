@@ -1,5 +1,6 @@
 import type { Config } from '../../shared/contract/config.js';
 import { messageOf } from '../../shared/errors.js';
+import { require } from '../../shared/package-paths.js';
 import type { EngineKind } from './engine.js';
 
 /** The engine, and a line that says which it is and why. */
@@ -41,7 +42,7 @@ export async function loadEngine(wanted: Config['engine'], fronts: number): Prom
   }
   if (typeof loaded === 'string') {
     throw new Error(
-      `${loaded}; start with --engine node, or see docs/ENGINES.md for where there are binaries`,
+      `${loaded}; start with --engine node, or see docs/ENGINES.md for how to add it and where there are binaries`,
     );
   }
   const { kind, fault } = loaded;
@@ -55,7 +56,7 @@ async function nodeHttp(why: string, fronts: number): Promise<ChosenEngine> {
   const { node } = process.versions;
   if (fronts > 1 && !canSharePort(node)) {
     throw new Error(
-      `several fronts on one port need Node 22.12 or --engine uws, and this is node:http of Node ${node} (${why}); ` +
+      `several fronts on one port need Node 22.12 or uWebSockets.js (docs/ENGINES.md), and this is node:http of Node ${node} (${why}); ` +
         'start with --fronts 1',
     );
   }
@@ -64,6 +65,8 @@ async function nodeHttp(why: string, fronts: number): Promise<ChosenEngine> {
 
 /** @returns the engine, or the reason why the binary does not load. */
 async function loadUws(): Promise<LoadedUws | string> {
+  // It is for those who add it: docs/decisions/0120.
+  if (!isInstalled()) return 'uWebSockets.js is not installed';
   try {
     const { uwsEngine } = await import('./uws/uws.js');
     const { selfTest } = await import('./uws/self-test.js');
@@ -73,5 +76,14 @@ async function loadUws(): Promise<LoadedUws | string> {
     // The message begins with a long list of supported platforms; the reason follows `Error: `.
     const reason = messageOf(thrown).split('Error: ').at(-1);
     return `no binary of uWebSockets.js loads on ${platform} ${arch} with Node ${version} (${reason})`;
+  }
+}
+
+function isInstalled(): boolean {
+  try {
+    require.resolve('uWebSockets.js');
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -19,6 +19,7 @@ const { packages } = JSON.parse(read('package-lock.json')) as {
       integrity?: string;
       resolved?: string;
       link?: boolean;
+      engines?: { node?: string };
       optionalDependencies?: Record<string, string>;
     }
   >;
@@ -52,6 +53,14 @@ describe('dependencies', () => {
       ? `### ${name} (\`${version}\`)`
       : `### ${name} ${version}`;
     expect(read('docs/DEPENDENCIES.md')).toContain(`\n${pattern}\n`);
+  });
+
+  it('has no package that wants a later Node than Drover: npm would warn', () => {
+    const later = Object.entries(packages).filter(([, { engines }]) => {
+      const [, major = '0'] = /^>= ?(\d+)/.exec(engines?.node ?? '') ?? [];
+      return Number(major) > 20;
+    });
+    expect(later.map(([name]) => name)).toEqual([]);
   });
 
   it('has the native packages of lmdb, which is bundled, in its version', () => {
