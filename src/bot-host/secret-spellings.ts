@@ -7,24 +7,27 @@ const PERCENT = '%(?:25)?';
 /** A backslash. */
 const BACKSLASH = `(?:\\\\|${PERCENT}5[cC]|\\\\u005[cC])`;
 /** Most backslashes that escape a character: as in JSON in JSON. */
-const MAX_ESCAPES = 3;
+export const MAX_ESCAPES = 3;
 /** Between bytes in hexadecimal. */
 const BETWEEN_BYTES = '[ :]?';
 
-const SHORT_ESCAPES: Record<string, string> = {
+export const SHORT_ESCAPES: Record<string, string> = {
   '\b': 'b',
   '\f': 'f',
   '\n': 'n',
   '\r': 'r',
   '\t': 't',
 };
-const ENTITIES: Record<string, string> = {
+export const ENTITIES: Record<string, string> = {
   '&': '(?:amp|#38|#x26)',
   '<': '(?:lt|#60|#x3[cC])',
   '>': '(?:gt|#62|#x3[eE])',
   '"': '(?:quot|#34|#x22)',
   "'": '(?:apos|#39|#x27)',
 };
+
+/** How many bytes of a group of three may precede a secret in base64, as in `user:password`. */
+export const OFFSETS = [0, 1, 2] as const;
 
 /** The usual spellings, of a secret that is too long for {@link expressionOf}. */
 export function literalsOf(secret: string): string[] {
@@ -44,10 +47,16 @@ export function literalsOf(secret: string): string[] {
  */
 export function expressionOf(secret: string): string {
   const bytes = Buffer.from(secret);
-  // A character with the backslashes before it, its own and those that escape it: one could not tell them apart, and an
-  // expression that tries takes exponential time.
-  const text = (secret.match(/\\*[^\\]|\\+/gsu) ?? []).map(escaped).join('');
-  return [text, ...[0, 1, 2].map((offset) => base64(bytes, offset)), hexBytes(bytes)].join('|');
+  const text = partsOf(secret).map(escaped).join('');
+  return [text, ...OFFSETS.map((offset) => base64(bytes, offset)), hexBytes(bytes)].join('|');
+}
+
+/**
+ * A character with the backslashes before it, its own and those that escape it: one could not tell them apart, and an expression
+ * that tries takes exponential time.
+ */
+export function partsOf(secret: string): string[] {
+  return secret.match(/\\*[^\\]|\\+/gsu) ?? [];
 }
 
 function escaped(text: string): string {
@@ -78,19 +87,25 @@ function character(text: string): string {
   return `(?:${forms.join('|')})`;
 }
 
-/** @param offset how many bytes of a group of three precede the secret, as in `user:password`. */
-function base64(bytes: Buffer, offset: number): string {
-  const encoded = (secret: Buffer, before = 0): string =>
-    Buffer.concat([Buffer.alloc(offset, before), secret]).toString('base64url');
-  const first = Math.ceil((offset * 8) / 6);
+/** The characters of base64 that have bits of the secret alone. @param offset of {@link OFFSETS}. */
+export function base64Core(bytes: Buffer, offset: number): string {
   const end = Math.floor(((offset + bytes.length) * 8) / 6);
-  const core = [...encoded(bytes).slice(first, end)].map(base64Character).join('');
+  return base64After(bytes, offset).slice(Math.ceil((offset * 8) / 6), end);
+}
+
+function base64After(secret: Buffer, offset: number, before = 0): string {
+  return Buffer.concat([Buffer.alloc(offset, before), secret]).toString('base64url');
+}
+
+function base64(bytes: Buffer, offset: number): string {
+  const first = Math.ceil((offset * 8) / 6);
+  const core = [...base64Core(bytes, offset)].map(base64Character).join('');
   // Characters that have some bits of the secret. What precedes it decides about at most four bits of them.
   const start = bytes.subarray(0, 1);
   const left = new Set(
     Array.from(
       { length: offset === 0 ? 0 : 16 },
-      (_, bits) => encoded(start, bits)[first - 1] ?? '',
+      (_, bits) => base64After(start, offset, bits)[first - 1] ?? '',
     ),
   );
   const partial = left.size === 0 ? '' : `(?:${[...left].map(base64Character).join('|')})?`;

@@ -1,5 +1,5 @@
-// Run by `npm run fuzz`: the long form of fuzz.test.ts on both engines, of cost.test.ts (what queries can cost), and of the fuzz of
-// the pipes between bot host processes and the service, with progress, a summary, and exit code 0 on success.
+// Run by `npm run fuzz`: the long form of fuzz.test.ts on both engines, of what queries and masks can cost, and of the fuzz of the
+// pipes between bot host processes and the service, with progress, a summary, and exit code 0 on success.
 //
 //   npm run fuzz -- --seed 7 --cases 100000 --engine node --part http
 
@@ -42,7 +42,7 @@ process.env.FUZZ_PROGRESS = 'true';
 
 const FILES = {
   http: ['test/fuzz/fuzz.test.ts'],
-  cost: ['test/unit/shared/query/cost.test.ts'],
+  cost: ['test/unit/shared/query/cost.test.ts', 'test/unit/bot-host/secret-starts.test.ts'],
   pipe: ['test/unit/host-relay/pipe-fuzz.test.ts', 'test/integration/process-intruder.test.ts'],
 };
 
