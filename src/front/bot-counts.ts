@@ -28,12 +28,13 @@ export class BotCounts {
   list(): { kind: string; status: string; count: number }[] {
     return [...this.#kinds].flatMap(([kind, statuses]) => {
       const own = [...statuses].filter(([status]) => !SERVICE.has(status));
-      const rest = own.slice(MAX_OWN_STATUSES).map(([status]) => status);
+      // There may be one for each bot.
+      const rest = new Map(own.slice(MAX_OWN_STATUSES));
       const listed = [...statuses]
-        .filter(([status]) => !rest.includes(status))
+        .filter(([status]) => !rest.has(status))
         .map(([status, count]) => ({ kind, status, count }));
-      const count = rest.reduce((sum, status) => sum + (statuses.get(status) ?? 0), 0);
-      return rest.length === 0 ? listed : [...listed, { kind, status: OTHER_STATUS, count }];
+      const count = [...rest.values()].reduce((sum, one) => sum + one, 0);
+      return rest.size === 0 ? listed : [...listed, { kind, status: OTHER_STATUS, count }];
     });
   }
 

@@ -1,7 +1,7 @@
 // Run by vitest. Counts of bots that are kept as snapshots come in, against a recount of all.
 
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { BotCounts, OTHER_STATUS } from '../../../src/front/bot-counts.js';
 
 type Bot = { kind: string; status: string };
@@ -44,4 +44,22 @@ it('name a bounded number of statuses; the rest is one', () => {
   expect(list).toContainEqual({ kind: 'a', status: OTHER_STATUS, count: 980 });
   counts.clear();
   expect(counts.list()).toEqual([]);
+});
+
+it('as many statuses as bots are looked up, not searched', () => {
+  const counts = new BotCounts();
+  const bots = 3000;
+  for (let at = 0; at < bots; at++) counts.change(undefined, { kind: 'a', status: `own ${at}` });
+  let steps = 0;
+  const { includes } = Array.prototype;
+  vi.spyOn(Array.prototype, 'includes').mockImplementation(function (this: unknown[], ...args) {
+    steps += this.length;
+    return includes.apply(this, args);
+  });
+  try {
+    expect(counts.list().at(-1)).toEqual({ kind: 'a', status: OTHER_STATUS, count: bots - 20 });
+  } finally {
+    vi.restoreAllMocks();
+  }
+  expect(steps).toBeLessThan(bots);
 });
