@@ -92,7 +92,8 @@ export class BotAccess {
     );
     // As the registry does for unknown bots: an id gets an error, a label selects nothing.
     if (actions.labels === undefined) {
-      for (const id of asked) if (!ids.includes(id)) results[id] = { error: noBot(id).message };
+      const reached = new Set(ids);
+      for (const id of asked) if (!reached.has(id)) results[id] = { error: noBot(id).message };
     }
     return { results };
   }
