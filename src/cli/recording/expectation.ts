@@ -46,14 +46,14 @@ export const FORMS = [
 
 const ID = '([A-Za-z0-9][A-Za-z0-9._-]{0,63})';
 const OF = `(?: of (?:bot )?${ID})?`;
-const WITHIN = '(?: within (\\S+(?: ?[a-z]+)?))?';
+const WITHIN = '(?: within (\\S+(?: [a-z]+)?))?';
 const QUOTED = '"((?:[^"\\\\]|\\\\.)*)"';
 
 /** A word, or quoted text: two groups, of which one matches. */
 const STATUS = `(?:${QUOTED}|([^\\s"]\\S*))`;
 
-/** Runs of spaces outside of quoted text, where spaces count. */
-const SPACES = new RegExp(`${QUOTED}|\\s+`, 'g');
+/** Runs of spaces outside of quoted text, where spaces count. Text without its closing quote too: each quote in it would be tried. */
+const SPACES = new RegExp(`${QUOTED}?|\\s+`, 'g');
 
 /** The words of a form that matched, and whether bots that never appear are meant. */
 type Make = (text: string, words: (string | undefined)[], allowAbsent: boolean) => Expectation;

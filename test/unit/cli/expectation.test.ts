@@ -308,3 +308,10 @@ describe('what goes to a terminal', () => {
     expect(table(['A'], [[evil]]).split('\n')).toHaveLength(3);
   });
 });
+
+it.each([
+  ['a duration', `bot a x within ${'a'.repeat(1_000_000)} 1`],
+  ['a text without its end', `line "${'\\"'.repeat(500_000)}`],
+])('%s of a million characters is read once: squared, it would not end', (_, text) => {
+  expect(() => parseExpectation(text)).toThrow('is not an expectation');
+});
