@@ -10,7 +10,7 @@ interface Rule {
 }
 
 /** A rule's host, then its port: `irc.example:6697`, `10.0.0.0/8`, `[2001:db8::/32]:443`, `2001:db8::1`. */
-const RULE = /^(?:\[([^\]]+)\]|([^:]+)|([0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:./]*))(?::(\d{1,5}))?$/i;
+const RULE = /^(?:\[([^\]]+)\]|([^:]+)|((?=[^:]*:[^:]*:)[0-9a-f:./]+))(?::(\d{1,5}))?$/i;
 const NAME = /^(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
 /** What no name has. domainToASCII() reads a URL and cuts a name there; the resolver would ask for the whole. */
 const NO_NAME = /[^\p{L}\p{M}\p{N}.。．｡_*-]/u;

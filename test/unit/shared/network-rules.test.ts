@@ -148,3 +148,7 @@ describe('an entry that is wrong is named', () => {
     );
   });
 });
+
+it('colons without an end are read once: cubed, it would not end', () => {
+  expect(() => new NetworkRules([`${':'.repeat(100_000)}x`])).toThrow('is no host');
+});
