@@ -11,6 +11,8 @@ import { IrcTransport, type Life, type Server } from './transport.js';
 const ANSWER_MS = 8000;
 /** Bounds of the channels in `data`, so that it stays small. */
 const MAX_SHOWN_CHANNELS = 30;
+/** Channels that are known. Servers admit some hundred; one that says that the bot has joined more is not believed. */
+const MAX_CHANNELS = 1000;
 const MAX_SHOWN_UNITS = 64;
 /** Errors of NICK that do not always name the nick. */
 const NICK_ERROR = /^(?:43[1-8]|447|484)$/;
@@ -268,8 +270,8 @@ export class IrcSession {
 
   #setChannel(name: string, isIn: boolean): void {
     const key = this.#client.caseLower(name);
-    if (isIn) this.#channels.set(key, name);
-    else this.#channels.delete(key);
+    if (!isIn) this.#channels.delete(key);
+    else if (this.#channels.size < MAX_CHANNELS) this.#channels.set(key, name);
     this.#showState();
   }
 

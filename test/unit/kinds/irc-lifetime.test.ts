@@ -168,3 +168,15 @@ it('limits its send rate, and refuses a command when too many lines wait', async
   bot.stop();
   await bot.ended;
 });
+
+it('a server that says that the bot has joined everything is believed for a thousand channels', async () => {
+  const { bot, items } = await run((socket) => {
+    const joins = Array.from({ length: 1500 }, (_, at) => `:anna!a@b JOIN #${at}\r\n`);
+    socket.write(`${WELCOME}${joins.join('')}`);
+  });
+  const counts = () =>
+    items.flatMap((item) => (item.kind === 'session' && item.patch?.data?.['channel_count']) || []);
+  await eventually(() => counts().at(-1) === 1000, 'a thousand channels');
+  await bot.stop();
+  expect(Math.max(...counts().map(Number))).toBe(1000);
+});
