@@ -5,7 +5,7 @@ import { SpanHistory } from '../shared/stream/span-history.js';
 
 /** Different conditions at once: each change of a bot is judged for each of them. A further one is refused. */
 const MAX_CONDITIONS = 100;
-/** How long all conditions together, and one before the next one, judge bots before the thread does other work, in ms. */
+/** How long all conditions together, and each of them before the next one runs, judge bots until the thread does other work, in ms. */
 const SLICE_MS = 2;
 const TURN_MS = 0.5;
 /** Changes that a condition may be behind, beside the bots that it begins with. One that is further behind begins again. */

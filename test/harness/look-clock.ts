@@ -1,4 +1,4 @@
-// Counts looks for a text, and keeps the clock from moving between them: slices are then a number of looks, on any machine.
+// Counts looks for a text, and gives time only to them: slices are then a number of looks, on any machine.
 
 import { vi } from 'vitest';
 
