@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { call } from '../harness/api.js';
 import { eventually, invoke, lineFrom, POST, watch } from '../harness/bots.js';
 import { Ledger } from '../harness/ledger.js';
+import { PATIENCE_MS } from '../harness/patience.js';
 import { RawStream } from '../harness/raw-stream.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 import type { SseStream } from '../harness/sse.js';
@@ -18,6 +19,8 @@ const HANGING = {
   watchdog: { hang_ms: HANG_MS },
   bots: [{ id: 'a', kind: 'synthetic', config: { events_per_second: 50 } }],
 };
+/** The thread of the journal lets others go first: on a busy machine it needs long to be blocked for so long. */
+const LONG_MS = 3 * PATIENCE_MS;
 
 let service: Service;
 beforeAll(async () => {
@@ -69,8 +72,11 @@ it.each(['front', 'journal', 'rules', 'broadcaster', 'main'])(
     await call(service, 'GET', '/api/incidents?limit=7');
     const request = `GET /api/incidents with the token ${id}`;
     const what = thread === 'front' ? request : 'a drill';
-    const line = await lineFrom(stream, 0, ({ message }) =>
-      message.startsWith(`the event loop of ${name} was blocked for`),
+    const line = await lineFrom(
+      stream,
+      0,
+      ({ message }) => message.startsWith(`the event loop of ${name} was blocked for`),
+      LONG_MS,
     );
     expect(line).toMatchObject({ level: 'warn', scope: 'drover', session_id: null });
     const [, seconds, ran] = /blocked for (\d+\.\d) s, in (.*)$/.exec(line.message) ?? [];
@@ -84,6 +90,7 @@ it.each(['front', 'journal', 'rules', 'broadcaster', 'main'])(
     );
     expect(text).toMatch(above);
   },
+  2 * LONG_MS,
 );
 
 it.each([
