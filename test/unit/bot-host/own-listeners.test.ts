@@ -72,7 +72,7 @@ it('listeners get the errors of their run only, and a run without listeners fail
   for (const { run } of [one, other]) releaseOwn(run, 0);
 });
 
-it('who calls process.exit is told of its own error as the cause, also when the listener is of the module', () => {
+it('the cause of process.exit is an error of the same run, also when the listener is that of the module', () => {
   const code = { id: null, fail: () => {} } as unknown as KindCode;
   const [one, other] = [newRun(), newRun()];
   noteKindCode(one.run.kind, code);
