@@ -52,7 +52,7 @@ export async function walkThroughPackage(reader: Reader): Promise<number | null>
   const checked = await reader.run(docBlock('docs/GETTING-STARTED.md', check));
   expect(worded(checked)).toEqual(expect.arrayContaining(worded(shownBehind(check))));
   const report = readFileSync(path.join(reader.dir, 'report.xml'), 'utf8');
-  expect(report).toContain('tests="4" failures="0"');
+  expect(report).toContain('tests="5" failures="0"');
   // A script that fails leaves no bot behind either, so that it can run again.
   reader.write(docBlock('docs/GETTING-STARTED.md', '# test.sh').replace('add seconds=5', 'no'));
   for (let run = 0; run < 2; run++) {
