@@ -20,7 +20,7 @@ import { fetchAsBot } from './bot-fetch.js';
 import { connectLines, connectTcp } from './connection.js';
 import { type CurrentRun, runAsBot } from './current-bot.js';
 import type { Fence } from './fence.js';
-import { linkSignals, releaseWith } from './linked-signal.js';
+import { type LinkedSignal, linkSignals, releaseWith } from './linked-signal.js';
 import type { RunStatus } from './run-status.js';
 
 /** What a context takes from the platform; unit tests of kinds replace it. */
@@ -136,9 +136,7 @@ export class RunContext implements BotContext, RunTimeCommands {
   ): Promise<Response> {
     const log = this.log.scope(scope);
     const target = new URL(url);
-    const limit = timeout_ms === undefined ? undefined : this.#timeLimit(timeout_ms);
-    const others = [init.signal, limit?.signal].filter((other) => other instanceof AbortSignal);
-    const link = others.length > 0 ? linkSignals(this.signal, ...others) : undefined;
+    const link = this.#linked(init.signal, timeout_ms);
     const signal = link?.signal ?? this.signal;
     try {
       if (this.signal.aborted) await this.#pauseLateCall();
@@ -157,19 +155,30 @@ export class RunContext implements BotContext, RunTimeCommands {
       return response;
     } catch (thrown) {
       link?.release();
-      limit?.clear();
       throw thrown;
     }
   }
 
-  /** Aborts as AbortSignal.timeout does, by the clock of the bot. */
-  #timeLimit(ms: number): { signal: AbortSignal; clear: () => void } {
-    checkWait(ms);
-    const controller = new AbortController();
-    const clear = this.#platform.after(ms, () =>
-      controller.abort(new DOMException(`no answer within ${ms} ms`, 'TimeoutError')),
+  /** The bot's signal with those of one request; undefined where that has none. A time limit goes by the clock of the bot. */
+  #linked(
+    own: AbortSignal | null | undefined,
+    limitMs: number | undefined,
+  ): LinkedSignal | undefined {
+    if (limitMs === undefined) return own ? linkSignals(this.signal, own) : undefined;
+    checkWait(limitMs);
+    const limit = new AbortController();
+    const clear = this.#platform.after(limitMs, () =>
+      // As AbortSignal.timeout does.
+      limit.abort(new DOMException(`no answer within ${limitMs} ms`, 'TimeoutError')),
     );
-    return { signal: controller.signal, clear };
+    const { signal, release } = linkSignals(this.signal, limit.signal, ...(own ? [own] : []));
+    return {
+      signal,
+      release() {
+        release();
+        clear();
+      },
+    };
   }
 
   async connectTcp(options: TcpOptions, describe: Describe<Uint8Array>): Promise<TcpConnection> {
