@@ -28,6 +28,7 @@ import { askedProfile, limit, profileOf, withProfile } from '../connection/conne
 import { configDir } from '../connection/profile.js';
 import { EXIT } from '../exit-codes.js';
 import { type StartFlags, startFlagsOf, withStartFlags } from '../flags/start-flags.js';
+import { NO_INIT } from '../init-process.js';
 import { action } from '../terminal/action.js';
 import { printJson, printLine } from '../terminal/output.js';
 
@@ -209,9 +210,7 @@ function processLimits({ hosts }: Config): Found {
 /** In a container. Undefined where the first process is none of Drover's, or unknown. */
 export function initProcess(commandLine = readCommandLine(1)): Found | undefined {
   if (!/^[^\0]*\bnode\0[^\0]*(?:drover|cli\/main\.js)/.test(commandLine)) return undefined;
-  return warn(
-    'the service is process 1 of its container: ended processes that bots have left behind stay as zombies; run the container with an init process (docker run --init, or init: true in a compose file)',
-  );
+  return warn(`the service is process 1 of its container: ${NO_INIT}`);
 }
 
 /** Empty when it cannot be read. */

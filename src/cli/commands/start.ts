@@ -12,16 +12,13 @@ import { messageOf, StartupError } from '../../shared/errors.js';
 import { DASHBOARD_DIR } from '../../shared/package-paths.js';
 import { complain, safeText, write } from '../../shared/terminal.js';
 import { type StartFlags, startFlagsOf, withStartFlags } from '../flags/start-flags.js';
+import { NO_INIT } from '../init-process.js';
 import { isLoopback } from '../loopback.js';
 import { die, onOtherSignals, stopSignal } from '../stop-signals.js';
 
 const CLEARTEXT =
   'is reachable from other machines, and without TLS the PIN and tokens cross the network unencrypted; ' +
   'set tls.cert and tls.key, or use --host 127.0.0.1';
-
-const NO_INIT =
-  'this is process 1 of its container: ended processes that bots have left behind stay as zombies; ' +
-  'run the container with an init process (docker run --init, or init: true in a compose file)';
 
 const PIN_OFF =
   'the PIN is switched off (auth.pin); drover tokens create --data-dir creates a token';
@@ -90,7 +87,7 @@ async function startService(options: StartFlags): Promise<Service | undefined> {
         );
       }
       if (!isTls && !isLoopback(host)) warn(`${host} ${CLEARTEXT}`);
-      if (process.pid === 1) warn(NO_INIT);
+      if (process.pid === 1) warn(`this is process 1 of its container: ${NO_INIT}`);
       onSignals(() => {
         if (isTls) void service.reloadTls();
         else warn('SIGHUP: TLS is off, there is nothing to reload');
