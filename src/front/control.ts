@@ -34,6 +34,7 @@ export function controlBounds(maxInFlight: number): CallBounds<ControlMethods> {
           'createTicket',
           'redeemTicket',
           'pressure',
+          'readiness',
           'hosts',
           'metrics',
           'nodes',

@@ -13,6 +13,7 @@ export const ACCESS = {
   'GET /': 'nothing',
   'GET /assets/{file}': 'nothing',
   'GET /health': 'nothing',
+  'GET /ready': 'nothing',
   'GET /openapi.json': 'nothing',
   'GET /docs': 'nothing',
   'POST /auth/pin': 'nothing',

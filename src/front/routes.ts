@@ -7,6 +7,7 @@ import { type HistoryRoutesParts, historyRoutes } from './history/history-routes
 import { type IncidentRoutesParts, incidentRoutes } from './incident-routes.js';
 import { type MetricsRouteParts, metricsRoute } from './metrics/metrics-route.js';
 import { type NodeRoutesParts, nodeRoutes } from './node-routes.js';
+import { readyRoute } from './ready-route.js';
 import { referenceRoutes } from './reference/reference-routes.js';
 import { RequestHandler, type RequestHandlerOptions } from './request-handler.js';
 import { SAFE_HEADERS } from './responses.js';
@@ -78,6 +79,7 @@ export function createFront(parts: FrontParts): RequestHandler {
     'GET /': (exchange) => dashboard.page(exchange),
     'GET /assets/{file}': (exchange, [file = '']) => dashboard.asset(exchange, file),
     'GET /health': (exchange) => exchange.respond(HEALTHY),
+    'GET /ready': readyRoute(parts.control),
     'POST /auth/pin': exchangePin,
     'POST /auth/link': useLink,
     'POST /auth/link/check': checkLink,

@@ -1,5 +1,6 @@
 import { SELF } from '../shared/cluster/names.js';
 import type { MainMetrics } from '../shared/contract/metric-layout.js';
+import type { ClusterPressure } from '../shared/contract/nodes.js';
 import { Handover, type Serves } from '../shared/contract/rpc.js';
 import type { ControlMethods } from '../shared/contract/threads.js';
 import { DroverError } from '../shared/errors.js';
@@ -17,6 +18,8 @@ import type { ClusterControl } from './cluster-control.js';
 import type { Rules } from './rules/rules.js';
 import type { HostThread } from './threads/host-thread.js';
 
+const STOPPING = 'the service is stopping';
+
 /** The parts of main that the fronts may call. */
 export interface ControllerParts {
   access: Access;
@@ -33,6 +36,7 @@ export interface ControllerParts {
   metrics: () => MainMetrics;
   /** The cluster, or that there is none. */
   cluster: () => ClusterControl;
+  isStopping: () => boolean;
 }
 
 /** What the fronts may ask of main. Each front adds `failed`, which is about itself. */
@@ -49,6 +53,7 @@ export function createController({
   hasChanged,
   metrics,
   cluster,
+  isStopping,
 }: ControllerParts): Omit<Serves<ControlMethods>, 'failed' | 'slow'> {
   const bots = new BotAccess(registry, dispatcher, pressure, () => tokens.all());
   return {
@@ -100,10 +105,22 @@ export function createController({
     }),
     releaseKind: (input) => bots.releaseKind(input),
     metrics,
+    readiness: () => ({ reason: isStopping() ? STOPPING : whyNotReady(cluster().pressure()) }),
     nodes: () => cluster().nodes(),
     actOnNode: ({ node, action }) => cluster().actOnNode(node, action),
     rebalance: () => cluster().rebalance(),
   };
+}
+
+/**
+ * A node that has not joined, or is cut off, knows only its own bots as they are. The reason, which may name servers, is for
+ * clients with a token: `GET /api/nodes`.
+ */
+function whyNotReady(cluster: ClusterPressure | null): string | null {
+  if (cluster === null || cluster.state === 'on') return null;
+  return cluster.state === 'joining'
+    ? 'this node has not joined the cluster yet'
+    : 'this node is cut off from the cluster';
 }
 
 /** The bot is on this node, whose stream shows it. */

@@ -131,6 +131,7 @@ export class Service {
   readonly #rulesThread: RulesThread;
   /** Null for a single service. */
   readonly #cluster: Cluster | null;
+  #isStopping = false;
   readonly #memoryGuard: MemoryGuard;
   readonly #fronts: FrontPool;
   readonly #counts: ThreadCounts;
@@ -369,6 +370,7 @@ export class Service {
    * @returns the threads that have not exited: bot hosts that native code holds, each with the bot that called it, and the journal.
    */
   async stop(): Promise<string[]> {
+    this.#isStopping = true;
     const { bots_ms: botsMs, streams_ms: streamsMs } = this.#config.shutdown;
     this.#watchdog.stop();
     this.#loops.stop();
@@ -667,6 +669,7 @@ export class Service {
           cluster: this.#cluster ?? NO_CLUSTER,
         }),
       cluster: () => this.#cluster ?? NO_CLUSTER,
+      isStopping: () => this.#isStopping,
     });
     return new FrontPool(
       {

@@ -125,6 +125,8 @@ export class InjectedService implements ServiceApi {
   log = '';
   /** Warnings on standard error. */
   readonly warnings: string[] = [];
+  /** As main says it once a stop has begun. */
+  isStopping = false;
   readonly #parts: Parts;
   readonly #fronts: InjectedFront[] = [];
   readonly #schemas = new KindSchemas();
@@ -379,6 +381,7 @@ export class InjectedService implements ServiceApi {
         hasChanged: () => false,
         metrics: () => this.#metrics(),
         cluster: () => this.#parts.cluster,
+        isStopping: () => this.isStopping,
       }),
       logAccess: ({ text }) => {
         this.log += text;

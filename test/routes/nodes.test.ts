@@ -24,6 +24,7 @@ const NODE: ClusterNode = {
   capacity: { cores: 2, memory_mb: 4000 },
   figures: { bots: 0, running: 0, streams: 0, cpu: 0, memory_mb: 0, unpublished: 0 },
 };
+const FIGURES = { reason: 'no server', unpublished: 7, behind: 2 };
 const ACTIONS = ['h1/cordon', 'h1/uncordon', 'h1/drain', 'rebalance'];
 
 function model(calls: unknown[]): ClusterControl {
@@ -38,7 +39,7 @@ function model(calls: unknown[]): ClusterControl {
       calls.push('rebalance');
       return { moving: 3 };
     },
-    pressure: () => ({ state: 'cut_off', reason: 'no server', unpublished: 7, behind: 2 }),
+    pressure: () => ({ ...FIGURES, state: 'cut_off' }),
     metrics: () => ({
       nodes: { live: 2, cordoned: 0, draining: 1, lost: 0 },
       isLeader: true,
@@ -113,4 +114,34 @@ it('in a cluster the report of pressure and the metrics say how the node stands'
   expect(names.map(figure)).toEqual([1, 0, 7, 2]);
   expect(figure('ring_bytes')).toBeGreaterThan(100);
   expect(figure('ring_capacity_bytes')).toBe(2 ** 20);
+});
+
+it.each([
+  ['joining', 'this node has not joined the cluster yet'],
+  ['cut_off', 'this node is cut off from the cluster'],
+] as const)(
+  'a node that is %s is not ready, and says so without a token',
+  async (state, message) => {
+    const control = { ...model([]), pressure: () => ({ ...FIGURES, state }) };
+    const service = await inject({ cluster: control });
+    const answer = await call(service, 'GET', '/ready', { token: null });
+    // The reason can name servers: it is for clients with a token.
+    expectError(answer, 503, message);
+    expect(answer.headers.get('retry-after')).toBe('1');
+  },
+);
+
+it('a node that is on is ready, and so is a single service until it stops', async () => {
+  const on = { ...model([]), pressure: () => ({ ...FIGURES, state: 'on', reason: null }) as const };
+  for (const service of [await inject({ cluster: on }), await inject()]) {
+    const { status, json } = await call(service, 'GET', '/ready', { token: null });
+    expect([status, json]).toEqual([200, { status: 'ready' }]);
+  }
+  const service = await inject();
+  service.isStopping = true;
+  expectError(
+    await call(service, 'GET', '/ready', { token: null }),
+    503,
+    'the service is stopping',
+  );
 });

@@ -52,6 +52,23 @@ export const SERVICE_OPERATIONS = {
       },
     },
   },
+  'GET /ready': {
+    id: 'ready',
+    tag: 'Service',
+    summary: 'Readiness check',
+    description:
+      'For load balancers: whether requests are to be sent to this service. A node of a cluster is not ready before it has joined, and while it is cut off.',
+    responses: {
+      200: {
+        description: 'Send requests.',
+        schema: Type.Object({ status: Type.Literal('ready') }),
+        example: { status: 'ready' },
+      },
+    },
+    errors: {
+      503: 'Send them to another one: the service is stopping, its node has not joined the cluster or is cut off from it, or main does not answer. `message` says which.',
+    },
+  },
   'GET /openapi.json': {
     id: 'openapi',
     tag: 'Service',

@@ -266,6 +266,8 @@ export type ControlMethods = LoopEvents & {
   hosts(input: { rights: Rights }): HostList;
   /** For `GET /metrics`. */
   metrics(input: null): MainMetrics;
+  /** Why no requests are to be sent to this service now; null when they are. */
+  readiness(input: null): { reason: string | null };
   nodes(input: null): NodeList;
   /** Answers with the node as it is then. @throws DroverError `not_found`, `conflict` in a single service. */
   actOnNode(input: { node: string; action: NodeAction }): ClusterNode;
