@@ -40,7 +40,7 @@ export interface StreamRouteParts {
   auth: Pick<Authenticator, 'fromTicket'>;
   control: Control;
   leases: StreamLeases;
-  views: Pick<Views, 'of'>;
+  views: Pick<Views, 'ofClient'>;
   admission: StreamAdmission;
   retry: Retry;
 }
@@ -95,7 +95,7 @@ function open(
   { record }: Caller,
   request: StreamRequest,
 ): void {
-  const view = parts.views.of(request.pairs);
+  const view = parts.views.ofClient(request.pairs, request.lastEventId);
   if (exchange.method === 'HEAD') {
     filterOf(view, record, request);
     exchange.respond({ status: 200, headers: STREAM_HEADERS, body: '' });

@@ -1,9 +1,13 @@
 import type { ClusterStreamState } from '../shared/contract/nodes.js';
 import type { ClusterView } from '../shared/contract/threads.js';
-import { clusterBlock } from '../shared/stream/stream-text.js';
+import { DroverError } from '../shared/errors.js';
+import { clusterBlock, epochOf } from '../shared/stream/stream-text.js';
 import { OwnBots, type Snapshots } from './own-bots.js';
 import { asksForSelf } from './query-string.js';
 import type { View } from './view.js';
+
+/** When a client that has to wait for the stream of the cluster comes back, in s. */
+const RETRY_S = 1;
 
 /**
  * Runs in a front thread. Owns the streams that clients can see: the node's, and in a cluster that of the cluster, which is then
@@ -43,6 +47,24 @@ export class Views {
    */
   of(pairs: readonly (readonly [name: string, value: string])[]): View {
     return asksForSelf(pairs) ? this.self : this.default;
+  }
+
+  /**
+   * The stream of a client that continues after `lastEventId`, an empty text for none.
+   * @throws DroverError like {@link of}; `unavailable` while the stream of the cluster is not there: to a client that was on it, the
+   *   node's own stream would be a gap, and so is the way back. Other clients get it when the node cannot join.
+   */
+  ofClient(pairs: readonly (readonly [name: string, value: string])[], lastEventId: string): View {
+    const view = this.of(pairs);
+    const state = this.#state;
+    if (view !== this.self || asksForSelf(pairs) || !state) return view;
+    const epoch = epochOf(lastEventId);
+    const wasElsewhere = epoch !== null && epoch !== view.epoch;
+    const isStarting = state.state === 'joining' && state.reason === null;
+    if (!wasElsewhere && !isStarting) return view;
+    const reason = state.reason ?? 'it is connecting';
+    const what = 'the stream of the cluster is not there yet, and ?node=self is that of this node';
+    throw new DroverError('unavailable', `${what}: ${reason}`, RETRY_S);
   }
 
   /** Calls `task` with the bots as a view shows them, when all that is published is among them. */

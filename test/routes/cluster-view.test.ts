@@ -326,3 +326,40 @@ it('at the end each stream gets what is on its ring, and ends properly', async (
   expect(messages(all)).toEqual(['last words']);
   expect(service.openStreams).toBe(0);
 });
+
+it('a client that was on the stream of the cluster waits for it, and gets no gap', async () => {
+  const token = await service.token();
+  const ask = (query: string, lastEventId = '') =>
+    call(service, 'GET', `/events${query}`, { token, headers: { 'last-event-id': lastEventId } });
+  const resumed = `${EPOCH}-101`;
+  const refusal = 'the stream of the cluster is not there yet, and ?node=self is that of this node';
+  const [views] = service.views;
+  views?.tellState({ state: 'joining', reason: null });
+  // Others too, as long as nothing says that the node cannot join.
+  for (const answer of [
+    await ask('', resumed),
+    await ask(''),
+    await ask(`?last_event_id=${resumed}`),
+  ]) {
+    expectError(answer, 503, `${refusal}: it is connecting`);
+    expect(answer.headers.get('retry-after')).toBe('1');
+  }
+  views?.tellState({ state: 'joining', reason: 'no server' });
+  expectError(await ask('', resumed), 503, `${refusal}: no server`);
+  const own = await open();
+  await own.until(() => bots(own).includes('own'));
+  const asked = await open('?node=self', resumed);
+  await asked.until(() => asked.position !== undefined);
+
+  cluster.line('h2', 'meanwhile');
+  await service.attachCluster(cluster);
+  views?.tellState({ state: 'on', reason: null });
+  const stream = await open('', resumed);
+  await untilMessage(stream, 'meanwhile');
+  expect(stream.frames.some(({ event }) => event === 'gap')).toBe(false);
+
+  // The bus was lost.
+  views?.tellState({ state: 'cut_off', reason: 'the bus was lost' });
+  views?.detachCluster();
+  expectError(await ask('', `${EPOCH}-102`), 503, `${refusal}: the bus was lost`);
+});

@@ -55,7 +55,7 @@ export const EVENT_OPERATIONS = {
     errors: {
       401: '`missing token`, `invalid token`, or `invalid ticket` (used, expired or unknown).',
       429: 'Too many streams are open with this token or from this address.',
-      503: 'Too many streams are open, or the service is under pressure.',
+      503: 'Too many streams are open, the service is under pressure, or its node has not joined the cluster yet.',
     },
   },
   'GET /api/events': {

@@ -193,7 +193,11 @@ export class Cluster implements ClusterControl {
   async join(): Promise<void> {
     const connected = this.#link.connected().then((nats) => this.#connect(nats));
     connected.catch(() => {});
+    // Before the first client: it is not to take the node's own stream for that of the cluster.
+    this.#parts.frontPool().tellClusterState({ state: 'joining', reason: null });
     await this.#membership.start();
+    const { state, reason } = this.#membership.status;
+    if (state !== 'on') this.#parts.frontPool().tellClusterState({ state, reason });
     const records = this.#connected?.records;
     if (!records || records.fault === null) return;
     const loaded = new Deferred();

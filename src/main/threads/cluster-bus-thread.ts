@@ -71,7 +71,12 @@ export class ClusterBusThread {
       },
       exited: ({ reason, isExpected }) => {
         releaseReader(start.local.ring, start.reader);
-        if (!isExpected) options.lost(reason);
+        if (isExpected) return;
+        this.#changed(
+          { state: 'cut_off', reason: `the bus of the cluster was lost: ${reason}` },
+          null,
+        );
+        options.lost(reason);
       },
       restart: doubledPauses(MAX_RESTART_MS),
     });

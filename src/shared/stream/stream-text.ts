@@ -53,6 +53,11 @@ export type ResumePoint =
 
 const EVENT_ID = /^([0-9a-f]{1,32})-(0|[1-9][0-9]{0,15})$/;
 
+/** The numbering of an id; null when it is none. */
+export function epochOf(eventId: string): string | null {
+  return EVENT_ID.exec(eventId)?.[1] ?? null;
+}
+
 /** Reads a Last-Event-ID. A malformed id is ignored; an id of another numbering cannot be resumed. */
 export function resumePoint(lastEventId: string, epoch: string, head: number): ResumePoint {
   const match = EVENT_ID.exec(lastEventId);
