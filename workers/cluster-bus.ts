@@ -65,7 +65,7 @@ const methods: Serves<ClusterBusMethods> = {
   publish: ({ keep }) => bus.publish(keep),
   hold: () => bus.hold(),
   fence: ({ node, bots }) => bus.fence(node, bots),
-  flush: async ({ withinMs }) => ({ isPublished: await bus.flush(withinMs) }),
+  flush: async ({ withinMs, isLast }) => ({ isPublished: await bus.flush(withinMs, isLast) }),
   members: ({ members }) => {
     history.members = members;
   },

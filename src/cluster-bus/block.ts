@@ -44,6 +44,8 @@ export interface BlockHead {
   size: number;
   /** What the publisher had counted. */
   at: Total;
+  /** The run has published all that it had: a block without frames, and the last one of a service that is stopped in order. */
+  end?: boolean;
 }
 
 /** One frame, without its id. */

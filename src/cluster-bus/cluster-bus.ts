@@ -10,7 +10,7 @@ import type { StreamIdentity } from '../shared/contract/threads.js';
 import { Deferred } from '../shared/deferred.js';
 import { BusFigures } from '../shared/memory/bus-figures.js';
 import { RingReader } from '../shared/memory/ring-reader.js';
-import { KIND_CODE, NO_LEVEL } from '../shared/stream/frame.js';
+import { eventId, gapJson, KIND_CODE, NO_LEVEL } from '../shared/stream/frame.js';
 import { withTimeout } from '../shared/with-timeout.js';
 import { askBaseline, serveBaseline } from './baseline.js';
 import { decodeBlock, decodeHead, type ReadBlock, type Total } from './block.js';
@@ -190,14 +190,19 @@ export class ClusterBus {
     this.#publisher.hold();
   }
 
-  /** @returns whether all frames that exist now are on the stream, after waiting up to `withinMs`. */
-  flush(withinMs: number): Promise<boolean> {
-    const done = this.#publisher.flushed().then(() => true);
-    return withTimeout(done, withinMs, () => false);
+  /** @returns whether all frames that exist now are on the stream, after waiting up to `withinMs`. @param isLast no others come. */
+  flush(withinMs: number, isLast: boolean): Promise<boolean> {
+    const done = isLast ? this.#publisher.finished() : this.#publisher.flushed();
+    return withTimeout(
+      done.then(() => true),
+      withinMs,
+      () => false,
+    );
   }
 
   /**
-   * Ends the place of a node on the stream, and says that its bots are lost. @throws an error of JetStream; DroverError when the stream
+   * Ends the place of a node on the stream, declares a gap unless the node had published all that it had, and says that its bots are
+   * lost. @throws an error of JetStream; DroverError when the stream
    * is not there.
    */
   async fence(node: string, bots: readonly LostBot[]): Promise<void> {
@@ -210,8 +215,14 @@ export class ClusterBus {
       // What the node has published is then part of the snapshots.
       if (last) await this.#readUpTo(last.seq);
       const head = last && decodeHead(last.bytes);
+      const { epoch = '', next = 0 } = head ?? {};
       const writer = new BlockWriter();
       const now = Date.now();
+      // What it has not published is lost to the stream, or comes when it is back. Nobody here knows what that is.
+      if (head?.type !== 'fence' && !head?.end) {
+        const lost = eventId(epoch, next);
+        writer.add(KIND_CODE.gap, NO_LEVEL, null, null, gapJson(lost, lost, null));
+      }
       let taken = 0;
       while (taken < left.length && !writer.isFull) {
         const some = left.slice(taken, taken + 1);
@@ -221,7 +232,6 @@ export class ClusterBus {
         taken += 1;
       }
       const { incarnation } = this.#start;
-      const { epoch = '', next = 0 } = head ?? {};
       const bytes = writer.finish({
         node,
         incarnation,
@@ -245,7 +255,7 @@ export class ClusterBus {
 
   /** Publishes what is left, for at most `withinMs`. */
   async close(withinMs: number): Promise<void> {
-    if (this.#keep !== null) await this.flush(withinMs);
+    if (this.#keep !== null) await this.flush(withinMs, true);
     this.#isClosing = true;
     this.#publisher.end();
     this.#tail.abort();

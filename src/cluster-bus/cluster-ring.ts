@@ -15,10 +15,10 @@ import type { Sessions } from './sessions.js';
 const NO_NAME: Pick<NameHash, 'low' | 'high'> = { low: 0, high: 0 };
 const KINDS = Object.keys(KIND_CODE) as Kind[];
 
-/** A frame of the stream of the cluster. @param json as in the block. */
-export function clusterFrame(id: string, kind: number, json: string): string {
-  // The ids in a gap are those of the node's own stream.
-  const data = kind === KIND_CODE.gap ? gapJson(id, id, null) : json;
+/** A frame of the stream of the cluster, from a node. @param json as in the block. */
+export function clusterFrame(id: string, kind: number, json: string, node: string): string {
+  // The ids in a gap are those of the node's own stream: here no number is missing.
+  const data = kind === KIND_CODE.gap ? gapJson(id, id, null, node) : json;
   return sseFrame(id, KINDS[kind] as Kind, data);
 }
 
@@ -98,12 +98,12 @@ export class ClusterRing {
   }
 
   /** A frame whose data may be another one on this ring. */
-  #append({ body, data }: ReadBlock, from: number, length: number, meta: FrameMeta): void {
+  #append({ head, body, data }: ReadBlock, from: number, length: number, meta: FrameMeta): void {
     const json = body.toString('utf8', data + from, data + from + length);
     const id = eventId(this.identity.epoch, this.#writer.next);
     const { kind } = meta;
     const own = kind === KIND_CODE.session ? this.#sessions.take(json) : json;
-    this.#writer.append(clusterFrame(id, kind, own), meta);
+    this.#writer.append(clusterFrame(id, kind, own, head.node), meta);
   }
 
   /** @returns the fronts that have to be woken. */

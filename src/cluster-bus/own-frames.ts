@@ -53,8 +53,12 @@ export class OwnFrames {
   /** The part after the last one, read while that is on its way to the stream. */
   #ahead: { from: number; part: Promise<ReplayPart> } | null = null;
   #selection: Selection = { before: 0, keep: new Set() };
-  /** The frames that the selection leaves out are declared. */
+  /** The lines that the selection leaves out are declared. */
   #isDeclared = false;
+  /** Losses that begin before this number are declared: a fence has said so. */
+  #fencedBelow = 0;
+  /** Number after the last loss that was declared, or that continues it. */
+  #lossEnd = -1;
 
   constructor(ring: RingReader, epoch: string) {
     this.#ring = ring;
@@ -64,6 +68,12 @@ export class OwnFrames {
   select(selection: Selection): void {
     this.#selection = selection;
     this.#isDeclared = false;
+  }
+
+  /** The last thing on the subject is a fence, which declares what the node had not published. @param below first number of this run. */
+  fenced(below: number): void {
+    this.#isDeclared = true;
+    this.#fencedBelow = below;
   }
 
   get head(): number {
@@ -127,27 +137,36 @@ export class OwnFrames {
     return false;
   }
 
-  /** Frame `seq` is not for others. */
+  /** Frame `seq` is not for others. What a bot was is not lost with its snapshots: others show it as it is. */
   #skip(taken: Taken, seq: number, kind: number, writer: BlockWriter): void {
-    const isLost = seq < this.#selection.before && kind !== KIND_CODE.alert;
-    if (isLost && !this.#isDeclared) {
-      this.#isDeclared = true;
-      if (writer.count === 0) taken.first = seq;
-      this.#gap(seq, seq, writer);
-    } else if (writer.count === 0) taken.first = seq + 1;
+    const isLost = seq < this.#selection.before && kind === KIND_CODE.log && !this.#isDeclared;
+    if (isLost) this.#isDeclared = true;
+    const isFirst = writer.count === 0;
+    const isShown = isLost && this.#gap(seq, seq, writer);
+    if (isFirst) taken.first = isShown ? seq : seq + 1;
     taken.next = seq + 1;
   }
 
-  /** Frames up to `last` are lost to the stream of the cluster. */
-  #gap(first: number, last: number, writer: BlockWriter): void {
+  /** Frames up to `last` are lost to the stream of the cluster. @returns whether that is part of the block. */
+  #gap(first: number, last: number, writer: BlockWriter): boolean {
+    if (!this.#declares(first, last)) return false;
     const json = gapJson(eventId(this.#epoch, first), eventId(this.#epoch, last), null);
     writer.add(KIND_CODE.gap, NO_LEVEL, null, null, json);
+    return true;
+  }
+
+  /** Whether a loss is to be declared: one that continues the last one is, and so is what was lost before a fence. */
+  #declares(first: number, last: number): boolean {
+    const isDeclared = first < this.#fencedBelow || first === this.#lossEnd;
+    this.#lossEnd = last + 1;
+    return !isDeclared;
   }
 
   /** Whether a frame is for the other nodes. */
   #isWanted(seq: number, kind: number, session: string | null, text: () => string): boolean {
     // Nodes of the release before do not know this kind: it stays on the node's own stream (docs/decisions/0099).
     if (kind === KIND_CODE.alert) return false;
+    if (kind === KIND_CODE.gap) return this.#declares(seq, seq);
     const { before, keep } = this.#selection;
     if (seq < before && session !== null && !keep.has(session)) return false;
     return kind !== KIND_CODE.session || !isMoved(text());

@@ -70,6 +70,9 @@ export class Publisher {
   #mayPassFence = false;
   #isRunning = false;
   #isEnded = false;
+  /** Asked for by {@link finished}. */
+  #end: Deferred | undefined;
+  #hasEnded = false;
   #journalFailsSince = 0;
   #bell = new Deferred();
   readonly #published: { seq: number; done: Deferred }[] = [];
@@ -125,6 +128,19 @@ export class Publisher {
     await done.promise;
   }
 
+  /** Like {@link flushed}. Then the stream says that this run has published all that it had. */
+  async finished(): Promise<void> {
+    await this.flushed();
+    this.#end ??= new Deferred();
+    this.wake();
+    await this.#end.promise;
+  }
+
+  #ended(): void {
+    this.#hasEnded = true;
+    this.#end?.resolve();
+  }
+
   async #run(): Promise<void> {
     this.#isRunning = true;
     while (!this.#isEnded) {
@@ -148,6 +164,7 @@ export class Publisher {
       if (this.#isHeld || this.#cursor === undefined) return false;
       const from = this.#cursor;
       if (from >= frames.head) {
+        if (this.#end && !this.#hasEnded) await this.#publish({ first: from, next: from });
         // The block whose answer was lost was the last one, and is there.
         failed(null);
         return false;
@@ -187,9 +204,11 @@ export class Publisher {
     return this.#options.frames.lose(from, this.#writer);
   }
 
+  /** A block without frames says that there will be none. */
   async #publish({ first, next }: { first: number; next: number }): Promise<void> {
     const { node, incarnation, epoch, total } = this.#options;
     this.#hasMany = this.#writer.count >= MANY;
+    const isEnd = this.#writer.count === 0;
     const bytes = this.#writer.finish({
       node,
       incarnation,
@@ -198,11 +217,13 @@ export class Publisher {
       first,
       next,
       at: total(),
+      ...(isEnd && { end: true }),
     });
     const sink = this.#sink as BlockSink;
     try {
       this.#last = await sink.publish(bytes, `${epoch}-${first}-${next}`, this.#last);
       this.#moveTo(next);
+      if (isEnd) this.#ended();
     } catch (thrown) {
       if (!(thrown instanceof WrongSequence)) throw thrown;
       // It may be there: an earlier answer was lost.
@@ -225,6 +246,7 @@ export class Publisher {
       return;
     }
     this.#mayPassFence = false;
+    if (head?.type === 'fence') this.#options.frames.fenced(first);
     this.#last = last?.seq ?? 0;
     // After a fence too: the frames of this numbering before it are there.
     const isSame = head !== null && head.epoch === epoch;

@@ -34,7 +34,7 @@ export class WindowBlock implements FrameBlock {
     this.#node = nodes.number(head.node);
     this.#hasher = hasher;
     const texts = frames.map(({ kind, json }, at) =>
-      Buffer.from(clusterFrame(eventId(epoch, first + at), kind, json)),
+      Buffer.from(clusterFrame(eventId(epoch, first + at), kind, json, head.node)),
     );
     let end = 0;
     for (const { length } of texts) {

@@ -235,7 +235,7 @@ export class Cluster implements ClusterControl {
 
   /** To be called when no bot runs any more, before the fronts end. */
   async flush(): Promise<void> {
-    await this.#flush(CLOSE_MS);
+    await this.#flush(CLOSE_MS, true);
   }
 
   /** To be called after the fronts have ended. */
@@ -427,7 +427,7 @@ export class Cluster implements ClusterControl {
       store: this.store,
       records,
       settled: async (keep) => this.#bus?.publish(keep),
-      flush: () => this.#flush(FLUSH_MS),
+      flush: () => this.#flush(FLUSH_MS, false),
       say,
     });
     if (this.#hasBegun && this.#membership.isHeld) this.#held();
@@ -498,8 +498,8 @@ export class Cluster implements ClusterControl {
     };
   }
 
-  async #flush(withinMs: number): Promise<void> {
+  async #flush(withinMs: number, isLast: boolean): Promise<void> {
     if (this.#bus?.status.state !== 'on') return;
-    await this.#bus.peer.call('flush', { withinMs }).catch(() => {});
+    await this.#bus.peer.call('flush', { withinMs, isLast }).catch(() => {});
   }
 }

@@ -77,8 +77,8 @@ export type ClusterBusMethods = {
    * last snapshots where there are any: a cluster that was stopped as a whole has none. Answers when that is on the stream. To be called by the leader, after the node's lease was ended.
    */
   fence(input: { node: string; bots: LostBot[] }): void;
-  /** Whether every frame that this node had until now is on the stream, after waiting up to `withinMs`. */
-  flush(input: { withinMs: number }): { isPublished: boolean };
+  /** Whether every frame that this node had until now is on the stream, after waiting up to `withinMs`; and that it was the last. */
+  flush(input: { withinMs: number; isLast: boolean }): { isPublished: boolean };
   /** The nodes of the cluster: their journals are asked about the past. */
   members(input: { members: BusMember[] }): void;
   /** Publishes what is left, for at most `withinMs`, and ends the thread. */

@@ -173,6 +173,12 @@ export const GapEvent = Type.Object(
       Type.Integer({ minimum: 0 }),
       'How many were lost; null if unknown: with a filter, after an id of another epoch, or when the broadcaster was replaced.',
     ),
+    node: Type.Optional(
+      Type.String({
+        description:
+          'On the stream of a cluster: the node that has lost events before they were on it. `from` and `to` are then the id of this event.',
+      }),
+    ),
   },
   {
     description: 'Something was lost: data of a `gap` event.',

@@ -55,9 +55,12 @@ export function sessionJson(snapshot: BotSnapshot): string {
   return `{"snapshot":${JSON.stringify(snapshot)}}`;
 }
 
-/** The JSON of a gap event: ids of the first and last lost event, and how many, null when that is not known. */
-export function gapJson(from: string, to: string, dropped: number | null): string {
-  return JSON.stringify({ from, to, dropped });
+/**
+ * The JSON of a gap event: ids of the first and last lost event, and how many, null when that is not known. @param node whose events
+ * were lost, on the stream of a cluster.
+ */
+export function gapJson(from: string, to: string, dropped: number | null, node?: string): string {
+  return JSON.stringify({ from, to, dropped, node });
 }
 
 /** What every frame of the ring begins with. */

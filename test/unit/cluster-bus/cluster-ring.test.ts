@@ -60,7 +60,9 @@ it('every frame of a block is on the ring, with the id of the cluster and its na
         expect(reader.head()).toBe(first + frames.length);
         for (const [at, frame] of frames.entries()) {
           const seq = first + at;
-          expect(reader.text(seq)).toBe(clusterFrame(eventId(EPOCH, seq), frame.kind, frame.json));
+          expect(reader.text(seq)).toBe(
+            clusterFrame(eventId(EPOCH, seq), frame.kind, frame.json, HEAD.node),
+          );
           expect(reader.kind(seq)).toBe(frame.kind);
           expect(reader.level(seq)).toBe(frame.level);
           const [low, high] = [reader.sessionLow(seq), reader.sessionHigh(seq)];

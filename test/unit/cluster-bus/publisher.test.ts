@@ -1,6 +1,6 @@
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { Broadcaster } from '../../../src/broadcaster/broadcaster.js';
-import { decodeBlock } from '../../../src/cluster-bus/block.js';
+import { decodeBlock, decodeHead } from '../../../src/cluster-bus/block.js';
 import { BlockWriter } from '../../../src/cluster-bus/block-writer.js';
 import { OwnFrames } from '../../../src/cluster-bus/own-frames.js';
 import {
@@ -13,6 +13,7 @@ import { messageJson } from '../../../src/shared/contract/line-text.js';
 import { Deferred } from '../../../src/shared/deferred.js';
 import { createRing } from '../../../src/shared/memory/layout.js';
 import { RingReader } from '../../../src/shared/memory/ring-reader.js';
+import { eventId, gapJson, sseFrame } from '../../../src/shared/stream/frame.js';
 
 const EPOCH = 'abcdef0123';
 
@@ -38,9 +39,15 @@ class Subject implements BlockSink {
     return bytes ? { seq: this.messages.length, bytes } : null;
   }
 
-  fence(): void {
+  /** What an earlier run has published last: up to this number, and all that it had or not. */
+  earlier(next: number, end: boolean): void {
+    const head = { node: 'h1', incarnation: 'zero', epoch: EPOCH, at: { seq: 0, total: 0 } };
+    const writer = new BlockWriter();
+    this.messages.push(writer.finish({ ...head, type: 'frames', first: next, next, end }));
+  }
+
+  fence(next = this.messages.reduce((at, bytes) => at + decodeBlock(bytes).head.count, 1)): void {
     const head = { node: 'h1', incarnation: 'other', epoch: EPOCH, at: { seq: 0, total: 0 } };
-    const next = this.messages.reduce((at, bytes) => at + decodeBlock(bytes).head.count, 1);
     this.messages.push(new BlockWriter().finish({ ...head, type: 'fence', first: next, next }));
   }
 
@@ -59,17 +66,28 @@ class Subject implements BlockSink {
   }
 }
 
-function node() {
-  const ring = createRing({ bytes: 2 ** 20, slots: 4096, fronts: 1 }, 1);
+/** @param first number of the run's first frame. @param journaled frames of the run before it, which are in the journal only. */
+function node(first = 1, journaled: readonly string[] = []) {
+  const ring = createRing({ bytes: 2 ** 20, slots: 4096, fronts: 1 }, first);
   const fenced = new Deferred();
   /** What `failed` was told. */
   const failures: (string | null)[] = [];
+  const frames = new OwnFrames(new RingReader(ring, 0), EPOCH);
+  frames.journal = {
+    replay: async ({ from }) => {
+      const found = journaled.filter((frame) => numberOf(frame) >= from);
+      const [oldest] = found;
+      const bytes = Buffer.from(found.join(''));
+      const part = { first: oldest ? numberOf(oldest) : first, next: first, bytes };
+      return { ...part, pieces: [], firstIsGap: false, readMs: 0 };
+    },
+  };
   const publisher = new Publisher({
-    frames: new OwnFrames(new RingReader(ring, 0), EPOCH),
+    frames,
     node: 'h1',
     incarnation: 'one',
     epoch: EPOCH,
-    first: 1,
+    first,
     total: () => ({ seq: 0, total: 0 }),
     moved: () => {},
     fenced: () => fenced.resolve(),
@@ -78,14 +96,14 @@ function node() {
   const identity = { ring, epoch: EPOCH, hashKey: '11'.repeat(16) };
   const broadcaster = new Broadcaster(identity, () => publisher.wake());
   publishers.push(publisher);
-  const log = (message: string): void =>
+  const log = (message: string, bot: string | null = 'bot'): void =>
     void broadcaster.publish([
       {
         kind: 'log',
         timestamp_ms: 1,
         level: 'info',
         scope: 'bot',
-        session_id: 'bot',
+        session_id: bot,
         transport: null,
         direction: null,
         message_json: messageJson(message),
@@ -93,6 +111,13 @@ function node() {
     ]);
   return { publisher, log, fenced: fenced.promise, failures };
 }
+
+const numberOf = (frame: string): number => Number(/^id: \S+-(\d+)$/m.exec(frame)?.[1]);
+const line = (seq: number, message: string, bot: string): string =>
+  sseFrame(eventId(EPOCH, seq), 'log', JSON.stringify({ message, session_id: bot, level: 'info' }));
+/** As a journal declares what the run before has lost when it was killed. */
+const loss = (from: number, to: number): string =>
+  sseFrame(eventId(EPOCH, to), 'gap', gapJson(eventId(EPOCH, from), eventId(EPOCH, to), null));
 
 let publishers: Publisher[] = [];
 afterEach(() => {
@@ -159,4 +184,54 @@ it('lines of bots that were placed here since are not left out when the stream i
   publisher.resume(subject);
   await publisher.flushed();
   expect(subject.texts).toEqual(['gap', 'since']);
+});
+
+describe('a run after one that was killed', () => {
+  const tail = [line(40, 'kept', 'bot'), line(41, 'moved', 'other'), loss(42, 49)];
+
+  it.each([
+    ['declares once what is lost, in several parts too', 40, tail, ['kept', 'gap', 'started']],
+    ['declares once what no journal has', 40, tail.slice(2), ['gap', 'started']],
+    [
+      'declares what it had not published, where the journal has less',
+      45,
+      tail,
+      ['gap', 'started'],
+    ],
+  ])('%s', async (_, published, journaled, texts) => {
+    const subject = new Subject();
+    subject.earlier(published, false);
+    const { publisher, log } = node(50, journaled);
+    log('started', null);
+    publisher.open(subject, ['bot']);
+    await publisher.flushed();
+    expect(subject.texts).toEqual(texts);
+  });
+
+  it('declares nothing that the fence has declared', async () => {
+    const subject = new Subject();
+    subject.earlier(40, false);
+    subject.fence(40);
+    const { publisher, log } = node(50, tail);
+    log('started', null);
+    log('of a bot that is elsewhere', 'other');
+    publisher.open(subject, ['bot']);
+    await publisher.flushed();
+    expect(subject.texts).toEqual(['fence', 'kept', 'started']);
+  });
+});
+
+it('a run that is stopped in order says so, and the next one has lost nothing', async () => {
+  const subject = new Subject();
+  const { publisher, log } = node();
+  publisher.open(subject, ['bot']);
+  log('last');
+  await publisher.finished();
+  const head = decodeHead(subject.messages.at(-1) as Uint8Array);
+  expect(head).toMatchObject({ type: 'frames', count: 0, next: 2, end: true });
+  const next = node(2);
+  next.log('first');
+  next.publisher.open(subject, ['bot']);
+  await next.publisher.flushed();
+  expect(subject.texts).toEqual(['last', 'first']);
 });
