@@ -71,7 +71,9 @@ it('wrong credentials, which are tried again: they may be put right', async () =
 
 it('a token', async () => {
   const server = await serve({ login: { token: 'secret' } });
-  await link({ servers: [`nats://secret@127.0.0.1:${server.port}`] }).link.connected();
+  const at = `127.0.0.1:${server.port}`;
+  expect(await reason({ servers: [`nats://another@${at}`] })).toContain('refused the credentials');
+  await link({ servers: [`nats://secret@${at}`] }).link.connected();
 });
 
 it('TLS that the server does not have, or with a certificate that is not trusted', async () => {
