@@ -18,6 +18,9 @@ const QUALITY = 2;
 /** A block has about 2 ** 19 bytes at most. */
 const WINDOW_BITS = 19;
 
+/** Signs a head, with the body that belongs to it. */
+export type SignHead = (head: string, packed: Uint8Array) => string;
+
 export class BlockWriter {
   #count = 0;
   /** Bytes of data. */
@@ -85,7 +88,10 @@ export class BlockWriter {
   }
 
   /** The block; the writer is empty after that. */
-  finish(head: Omit<BlockHead, 'v' | 'count' | 'size'>): Uint8Array {
+  finish(
+    head: Omit<BlockHead, 'v' | 'count' | 'size'>,
+    sign: SignHead = (text) => text,
+  ): Uint8Array {
     const count = this.#count;
     const names = Buffer.from(JSON.stringify([...this.#names.keys()]));
     const body = Buffer.allocUnsafe(4 + names.length + count * FRAME_BYTES + this.#size);
@@ -108,7 +114,7 @@ export class BlockWriter {
         [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
       },
     });
-    const text = Buffer.from(JSON.stringify(full));
+    const text = Buffer.from(sign(JSON.stringify(full), packed));
     const block = Buffer.allocUnsafe(HEADER_BYTES + text.length + packed.length);
     block.writeUInt32LE(MAGIC, 0);
     block.writeUInt32LE(text.length, 4);

@@ -10,14 +10,21 @@
 // the name, 0 for none), length of its data in bytes u32. Data is JSON as on the stream.
 
 import { brotliDecompressSync } from 'node:zlib';
-import { READABLE } from '../shared/cluster/names.js';
-import { DroverError } from '../shared/errors.js';
+import { checkNamed, parseJson } from '../shared/bus-validators.js';
+import { PROTOCOL, READABLE } from '../shared/cluster/names.js';
+import { DroverError, messageOf } from '../shared/errors.js';
+import { MAX_FRAME_BYTES } from '../shared/memory/layout.js';
+import { KIND_CODE, NO_LEVEL } from '../shared/stream/frame.js';
 
 export const MAGIC = 0x4452_4231;
 export const HEADER_BYTES = 8;
 export const FRAME_BYTES = 10;
 export const MAX_FRAMES = 4096;
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
+/** Longest data of a frame: the rest of the frame has to fit beside it. */
+const MAX_DATA_BYTES = MAX_FRAME_BYTES - 512;
+const MAX_KIND = Math.max(...Object.values(KIND_CODE));
+const [OPENING, CLOSING, LINE_FEED, RETURN] = [0x7b, 0x7d, 0x0a, 0x0d];
 /** Of zlib. */
 const MIN_CHUNK = 64;
 
@@ -33,8 +40,11 @@ export interface BlockHead {
   node: string;
   /** The start of the service that has published it. */
   incarnation: string;
-  /** `fence`: another node has published it: the lease of this one has run out. */
-  type: 'frames' | 'fence';
+  /**
+   * `fence`: another node has published it: the lease of this one has run out. `none`: the message is no block, and this stands for it
+   * ({@link gapBlock}).
+   */
+  type: 'frames' | 'fence' | 'none';
   /** Numbering of the node's own stream, the number of the first frame in it, and that after the last: others may be left out. */
   epoch: string;
   first: number;
@@ -84,8 +94,9 @@ export class ReadBlock implements Block {
     const { count } = head;
     this.head = head;
     this.body = body;
-    this.#kinds = 4 + body.readUInt32LE(0);
-    this.names = JSON.parse(body.toString('utf8', 4, this.#kinds)) as string[];
+    this.#kinds = 4 + (body.length < 4 ? 0 : body.readUInt32LE(0));
+    if (this.#kinds + FRAME_BYTES * count > body.length) throw noBlock('its body is cut');
+    this.names = parseJson(body.toString('utf8', 4, this.#kinds)) as string[];
     this.#levels = this.#kinds + count;
     this.#sessions = this.#levels + count;
     this.#scopes = this.#sessions + 2 * count;
@@ -117,6 +128,33 @@ export class ReadBlock implements Block {
     return this.body.readUInt32LE(this.#lengths + 4 * at);
   }
 
+  /** @throws DroverError when what it has is not what blocks have. */
+  checked(): this {
+    const { body, names, data } = this;
+    if (!Array.isArray(names) || names.some((name) => typeof name !== 'string')) {
+      throw noBlock('its names are none');
+    }
+    if (body.includes(LINE_FEED, data) || body.includes(RETURN, data)) {
+      throw noBlock('its frames have line breaks');
+    }
+    let from = data;
+    for (let at = 0; at < this.head.count; at++) {
+      const kind = this.kind(at);
+      const length = this.length(at);
+      const last = from + length - 1;
+      const isKnown = kind <= MAX_KIND && this.level(at) <= NO_LEVEL;
+      const isNamed = this.session(at) <= names.length && this.scope(at) <= names.length;
+      const isObject = length > 1 && body[from] === OPENING && body[last] === CLOSING;
+      if (!isKnown || !isNamed || !isObject || length > MAX_DATA_BYTES || last >= body.length) {
+        throw noBlock(`its frame ${at + 1} is none`);
+      }
+      if (kind !== KIND_CODE.log) checkJson(kind, body.toString('utf8', from, last + 1));
+      from = last + 1;
+    }
+    if (from !== body.length) throw noBlock('its frames are not all of it');
+    return this;
+  }
+
   get frames(): BlockFrame[] {
     this.#frames ??= this.#read();
     return this.#frames;
@@ -145,37 +183,74 @@ export class ReadBlock implements Block {
   }
 }
 
-/** Only the head: the body is not decompressed. @throws DroverError `unavailable` when the bytes are not a block, or one of a later version. */
-export function decodeHead(bytes: Uint8Array): BlockHead {
-  return parseHead(viewOf(bytes)).head;
+/** Snapshots are read by all nodes, also where no client reads them. */
+function checkJson(kind: number, json: string): void {
+  const value = parseJson(json);
+  if (kind === KIND_CODE.session) checkNamed('BusMessages', 'session', value);
 }
 
-/** @throws like {@link decodeHead}. */
-export function decodeBlock(bytes: Uint8Array): ReadBlock {
-  const block = viewOf(bytes);
-  const { head, end } = parseHead(block);
-  const body = brotliDecompressSync(block.subarray(end), {
-    chunkSize: Math.max(MIN_CHUNK, Math.min(head.size, MAX_BODY_BYTES)),
-    maxOutputLength: MAX_BODY_BYTES,
-  });
-  return new ReadBlock(head, body);
-}
+/** Takes the signature from the head. @throws DroverError when it is not the right one. */
+export type OpenHead = (head: string, packed: Uint8Array) => string;
 
-function viewOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
-function parseHead(block: Buffer): { head: BlockHead; end: number } {
-  if (block.length < HEADER_BYTES || block.readUInt32LE(0) !== MAGIC) {
-    throw new DroverError('unavailable', 'a message of the stream is not a block');
-  }
-  const end = HEADER_BYTES + block.readUInt32LE(4);
-  const head = JSON.parse(block.toString('utf8', HEADER_BYTES, end)) as BlockHead;
-  if (head.v > READABLE) {
-    throw new DroverError(
+/** The block is of a version that this release does not read. */
+export class LaterVersionError extends DroverError {
+  constructor({ node, v }: Pick<BlockHead, 'node' | 'v'>) {
+    super(
       'unavailable',
-      `node ${head.node} publishes version ${head.v} of the protocol; this one knows version ${READABLE}: update it`,
+      `node ${node} publishes version ${v} of the protocol; this one knows version ${READABLE}: update it`,
     );
   }
-  return { head, end };
+}
+
+/**
+ * Checks all that those who write it to a ring rely on: they write frames or nothing. The JSON of lines is not read.
+ * @throws DroverError that says why the bytes are no block; {@link LaterVersionError}.
+ */
+export function decodeBlock(bytes: Uint8Array, open: OpenHead = (head) => head): ReadBlock {
+  const block = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (block.length < HEADER_BYTES || block.readUInt32LE(0) !== MAGIC) {
+    throw noBlock('it does not begin as one');
+  }
+  const end = HEADER_BYTES + block.readUInt32LE(4);
+  if (end > block.length) throw noBlock('it is cut');
+  const packed = block.subarray(end);
+  const head = parseJson(open(block.toString('utf8', HEADER_BYTES, end), packed)) as BlockHead;
+  if (head?.v > READABLE) throw new LaterVersionError(head);
+  checkNamed('BusMessages', 'block', head);
+  return new ReadBlock(head, unpacked(packed, head.size)).checked();
+}
+
+/** What stands for a message that is no block: a gap, which counts as one frame on every node. */
+export function gapBlock(): ReadBlock {
+  const names = Buffer.from('[]');
+  const data = Buffer.from('{}');
+  const body = Buffer.alloc(4 + names.length + FRAME_BYTES + data.length);
+  body.writeUInt32LE(names.length, 0);
+  names.copy(body, 4);
+  const columns = 4 + names.length;
+  body.writeUInt8(KIND_CODE.gap, columns);
+  body.writeUInt8(NO_LEVEL, columns + 1);
+  body.writeUInt32LE(data.length, columns + FRAME_BYTES - 4);
+  data.copy(body, columns + FRAME_BYTES);
+  const numbers = { first: 0, next: 0, count: 1, size: body.length, at: { seq: 0, total: 0 } };
+  const nobody = { v: PROTOCOL, node: '', incarnation: '', epoch: '' };
+  return new ReadBlock({ ...nobody, ...numbers, type: 'none' }, body);
+}
+
+function unpacked(packed: Uint8Array, size: number): Buffer {
+  let body: Buffer;
+  try {
+    body = brotliDecompressSync(packed, {
+      chunkSize: Math.max(MIN_CHUNK, size),
+      maxOutputLength: MAX_BODY_BYTES,
+    });
+  } catch (thrown) {
+    throw noBlock(messageOf(thrown));
+  }
+  if (body.length !== size) throw noBlock('its body has another size than it says');
+  return body;
+}
+
+function noBlock(why: string): DroverError {
+  return new DroverError('bad_request', `it is no block of Drover: ${why}`);
 }

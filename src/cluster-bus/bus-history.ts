@@ -74,7 +74,11 @@ export class BusHistory {
       dir,
       ownEpoch: local.epoch,
       node,
-      nextOwn: async (seq) => (await bus.stream?.nextOf(node, seq)) ?? null,
+      nextOwn: async (seq) => {
+        const message = await bus.stream?.nextOf(node, seq);
+        const block = message && (await bus.stream?.reader().read(message));
+        return block ? { seq: message.seq, block } : null;
+      },
       firstOf: (seq) => this.#window.firstOf(seq),
       oldest,
       say,

@@ -6,6 +6,7 @@ import { NatsLink } from '../shared/cluster/connect.js';
 import { clusterNames } from '../shared/cluster/names.js';
 import type { NatsConnection } from '../shared/cluster/nats.js';
 import { reasonOf } from '../shared/cluster/reasons.js';
+import { Signer } from '../shared/cluster/signer.js';
 import type { StreamIdentity } from '../shared/contract/threads.js';
 import { Deferred } from '../shared/deferred.js';
 import { BusFigures } from '../shared/memory/bus-figures.js';
@@ -13,12 +14,13 @@ import { RingReader } from '../shared/memory/ring-reader.js';
 import { eventId, gapJson, KIND_CODE, NO_LEVEL } from '../shared/stream/frame.js';
 import { withTimeout } from '../shared/with-timeout.js';
 import { askBaseline, serveBaseline } from './baseline.js';
-import { decodeBlock, decodeHead, type ReadBlock, type Total } from './block.js';
+import type { ReadBlock, Total } from './block.js';
+import { type BlockReader, type StreamMessage, totalBefore } from './block-reader.js';
 import { BlockWriter } from './block-writer.js';
 import { ClusterRing } from './cluster-ring.js';
 import { EventStream, type StreamFacts } from './event-stream.js';
 import { OwnFrames, type OwnJournal } from './own-frames.js';
-import { type LastBlock, Publisher, WrongSequence } from './publisher.js';
+import { Publisher, WrongSequence } from './publisher.js';
 import { Sessions } from './sessions.js';
 
 const RETRY_MS = 500;
@@ -51,6 +53,7 @@ export class ClusterBus {
   readonly #publisher: Publisher;
   readonly #figures: BusFigures;
   readonly #sessions = new Sessions();
+  readonly #signer: Signer;
   readonly #listeners: BlockListener[] = [];
   readonly #joinListeners: (() => void)[] = [];
   /** Who waits for messages. */
@@ -80,6 +83,7 @@ export class ClusterBus {
     this.#start = start;
     this.#peers = peers;
     this.#names = clusterNames(config.name);
+    this.#signer = new Signer(start.signer);
     this.#ring = new RingReader(local.ring, reader);
     this.#frames = new OwnFrames(this.#ring, local.epoch);
     this.#figures = new BusFigures(start.figures, local.ring);
@@ -211,10 +215,11 @@ export class ClusterBus {
     const sink = stream.sink(node);
     const left = [...bots];
     do {
-      const last = await sink.last();
+      const last = await sink.last(1);
       // What the node has published is then part of the snapshots.
       if (last) await this.#readUpTo(last.seq);
-      const head = last && decodeHead(last.bytes);
+      const after = last?.seq ?? 0;
+      const head = last?.block?.head;
       const { epoch = '', next = 0 } = head ?? {};
       const writer = new BlockWriter();
       const now = Date.now();
@@ -232,18 +237,12 @@ export class ClusterBus {
         taken += 1;
       }
       const { incarnation } = this.#start;
-      const bytes = writer.finish({
-        node,
-        incarnation,
-        type: 'fence',
-        epoch,
-        first: next,
-        next,
-        at: this.#total,
-      });
-      const id = `fence-${node}-${incarnation}-${last?.seq ?? 0}`;
+      const bytes = writer.finish(
+        { node, incarnation, type: 'fence', epoch, first: next, next, at: this.#total },
+        sink.sign(after),
+      );
       try {
-        const seq = await sink.publish(bytes, id, last?.seq ?? 0);
+        const seq = await sink.publish(bytes, after);
         left.splice(0, taken);
         if (left.length === 0) await this.#readUpTo(seq);
       } catch (thrown) {
@@ -271,7 +270,12 @@ export class ClusterBus {
     while (!this.#isClosing) {
       try {
         const connection = await this.#link.connected();
-        this.#stream = await EventStream.open(connection, this.#names, this.#start.config);
+        this.#stream = await EventStream.open(
+          connection,
+          this.#names,
+          this.#start.config,
+          this.#signer,
+        );
         await this.#join(connection, this.#stream);
         await this.#follow(connection, this.#stream);
       } catch (thrown) {
@@ -300,34 +304,27 @@ export class ClusterBus {
   }
 
   /** How many frames the stream has had: a block says it as of a message before it, the rest is counted. */
-  async #count(stream: EventStream, { first, last }: StreamFacts): Promise<Total> {
+  async #count(stream: EventStream, { last }: StreamFacts): Promise<Total> {
     if (last === 0) return { seq: 0, total: 0 };
     const unknown: Total = { seq: last, total: last * MOST_FRAMES };
-    const newest = await stream.at(last);
-    if (!newest) return unknown;
-    const { at } = decodeHead(newest.bytes);
-    if (at.seq + 1 < first) return unknown;
-    let { total } = at;
-    for (let seq = at.seq + 1; seq <= last; seq++) {
-      const block = await stream.at(seq);
-      if (!block) return unknown;
-      total += decodeHead(block.bytes).count;
-    }
-    return { seq: last, total };
+    const reader = stream.reader();
+    const newest = await reader.at(last);
+    const before = await totalBefore(reader, last);
+    return !newest || before === null ? unknown : { seq: last, total: before + newest.head.count };
   }
 
   /** Writes what comes to the ring. Returns when it has to be joined again. */
   async #follow(connection: NatsConnection, stream: EventStream): Promise<void> {
     const { node } = this.#start.config;
     // One that this release cannot read has ended it before: it is not `on` until it was updated.
-    const following = await stream.at(this.#seq + 1);
-    if (following) decodeHead(following.bytes);
+    const reader = stream.reader();
+    await reader.at(this.#seq + 1);
     const tail = new AbortController();
     this.#tail = tail;
     for (const listener of this.#joinListeners) listener();
     const unserve = serveBaseline(connection, this.#names, node, () => this.#offered());
     let isDelivered = false;
-    this.#look = this.#looker(stream, tail, () => isDelivered);
+    this.#look = this.#looker(stream, reader, tail, () => isDelivered);
     const look = setInterval(() => void this.#look?.(), LOOK_MS);
     void this.#look();
     if (this.#keep) this.#open(stream, this.#keep);
@@ -337,12 +334,12 @@ export class ClusterBus {
       const close = (): void => void consumed.close();
       tail.signal.addEventListener('abort', close);
       if (tail.signal.aborted) close();
-      for await (const { seq, data } of consumed) {
+      for await (const { seq, subject, data } of consumed) {
         // It was fetched meanwhile.
         if (seq <= this.#seq) continue;
         // Messages have left the window before they were read.
         if (seq !== this.#seq + 1) return;
-        this.#take({ seq, bytes: data });
+        await this.#take(reader, { seq, node: stream.nodeOf(subject), bytes: data });
       }
     } finally {
       tail.abort();
@@ -353,8 +350,12 @@ export class ClusterBus {
   }
 
   /** Writes the next message to the ring. */
-  #take({ seq, bytes }: LastBlock): void {
-    this.#write(decodeBlock(bytes), seq);
+  async #take(reader: BlockReader, message: StreamMessage): Promise<void> {
+    const { seq } = message;
+    const block = await reader.read(message);
+    // It was delivered and fetched.
+    if (seq !== this.#seq + 1) return;
+    this.#write(block, seq);
     this.#seq = seq;
     this.#figures.behind = Math.max(0, this.#streamLast - seq);
     this.#reachedSeq(seq);
@@ -365,10 +366,11 @@ export class ClusterBus {
    * @returns a function that asks JetStream whether the stream is still the one that is read, for it can be deleted and made again, and
    *   whether it is read: what delivers its messages can end unseen with its server, and the client waits for 30 s and more then. Until
    *   JetStream has replaced it, messages are fetched.
-   * @param isDelivered whether something delivers messages, which is replaced if it stalls.
+   * @param reader of what is read. @param isDelivered whether something delivers messages, which is replaced if it stalls.
    */
   #looker(
     stream: EventStream,
+    reader: BlockReader,
     tail: AbortController,
     isDelivered: () => boolean,
   ): () => Promise<void> {
@@ -385,7 +387,7 @@ export class ClusterBus {
       const isStalled = seq === before.seq && seq < before.last;
       if (isStalled) {
         this.#cutOff(STALLED);
-        await this.#fetch(stream, last, tail.signal);
+        await this.#fetch(stream, reader, last, tail.signal);
       } else if (seq >= last) this.#set('on', null);
       if (isStalled && before.wasDelivered) tail.abort();
       before = { last, seq: this.#seq, wasDelivered: isDelivered() };
@@ -403,13 +405,17 @@ export class ClusterBus {
   }
 
   /** Reads up to the message `last`, one by one. */
-  async #fetch(stream: EventStream, last: number, signal: AbortSignal): Promise<void> {
+  async #fetch(
+    stream: EventStream,
+    reader: BlockReader,
+    last: number,
+    signal: AbortSignal,
+  ): Promise<void> {
     while (this.#seq < last && !signal.aborted) {
-      const wanted = this.#seq + 1;
-      const block = await stream.at(wanted);
+      const message = await stream.at(this.#seq + 1);
       // It has left the window, which the next join finds out; or it was delivered meanwhile.
-      if (!block || signal.aborted) return;
-      if (wanted === this.#seq + 1) this.#take(block);
+      if (!message || signal.aborted) return;
+      if (message.seq === this.#seq + 1) await this.#take(reader, message);
     }
   }
 

@@ -18,7 +18,7 @@ const KINDS = Object.keys(KIND_CODE) as Kind[];
 /** A frame of the stream of the cluster, from a node. @param json as in the block. */
 export function clusterFrame(id: string, kind: number, json: string, node: string): string {
   // The ids in a gap are those of the node's own stream: here no number is missing.
-  const data = kind === KIND_CODE.gap ? gapJson(id, id, null, node) : json;
+  const data = kind === KIND_CODE.gap ? gapJson(id, id, null, node || undefined) : json;
   return sseFrame(id, KINDS[kind] as Kind, data);
 }
 
@@ -61,7 +61,7 @@ export class ClusterRing {
   write(block: ReadBlock): void {
     const { head, names, body } = block;
     const hashes = names.map((name) => this.#hasher.of(name));
-    const node = this.#nodes.number(head.node);
+    const node = head.node === '' ? 0 : this.#nodes.number(head.node);
     const meta = (at: number): FrameMeta => {
       const session = hashes[block.session(at) - 1] ?? NO_NAME;
       const scope = hashes[block.scope(at) - 1] ?? NO_NAME;

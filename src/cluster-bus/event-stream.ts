@@ -20,6 +20,8 @@ import {
   type StreamInfo,
 } from '../shared/cluster/nats.js';
 import { agreeOnProtocol, DESCRIPTION } from '../shared/cluster/protocol-description.js';
+import type { Signer } from '../shared/cluster/signer.js';
+import { BlockReader, blockContext, type StreamMessage } from './block-reader.js';
 import { type BlockSink, type LastBlock, WrongSequence } from './publisher.js';
 
 const DUPLICATE_WINDOW_MS = 120_000;
@@ -49,13 +51,18 @@ export class EventStream {
   readonly #config: ClusterConfig;
   readonly #jetstream: JetStreamClient;
   readonly #manager: JetStreamManager;
+  readonly #signer: Signer;
+  /** Up to this message nobody has published a later version: its description would say so. */
+  #known = 0;
 
   private constructor(
     connection: NatsConnection,
     manager: JetStreamManager,
     names: ClusterNames,
     config: ClusterConfig,
+    signer: Signer,
   ) {
+    this.#signer = signer;
     this.#jetstream = jetstream(connection, { timeout: ANSWER_MS });
     this.#manager = manager;
     this.#names = names;
@@ -67,10 +74,13 @@ export class EventStream {
     connection: NatsConnection,
     names: ClusterNames,
     config: ClusterConfig,
+    signer: Signer,
   ): Promise<EventStream> {
     const manager = await jetstreamManager(connection, { timeout: ANSWER_MS });
-    const stream = new EventStream(connection, manager, names, config);
+    const stream = new EventStream(connection, manager, names, config, signer);
+    const { last } = await stream.facts().catch(() => ({ last: 0 }));
     await stream.#ensure();
+    stream.#known = last;
     return stream;
   }
 
@@ -83,32 +93,60 @@ export class EventStream {
   sink(node: string): BlockSink {
     const subject = this.#names.events(node);
     return {
-      publish: async (bytes, msgID, lastSubjectSequence) => {
+      publish: async (bytes, lastSubjectSequence) => {
         try {
           const expect = { lastSubjectSequence };
-          return (await this.#jetstream.publish(subject, bytes, { msgID, expect })).seq;
+          return (await this.#jetstream.publish(subject, bytes, { expect })).seq;
         } catch (thrown) {
           if (codeOf(thrown) === WRONG_LAST_SEQUENCE) throw new WrongSequence();
           throw thrown;
         }
       },
-      last: () => this.lastOf(node),
+      sign: (last) => (head, packed) => this.#signer.sign(blockContext(node), last, head, packed),
+      last: (from) => this.#lastOf(node, from),
     };
   }
 
-  /** The last message of a node. */
-  async lastOf(node: string): Promise<LastBlock | null> {
-    return toBlock(await this.#get({ last_by_subj: this.#names.events(node) }));
+  /** For messages that are read one after the other. */
+  reader(): BlockReader {
+    return new BlockReader(this, this.#signer);
+  }
+
+  hasNoLater(seq: number): boolean {
+    return seq <= this.#known;
   }
 
   /** The message with this sequence; null when it has left the window. */
-  async at(seq: number): Promise<LastBlock | null> {
-    return toBlock(await this.#get({ seq }));
+  async at(seq: number): Promise<StreamMessage | null> {
+    return this.#message(await this.#get({ seq }));
   }
 
   /** The next message of a node, from the sequence `seq` on; null when there is none. */
-  async nextOf(node: string, seq: number): Promise<LastBlock | null> {
-    return toBlock(await this.#get({ seq, next_by_subj: this.#names.events(node) }));
+  async nextOf(node: string, seq: number): Promise<StreamMessage | null> {
+    return this.#message(await this.#get({ seq, next_by_subj: this.#names.events(node) }));
+  }
+
+  /** The node that a subject is of. */
+  nodeOf(subject: string): string {
+    return subject.slice(this.#names.events('').length);
+  }
+
+  /** @param from sequence from which on the last block is looked for, when it is not the last message. */
+  async #lastOf(node: string, from: number): Promise<LastBlock | null> {
+    const last = this.#message(await this.#get({ last_by_subj: this.#names.events(node) }));
+    if (!last) return null;
+    const reader = this.reader();
+    const { head } = await reader.read(last);
+    if (head.type !== 'none') return { seq: last.seq, block: { seq: last.seq, head } };
+    let block: LastBlock['block'] = null;
+    let message = await this.nextOf(node, from);
+    while (message && message.seq < last.seq) {
+      const { seq } = message;
+      const found = await reader.read(message);
+      if (found.head.type !== 'none') block = { seq, head: found.head };
+      message = await this.nextOf(node, seq + 1);
+    }
+    return { seq: last.seq, block };
   }
 
   /**
@@ -132,6 +170,10 @@ export class EventStream {
       if (codeOf(thrown) === NO_MESSAGE) return null;
       throw thrown;
     }
+  }
+
+  #message(stored: StoredMsg | null): StreamMessage | null {
+    return stored && { seq: stored.seq, node: this.nodeOf(stored.subject), bytes: stored.data };
   }
 
   async #ensure(): Promise<void> {
@@ -163,10 +205,6 @@ export class EventStream {
       throw thrown;
     }
   }
-}
-
-function toBlock(message: StoredMsg | null): LastBlock | null {
-  return message && { seq: message.seq, bytes: message.data };
 }
 
 function codeOf(thrown: unknown): number | null {

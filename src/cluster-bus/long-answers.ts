@@ -132,7 +132,8 @@ export function readable<T>(read: () => T): T {
   try {
     return read();
   } catch (thrown) {
-    throw thrown instanceof DroverError ? thrown : unreadable(messageOf(thrown));
+    const isOther = thrown instanceof DroverError && thrown.code !== 'bad_request';
+    throw isOther ? thrown : unreadable(messageOf(thrown));
   }
 }
 

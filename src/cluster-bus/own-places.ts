@@ -4,10 +4,9 @@
 import { Deferred } from '../shared/deferred.js';
 import { eventId, KIND_CODE } from '../shared/stream/frame.js';
 import { withTimeout } from '../shared/with-timeout.js';
-import { decodeBlock, type ReadBlock } from './block.js';
+import type { ReadBlock } from './block.js';
 import { Places } from './places.js';
 import { PLACES_FILE, PlacesFile } from './places-file.js';
-import type { LastBlock } from './publisher.js';
 import type { Run } from './runs.js';
 
 /** New places are written after this, in ms: those that a crash loses are found on the stream again. */
@@ -23,7 +22,7 @@ export interface OwnPlacesParts {
   ownEpoch: string;
   node: string;
   /** The next message of this node's subject, from a sequence on; null when there is none. */
-  nextOwn: (seq: number) => Promise<LastBlock | null>;
+  nextOwn: (seq: number) => Promise<{ seq: number; block: ReadBlock } | null>;
   /** Number of the first frame of a message; null when nobody can tell any more. */
   firstOf: (seq: number) => Promise<number | null>;
   /** The first own frame that the journal has; null when that is not known. */
@@ -108,10 +107,7 @@ export class OwnPlaces {
         const first = await firstOf(message.seq);
         // Another one has begun, on another stream perhaps.
         if (this.#catchUp !== catchUp) return;
-        this.#add(
-          message.seq,
-          first === null ? [] : this.#runsOf(decodeBlock(message.bytes), first),
-        );
+        this.#add(message.seq, first === null ? [] : this.#runsOf(message.block, first));
       }
     } catch {
       // NATS is away. What is missing keeps its own ids.

@@ -6,8 +6,8 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { Deferred } from '../shared/deferred.js';
-import { type BlockHead, decodeHead, type Total } from './block.js';
-import { BlockWriter } from './block-writer.js';
+import type { BlockHead, Total } from './block.js';
+import { BlockWriter, type SignHead } from './block-writer.js';
 import type { OwnFrames } from './own-frames.js';
 
 /** Frames wait this long for others, in ms: a block costs a message on each node. Longer when there are many. */
@@ -22,15 +22,18 @@ const JOURNAL_MS = 60_000;
 /** The last message of the node's subject. */
 export interface LastBlock {
   seq: number;
-  bytes: Uint8Array;
+  /** The last block there: the same, unless others have written what is none. Null when none is found. */
+  block: { seq: number; head: BlockHead } | null;
 }
 
 /** What the publisher needs of JetStream. */
 export interface BlockSink {
   /** @returns the sequence of the message. @throws {@link WrongSequence} when `last` is not that of the subject's last message. */
-  publish(bytes: Uint8Array, id: string, last: number): Promise<number>;
-  /** The last message of the node's subject, null when there is none. */
-  last(): Promise<LastBlock | null>;
+  publish(bytes: Uint8Array, last: number): Promise<number>;
+  /** Signs the head of a block that follows the message `last`. */
+  sign(last: number): SignHead;
+  /** The last message of the node's subject, null when there is none. @param from sequence from which on its last block may be. */
+  last(from: number): Promise<LastBlock | null>;
 }
 
 /** The subject has another last message than was expected. */
@@ -61,8 +64,9 @@ export class Publisher {
   #cursor: number | undefined;
   /** The last that the cursor was: the subject's messages may have left the window. */
   #sent = 0;
-  /** Sequence of the last message of the subject. */
+  /** Sequence of the last message of the subject, and of its last block. */
   #last = 0;
+  #lastBlock = 0;
   #isHeld = true;
   /** The last block had many frames. */
   #hasMany = false;
@@ -209,19 +213,17 @@ export class Publisher {
     const { node, incarnation, epoch, total } = this.#options;
     this.#hasMany = this.#writer.count >= MANY;
     const isEnd = this.#writer.count === 0;
-    const bytes = this.#writer.finish({
-      node,
-      incarnation,
-      type: 'frames',
-      epoch,
-      first,
-      next,
-      at: total(),
-      ...(isEnd && { end: true }),
-    });
     const sink = this.#sink as BlockSink;
+    const bytes = this.#writer.finish(
+      {
+        ...{ node, incarnation, type: 'frames', epoch, first, next, at: total() },
+        ...(isEnd && { end: true }),
+      },
+      sink.sign(this.#last),
+    );
     try {
-      this.#last = await sink.publish(bytes, `${epoch}-${first}-${next}`, this.#last);
+      this.#last = await sink.publish(bytes, this.#last);
+      this.#lastBlock = this.#last;
       this.#moveTo(next);
       if (isEnd) this.#ended();
     } catch (thrown) {
@@ -232,15 +234,16 @@ export class Publisher {
     }
   }
 
-  /** Finds out what JetStream has. @param wasRefused whether a block was: then only an own block explains it. */
+  /** Finds out what JetStream has. @param wasRefused whether a block was: then only an own block explains another one that is new. */
   async #recover(wasRefused = false): Promise<void> {
     const { epoch, first, incarnation } = this.#options;
-    const last = await (this.#sink as BlockSink).last();
-    const head: BlockHead | null = last && decodeHead(last.bytes);
+    const last = await (this.#sink as BlockSink).last(this.#lastBlock);
+    const head = last?.block?.head ?? null;
+    const isOther = last?.block?.seq !== this.#lastBlock;
     const isOwn = head?.type === 'frames' && head.incarnation === incarnation;
     // Also without a refusal: after a partition the last answer is lost, and the fence is found here.
     const isFenced = head?.type === 'fence' && !this.#mayPassFence;
-    if (isFenced || (wasRefused && !isOwn)) {
+    if (isFenced || (wasRefused && head && isOther && !isOwn)) {
       this.#isHeld = true;
       this.#options.fenced();
       return;
@@ -248,6 +251,7 @@ export class Publisher {
     this.#mayPassFence = false;
     if (head?.type === 'fence') this.#options.frames.fenced(first);
     this.#last = last?.seq ?? 0;
+    this.#lastBlock = last?.block?.seq ?? this.#lastBlock;
     // After a fence too: the frames of this numbering before it are there.
     const isSame = head !== null && head.epoch === epoch;
     this.#moveTo(isSame ? head.next : Math.max(first, this.#sent));

@@ -31,7 +31,7 @@ export class WindowBlock implements FrameBlock {
     this.first = first;
     this.next = first + frames.length;
     this.#frames = frames;
-    this.#node = nodes.number(head.node);
+    this.#node = head.node === '' ? 0 : nodes.number(head.node);
     this.#hasher = hasher;
     const texts = frames.map(({ kind, json }, at) =>
       Buffer.from(clusterFrame(eventId(epoch, first + at), kind, json, head.node)),

@@ -10,7 +10,7 @@ import { Semaphore } from '../shared/semaphore.js';
 import { Filter } from '../shared/stream/filter.js';
 import { LabelHistory } from '../shared/stream/label-history.js';
 import { Cut } from '../shared/stream/replay-cut.js';
-import { type BlockHead, decodeBlock, decodeHead } from './block.js';
+import { type BlockReader, totalBefore } from './block-reader.js';
 import type { EventStream, StreamFacts } from './event-stream.js';
 import { WindowBlock } from './window-block.js';
 
@@ -30,7 +30,7 @@ interface Place {
 }
 
 export interface WindowParts {
-  stream: () => Pick<EventStream, 'facts' | 'at'> | undefined;
+  stream: () => Pick<EventStream, 'facts' | 'reader'> | undefined;
   /** Numbering of the ring; undefined while there is none. */
   epoch: () => string | undefined;
   /** Number of the next frame of the ring. */
@@ -84,7 +84,7 @@ export class Window {
     // The labels that a bot had then are not known: the client gets a gap.
     if (filter?.isLabelled) return cut.part(null, request.from);
     const facts = await stream.facts();
-    const part = await this.#read(stream, facts, request, cut);
+    const part = await this.#read(stream.reader(), facts, request, cut);
     // What was read from a stream that was made again meanwhile has other numbers.
     const after = await stream.facts();
     if (facts.epoch !== epoch || after.epoch !== epoch) {
@@ -94,24 +94,25 @@ export class Window {
   }
 
   async #read(
-    stream: Pick<EventStream, 'at'>,
+    reader: BlockReader,
     facts: StreamFacts,
     request: ReplayRequest,
     cut: Cut,
   ): Promise<ReplayPart> {
     const { from, maxBytes } = request;
-    const place = await this.#find(stream, facts, from);
+    const place = await this.#find(reader, facts, from);
     const begins = place?.first ?? this.#parts.next();
     if (begins > from) return this.#parts.behind(facts.epoch, request, begins, cut);
     if (!place) return cut.part(null, from);
     let { seq, first } = place;
     let next = from;
     while (seq <= facts.last) {
-      const message = await stream.at(seq);
-      if (!message) break;
-      const { head, frames } = decodeBlock(message.bytes);
+      const found = await reader.at(seq);
+      if (!found) break;
+      const { head, frames } = found;
       // The numbers may have a hole here: the next request declares it.
-      if (head.at.seq === seq - 1 && head.at.total + 1 !== first) break;
+      const isCounted = head.type !== 'none' && head.at.seq === seq - 1;
+      if (isCounted && head.at.total + 1 !== first) break;
       const block = new WindowBlock({ head, frames }, first, {
         epoch: facts.epoch,
         hasher: this.hasher,
@@ -130,7 +131,7 @@ export class Window {
 
   /** The last message that begins at `number` or before, else the first after it; null when there is none with that frame or later. */
   async #find(
-    stream: Pick<EventStream, 'at'>,
+    reader: BlockReader,
     { first, last }: StreamFacts,
     number: number,
   ): Promise<Place | null> {
@@ -153,7 +154,7 @@ export class Window {
       const seq =
         low?.seq === lowSeq ? Math.ceil((lowSeq + highSeq + 1) / 2) : (lowSeq + highSeq) >> 1;
       if (seq > highSeq) break;
-      const begins = await this.#firstOf(stream, seq);
+      const begins = await this.#firstOf(reader, seq);
       if (begins === null) {
         // It has left the window, or what is needed to count it has.
         if (low) return null;
@@ -167,8 +168,7 @@ export class Window {
       }
     }
     if (!low) return after;
-    const message = await stream.at(low.seq);
-    const count = message ? decodeHead(message.bytes).count : 0;
+    const count = (await reader.at(low.seq))?.head.count ?? 0;
     return low.first + count > number ? low : after;
   }
 
@@ -177,21 +177,14 @@ export class Window {
     const stream = this.#parts.stream();
     if (!stream) return null;
     this.#turn();
-    return this.#firstOf(stream, seq);
+    return this.#firstOf(stream.reader(), seq);
   }
 
-  /** A head says what was counted at a message before it. */
-  async #firstOf(stream: Pick<EventStream, 'at'>, seq: number): Promise<number | null> {
+  async #firstOf(reader: BlockReader, seq: number): Promise<number | null> {
     const known = this.#places.get(seq);
     if (known !== undefined) return known;
-    const head = await headAt(stream, seq);
-    if (!head) return null;
-    let total = head.at.total;
-    for (let before = head.at.seq + 1; before < seq; before++) {
-      const between = await headAt(stream, before);
-      if (!between) return null;
-      total += between.count;
-    }
+    const total = await totalBefore(reader, seq);
+    if (total === null) return null;
     this.#learn(seq, total + 1);
     return total + 1;
   }
@@ -211,9 +204,4 @@ export class Window {
     this.#epoch = epoch;
     this.#places.clear();
   }
-}
-
-async function headAt(stream: Pick<EventStream, 'at'>, seq: number): Promise<BlockHead | null> {
-  const message = await stream.at(seq);
-  return message && decodeHead(message.bytes);
 }

@@ -1,5 +1,5 @@
 import type { ValidateFunction } from 'ajv';
-import { explainSchemaError } from '../shared/contract/explain.js';
+import { explainNamed } from '../shared/contract/explain.js';
 import { unpackMessage } from '../shared/pipe/frames.js';
 import { HostFault, objectOf, quoted, SHOWN_UNITS } from '../shared/pipe/host-fault.js';
 
@@ -8,9 +8,8 @@ import { HostFault, objectOf, quoted, SHOWN_UNITS } from '../shared/pipe/host-fa
  * @param name one that the schema has. @throws HostFault, with what is wrong.
  */
 export function checkNamed(validate: ValidateFunction, name: string, value: unknown): void {
-  if (validate({ [name]: value })) return;
-  const why = explainSchemaError('', validate.errors).replace(/^\./, '');
-  throw new HostFault(why.slice(0, 4 * SHOWN_UNITS));
+  const why = explainNamed(validate, name, value);
+  if (why !== null) throw new HostFault(why.slice(0, 4 * SHOWN_UNITS));
 }
 
 /** A message whose type is a text. @throws HostFault, SyntaxError for what is no JSON. */

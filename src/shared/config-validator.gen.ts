@@ -3,7 +3,7 @@
 import { require } from './package-paths.js';
 "use strict";
 export const Config = validate0;
-const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","programs","restart","start","watchdog","quota","cluster","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","sign_in_days"],"properties":{"pin":{"type":"boolean"},"sign_in_days":{"type":"integer","minimum":0,"maximum":36500}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","isolation","isolation_by_kind","env","max_dedicated","max_heap_mb","process_memory_mb","process_cpu","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"isolation":{"type":"string","enum":["thread","process"]},"isolation_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"string","enum":["thread","process"]}}},"env":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z_][A-Za-z0-9_]*\\*?$"},"uniqueItems":true},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"process_memory_mb":{"anyOf":[{"type":"integer","minimum":64},{"type":"null"}]},"process_cpu":{"anyOf":[{"type":"number","minimum":0.01,"maximum":1024},{"type":"null"}]},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"programs":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","required":["command","protocol"],"properties":{"command":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":256},"protocol":{"type":"string","enum":["raw","jsonl","mcp"]},"description":{"type":"string","maxLength":1000},"cwd":{"type":"string","minLength":1},"env":{"type":"object","patternProperties":{"^[A-Za-z_][A-Za-z0-9_]*$":{"anyOf":[{"type":"string"},{"type":"object","required":["config"],"properties":{"config":{"type":"string","minLength":1}},"additionalProperties":false}]}},"additionalProperties":false},"config":{"type":"object"},"commands":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"additionalProperties":false}},"additionalProperties":false},"start_timeout_ms":{"type":"integer","minimum":100,"maximum":600000}},"additionalProperties":false}},"additionalProperties":false},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"quota":{"type":"object","required":["window_ms","cpu","memory_mb","lines_per_second","bytes_per_second","connections"],"properties":{"window_ms":{"type":"integer","minimum":1000,"maximum":600000},"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"cluster":{"type":"object","required":["servers","name","node","labels","credentials","tls","lease_ms","replicas","window_bytes","window_ms","secret_key_file"],"properties":{"servers":{"type":"array","items":{"type":"string","minLength":1}},"name":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9-]{0,30}$"},"node":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"credentials":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"tls":{"type":"object","required":["ca","cert","key"],"properties":{"ca":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]}},"additionalProperties":false},"lease_ms":{"type":"integer","minimum":2000,"maximum":300000},"replicas":{"anyOf":[{"type":"integer","minimum":1,"maximum":5},{"type":"null"}]},"window_bytes":{"type":"integer","minimum":16777216,"maximum":1099511627776},"window_ms":{"type":"integer","minimum":60000,"maximum":604800000},"secret_key_file":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"node_labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"failover":{"type":"string","enum":["restart","stay"]},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
+const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","programs","restart","start","watchdog","quota","cluster","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","sign_in_days"],"properties":{"pin":{"type":"boolean"},"sign_in_days":{"type":"integer","minimum":0,"maximum":36500}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","isolation","isolation_by_kind","env","max_dedicated","max_heap_mb","process_memory_mb","process_cpu","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"isolation":{"type":"string","enum":["thread","process"]},"isolation_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"string","enum":["thread","process"]}}},"env":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z_][A-Za-z0-9_]*\\*?$"},"uniqueItems":true},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"process_memory_mb":{"anyOf":[{"type":"integer","minimum":64},{"type":"null"}]},"process_cpu":{"anyOf":[{"type":"number","minimum":0.01,"maximum":1024},{"type":"null"}]},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"programs":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","required":["command","protocol"],"properties":{"command":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":256},"protocol":{"type":"string","enum":["raw","jsonl","mcp"]},"description":{"type":"string","maxLength":1000},"cwd":{"type":"string","minLength":1},"env":{"type":"object","patternProperties":{"^[A-Za-z_][A-Za-z0-9_]*$":{"anyOf":[{"type":"string"},{"type":"object","required":["config"],"properties":{"config":{"type":"string","minLength":1}},"additionalProperties":false}]}},"additionalProperties":false},"config":{"type":"object"},"commands":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"additionalProperties":false}},"additionalProperties":false},"start_timeout_ms":{"type":"integer","minimum":100,"maximum":600000}},"additionalProperties":false}},"additionalProperties":false},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"quota":{"type":"object","required":["window_ms","cpu","memory_mb","lines_per_second","bytes_per_second","connections"],"properties":{"window_ms":{"type":"integer","minimum":1000,"maximum":600000},"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"cluster":{"type":"object","required":["servers","name","node","labels","credentials","tls","lease_ms","replicas","window_bytes","window_ms","secret_key_file","accept_unsigned"],"properties":{"servers":{"type":"array","items":{"type":"string","minLength":1}},"name":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9-]{0,30}$"},"node":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"credentials":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"tls":{"type":"object","required":["ca","cert","key"],"properties":{"ca":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]}},"additionalProperties":false},"lease_ms":{"type":"integer","minimum":2000,"maximum":300000},"replicas":{"anyOf":[{"type":"integer","minimum":1,"maximum":5},{"type":"null"}]},"window_bytes":{"type":"integer","minimum":16777216,"maximum":1099511627776},"window_ms":{"type":"integer","minimum":60000,"maximum":604800000},"secret_key_file":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"accept_unsigned":{"type":"boolean"}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"node_labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"failover":{"type":"string","enum":["restart","stay"]},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
 const func0 = Object.prototype.hasOwnProperty;
 const func2 = require("ajv/dist/runtime/ucs2length").default;
 const pattern0 = new RegExp("^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$", "u");
@@ -5218,7 +5218,7 @@ const _errs409 = errors;
 if(errors === _errs409){
 if(data140 && typeof data140 == "object" && !Array.isArray(data140)){
 let missing21;
-if((((((((((((data140.servers === undefined) && (missing21 = "servers")) || ((data140.name === undefined) && (missing21 = "name"))) || ((data140.node === undefined) && (missing21 = "node"))) || ((data140.labels === undefined) && (missing21 = "labels"))) || ((data140.credentials === undefined) && (missing21 = "credentials"))) || ((data140.tls === undefined) && (missing21 = "tls"))) || ((data140.lease_ms === undefined) && (missing21 = "lease_ms"))) || ((data140.replicas === undefined) && (missing21 = "replicas"))) || ((data140.window_bytes === undefined) && (missing21 = "window_bytes"))) || ((data140.window_ms === undefined) && (missing21 = "window_ms"))) || ((data140.secret_key_file === undefined) && (missing21 = "secret_key_file"))){
+if(((((((((((((data140.servers === undefined) && (missing21 = "servers")) || ((data140.name === undefined) && (missing21 = "name"))) || ((data140.node === undefined) && (missing21 = "node"))) || ((data140.labels === undefined) && (missing21 = "labels"))) || ((data140.credentials === undefined) && (missing21 = "credentials"))) || ((data140.tls === undefined) && (missing21 = "tls"))) || ((data140.lease_ms === undefined) && (missing21 = "lease_ms"))) || ((data140.replicas === undefined) && (missing21 = "replicas"))) || ((data140.window_bytes === undefined) && (missing21 = "window_bytes"))) || ((data140.window_ms === undefined) && (missing21 = "window_ms"))) || ((data140.secret_key_file === undefined) && (missing21 = "secret_key_file"))) || ((data140.accept_unsigned === undefined) && (missing21 = "accept_unsigned"))){
 validate0.errors = [{instancePath:instancePath+"/cluster",schemaPath:"#/properties/cluster/required",keyword:"required",params:{missingProperty: missing21},message:"must have required property '"+missing21+"'"}];
 return false;
 }
@@ -6013,6 +6013,19 @@ var valid66 = _errs468 === errors;
 else {
 var valid66 = true;
 }
+if(valid66){
+if(data140.accept_unsigned !== undefined){
+const _errs474 = errors;
+if(typeof data140.accept_unsigned !== "boolean"){
+validate0.errors = [{instancePath:instancePath+"/cluster/accept_unsigned",schemaPath:"#/properties/cluster/properties/accept_unsigned/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
+return false;
+}
+var valid66 = _errs474 === errors;
+}
+else {
+var valid66 = true;
+}
+}
 }
 }
 }
@@ -6038,50 +6051,50 @@ var valid0 = true;
 }
 if(valid0){
 if(data.bots !== undefined){
-let data157 = data.bots;
-const _errs474 = errors;
-if(errors === _errs474){
-if(Array.isArray(data157)){
-var valid77 = true;
-const len9 = data157.length;
-for(let i14=0; i14<len9; i14++){
-let data158 = data157[i14];
+let data158 = data.bots;
 const _errs476 = errors;
 if(errors === _errs476){
-if(data158 && typeof data158 == "object" && !Array.isArray(data158)){
-if(data158.config === undefined){
-data158.config = {};
+if(Array.isArray(data158)){
+var valid77 = true;
+const len9 = data158.length;
+for(let i14=0; i14<len9; i14++){
+let data159 = data158[i14];
+const _errs478 = errors;
+if(errors === _errs478){
+if(data159 && typeof data159 == "object" && !Array.isArray(data159)){
+if(data159.config === undefined){
+data159.config = {};
 }
-if(data158.labels === undefined){
-data158.labels = {};
+if(data159.labels === undefined){
+data159.labels = {};
 }
-if(data158.dedicated === undefined){
-data158.dedicated = false;
+if(data159.dedicated === undefined){
+data159.dedicated = false;
 }
-if(data158.desired === undefined){
-data158.desired = "running";
+if(data159.desired === undefined){
+data159.desired = "running";
 }
 let missing23;
-if(((((((data158.id === undefined) && (missing23 = "id")) || ((data158.kind === undefined) && (missing23 = "kind"))) || ((data158.config === undefined) && (missing23 = "config"))) || ((data158.labels === undefined) && (missing23 = "labels"))) || ((data158.dedicated === undefined) && (missing23 = "dedicated"))) || ((data158.desired === undefined) && (missing23 = "desired"))){
+if(((((((data159.id === undefined) && (missing23 = "id")) || ((data159.kind === undefined) && (missing23 = "kind"))) || ((data159.config === undefined) && (missing23 = "config"))) || ((data159.labels === undefined) && (missing23 = "labels"))) || ((data159.dedicated === undefined) && (missing23 = "dedicated"))) || ((data159.desired === undefined) && (missing23 = "desired"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing23},message:"must have required property '"+missing23+"'"}];
 return false;
 }
 else {
-const _errs478 = errors;
-for(const key39 in data158){
+const _errs480 = errors;
+for(const key39 in data159){
 if(!(func0.call(schema0.properties.bots.items.properties, key39))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key39},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs478 === errors){
-if(data158.id !== undefined){
-let data159 = data158.id;
-const _errs479 = errors;
-if(errors === _errs479){
-if(typeof data159 === "string"){
-if(!pattern6.test(data159)){
+if(_errs480 === errors){
+if(data159.id !== undefined){
+let data160 = data159.id;
+const _errs481 = errors;
+if(errors === _errs481){
+if(typeof data160 === "string"){
+if(!pattern6.test(data160)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -6091,65 +6104,65 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/id",schemaPath:"
 return false;
 }
 }
-var valid78 = _errs479 === errors;
-}
-else {
-var valid78 = true;
-}
-if(valid78){
-if(data158.kind !== undefined){
-const _errs481 = errors;
-if(typeof data158.kind !== "string"){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
 var valid78 = _errs481 === errors;
 }
 else {
 var valid78 = true;
 }
 if(valid78){
-let data161 = data158.config;
+if(data159.kind !== undefined){
 const _errs483 = errors;
-if(errors === _errs483){
-if(!(data161 && typeof data161 == "object" && !Array.isArray(data161))){
+if(typeof data159.kind !== "string"){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid78 = _errs483 === errors;
+}
+else {
+var valid78 = true;
+}
+if(valid78){
+let data162 = data159.config;
+const _errs485 = errors;
+if(errors === _errs485){
+if(!(data162 && typeof data162 == "object" && !Array.isArray(data162))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid78 = _errs483 === errors;
+var valid78 = _errs485 === errors;
 if(valid78){
-let data162 = data158.labels;
-const _errs485 = errors;
-if(errors === _errs485){
-if(data162 && typeof data162 == "object" && !Array.isArray(data162)){
-if(Object.keys(data162).length > 32){
+let data163 = data159.labels;
+const _errs487 = errors;
+if(errors === _errs487){
+if(data163 && typeof data163 == "object" && !Array.isArray(data163)){
+if(Object.keys(data163).length > 32){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-const _errs487 = errors;
-for(const key40 in data162){
+const _errs489 = errors;
+for(const key40 in data163){
 if(!(pattern14.test(key40))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key40},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs487 === errors){
+if(_errs489 === errors){
 var valid79 = true;
-for(const key41 in data162){
+for(const key41 in data163){
 if(pattern14.test(key41)){
-let data163 = data162[key41];
-const _errs488 = errors;
-if(errors === _errs488){
-if(typeof data163 === "string"){
-if(func2(data163) > 128){
+let data164 = data163[key41];
+const _errs490 = errors;
+if(errors === _errs490){
+if(typeof data164 === "string"){
+if(func2(data164) > 128){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/labels/" + key41.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern16.test(data163)){
+if(!pattern16.test(data164)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/labels/" + key41.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
@@ -6160,7 +6173,7 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/labels/" + key41
 return false;
 }
 }
-var valid79 = _errs488 === errors;
+var valid79 = _errs490 === errors;
 if(!valid79){
 break;
 }
@@ -6174,29 +6187,29 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/labels",schemaPa
 return false;
 }
 }
-var valid78 = _errs485 === errors;
+var valid78 = _errs487 === errors;
 if(valid78){
-if(data158.restart !== undefined){
-let data164 = data158.restart;
-const _errs490 = errors;
-if(errors === _errs490){
-if(data164 && typeof data164 == "object" && !Array.isArray(data164)){
+if(data159.restart !== undefined){
+let data165 = data159.restart;
 const _errs492 = errors;
-for(const key42 in data164){
+if(errors === _errs492){
+if(data165 && typeof data165 == "object" && !Array.isArray(data165)){
+const _errs494 = errors;
+for(const key42 in data165){
 if(!((((((key42 === "policy") || (key42 === "max_restarts")) || (key42 === "window_ms")) || (key42 === "backoff_ms")) || (key42 === "backoff_cap_ms")) || (key42 === "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key42},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs492 === errors){
-if(data164.policy !== undefined){
-let data165 = data164.policy;
-const _errs493 = errors;
-const _errs494 = errors;
-let valid81 = false;
+if(_errs494 === errors){
+if(data165.policy !== undefined){
+let data166 = data165.policy;
 const _errs495 = errors;
-if(typeof data165 !== "string"){
+const _errs496 = errors;
+let valid81 = false;
+const _errs497 = errors;
+if(typeof data166 !== "string"){
 const err166 = {instancePath:instancePath+"/bots/" + i14+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err166];
@@ -6206,7 +6219,7 @@ vErrors.push(err166);
 }
 errors++;
 }
-if("always" !== data165){
+if("always" !== data166){
 const err167 = {instancePath:instancePath+"/bots/" + i14+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err167];
@@ -6216,11 +6229,11 @@ vErrors.push(err167);
 }
 errors++;
 }
-var _valid28 = _errs495 === errors;
+var _valid28 = _errs497 === errors;
 valid81 = valid81 || _valid28;
 if(!valid81){
-const _errs497 = errors;
-if(typeof data165 !== "string"){
+const _errs499 = errors;
+if(typeof data166 !== "string"){
 const err168 = {instancePath:instancePath+"/bots/" + i14+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err168];
@@ -6230,7 +6243,7 @@ vErrors.push(err168);
 }
 errors++;
 }
-if("on-failure" !== data165){
+if("on-failure" !== data166){
 const err169 = {instancePath:instancePath+"/bots/" + i14+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err169];
@@ -6240,11 +6253,11 @@ vErrors.push(err169);
 }
 errors++;
 }
-var _valid28 = _errs497 === errors;
+var _valid28 = _errs499 === errors;
 valid81 = valid81 || _valid28;
 if(!valid81){
-const _errs499 = errors;
-if(typeof data165 !== "string"){
+const _errs501 = errors;
+if(typeof data166 !== "string"){
 const err170 = {instancePath:instancePath+"/bots/" + i14+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err170];
@@ -6254,7 +6267,7 @@ vErrors.push(err170);
 }
 errors++;
 }
-if("never" !== data165){
+if("never" !== data166){
 const err171 = {instancePath:instancePath+"/bots/" + i14+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err171];
@@ -6264,7 +6277,7 @@ vErrors.push(err171);
 }
 errors++;
 }
-var _valid28 = _errs499 === errors;
+var _valid28 = _errs501 === errors;
 valid81 = valid81 || _valid28;
 }
 }
@@ -6281,29 +6294,29 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs494;
+errors = _errs496;
 if(vErrors !== null){
-if(_errs494){
-vErrors.length = _errs494;
+if(_errs496){
+vErrors.length = _errs496;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid80 = _errs493 === errors;
+var valid80 = _errs495 === errors;
 }
 else {
 var valid80 = true;
 }
 if(valid80){
-if(data164.max_restarts !== undefined){
-let data166 = data164.max_restarts;
-const _errs501 = errors;
-const _errs502 = errors;
-let valid82 = false;
+if(data165.max_restarts !== undefined){
+let data167 = data165.max_restarts;
 const _errs503 = errors;
-if(!(((typeof data166 == "number") && (!(data166 % 1) && !isNaN(data166))) && (isFinite(data166)))){
+const _errs504 = errors;
+let valid82 = false;
+const _errs505 = errors;
+if(!(((typeof data167 == "number") && (!(data167 % 1) && !isNaN(data167))) && (isFinite(data167)))){
 const err173 = {instancePath:instancePath+"/bots/" + i14+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err173];
@@ -6313,9 +6326,9 @@ vErrors.push(err173);
 }
 errors++;
 }
-if(errors === _errs503){
-if((typeof data166 == "number") && (isFinite(data166))){
-if(data166 > 1000 || isNaN(data166)){
+if(errors === _errs505){
+if((typeof data167 == "number") && (isFinite(data167))){
+if(data167 > 1000 || isNaN(data167)){
 const err174 = {instancePath:instancePath+"/bots/" + i14+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
 if(vErrors === null){
 vErrors = [err174];
@@ -6326,7 +6339,7 @@ vErrors.push(err174);
 errors++;
 }
 else {
-if(data166 < 0 || isNaN(data166)){
+if(data167 < 0 || isNaN(data167)){
 const err175 = {instancePath:instancePath+"/bots/" + i14+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err175];
@@ -6339,11 +6352,11 @@ errors++;
 }
 }
 }
-var _valid29 = _errs503 === errors;
+var _valid29 = _errs505 === errors;
 valid82 = valid82 || _valid29;
 if(!valid82){
-const _errs505 = errors;
-if(data166 !== null){
+const _errs507 = errors;
+if(data167 !== null){
 const err176 = {instancePath:instancePath+"/bots/" + i14+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err176];
@@ -6353,7 +6366,7 @@ vErrors.push(err176);
 }
 errors++;
 }
-var _valid29 = _errs505 === errors;
+var _valid29 = _errs507 === errors;
 valid82 = valid82 || _valid29;
 }
 if(!valid82){
@@ -6369,54 +6382,33 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs502;
+errors = _errs504;
 if(vErrors !== null){
-if(_errs502){
-vErrors.length = _errs502;
+if(_errs504){
+vErrors.length = _errs504;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid80 = _errs501 === errors;
+var valid80 = _errs503 === errors;
 }
 else {
 var valid80 = true;
 }
 if(valid80){
-if(data164.window_ms !== undefined){
-let data167 = data164.window_ms;
-const _errs507 = errors;
-if(!(((typeof data167 == "number") && (!(data167 % 1) && !isNaN(data167))) && (isFinite(data167)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs507){
-if((typeof data167 == "number") && (isFinite(data167))){
-if(data167 < 1000 || isNaN(data167)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
-return false;
-}
-}
-}
-var valid80 = _errs507 === errors;
-}
-else {
-var valid80 = true;
-}
-if(valid80){
-if(data164.backoff_ms !== undefined){
-let data168 = data164.backoff_ms;
+if(data165.window_ms !== undefined){
+let data168 = data165.window_ms;
 const _errs509 = errors;
 if(!(((typeof data168 == "number") && (!(data168 % 1) && !isNaN(data168))) && (isFinite(data168)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs509){
 if((typeof data168 == "number") && (isFinite(data168))){
-if(data168 < 0 || isNaN(data168)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+if(data168 < 1000 || isNaN(data168)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
@@ -6427,17 +6419,17 @@ else {
 var valid80 = true;
 }
 if(valid80){
-if(data164.backoff_cap_ms !== undefined){
-let data169 = data164.backoff_cap_ms;
+if(data165.backoff_ms !== undefined){
+let data169 = data165.backoff_ms;
 const _errs511 = errors;
 if(!(((typeof data169 == "number") && (!(data169 % 1) && !isNaN(data169))) && (isFinite(data169)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs511){
 if((typeof data169 == "number") && (isFinite(data169))){
 if(data169 < 0 || isNaN(data169)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -6448,22 +6440,43 @@ else {
 var valid80 = true;
 }
 if(valid80){
-if(data164.healthy_ms !== undefined){
-let data170 = data164.healthy_ms;
+if(data165.backoff_cap_ms !== undefined){
+let data170 = data165.backoff_cap_ms;
 const _errs513 = errors;
 if(!(((typeof data170 == "number") && (!(data170 % 1) && !isNaN(data170))) && (isFinite(data170)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs513){
 if((typeof data170 == "number") && (isFinite(data170))){
 if(data170 < 0 || isNaN(data170)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 var valid80 = _errs513 === errors;
+}
+else {
+var valid80 = true;
+}
+if(valid80){
+if(data165.healthy_ms !== undefined){
+let data171 = data165.healthy_ms;
+const _errs515 = errors;
+if(!(((typeof data171 == "number") && (!(data171 % 1) && !isNaN(data171))) && (isFinite(data171)))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs515){
+if((typeof data171 == "number") && (isFinite(data171))){
+if(data171 < 0 || isNaN(data171)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid80 = _errs515 === errors;
 }
 else {
 var valid80 = true;
@@ -6480,42 +6493,42 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/restart",schemaP
 return false;
 }
 }
-var valid78 = _errs490 === errors;
+var valid78 = _errs492 === errors;
 }
 else {
 var valid78 = true;
 }
 if(valid78){
-const _errs515 = errors;
-if(typeof data158.dedicated !== "boolean"){
+const _errs517 = errors;
+if(typeof data159.dedicated !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid78 = _errs515 === errors;
+var valid78 = _errs517 === errors;
 if(valid78){
-if(data158.isolation !== undefined){
-let data172 = data158.isolation;
-const _errs517 = errors;
-if(typeof data172 !== "string"){
+if(data159.isolation !== undefined){
+let data173 = data159.isolation;
+const _errs519 = errors;
+if(typeof data173 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!((data172 === "thread") || (data172 === "process"))){
+if(!((data173 === "thread") || (data173 === "process"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema0.properties.bots.items.properties.isolation.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid78 = _errs517 === errors;
+var valid78 = _errs519 === errors;
 }
 else {
 var valid78 = true;
 }
 if(valid78){
-if(data158.host_group !== undefined){
-let data173 = data158.host_group;
-const _errs519 = errors;
-if(errors === _errs519){
-if(typeof data173 === "string"){
-if(!pattern6.test(data173)){
+if(data159.host_group !== undefined){
+let data174 = data159.host_group;
+const _errs521 = errors;
+if(errors === _errs521){
+if(typeof data174 === "string"){
+if(!pattern6.test(data174)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/host_group",schemaPath:"#/properties/bots/items/properties/host_group/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -6525,35 +6538,35 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/host_group",sche
 return false;
 }
 }
-var valid78 = _errs519 === errors;
+var valid78 = _errs521 === errors;
 }
 else {
 var valid78 = true;
 }
 if(valid78){
-if(data158.quota !== undefined){
-let data174 = data158.quota;
-const _errs521 = errors;
-if(errors === _errs521){
-if(data174 && typeof data174 == "object" && !Array.isArray(data174)){
+if(data159.quota !== undefined){
+let data175 = data159.quota;
 const _errs523 = errors;
-for(const key43 in data174){
+if(errors === _errs523){
+if(data175 && typeof data175 == "object" && !Array.isArray(data175)){
+const _errs525 = errors;
+for(const key43 in data175){
 if(!(((((key43 === "cpu") || (key43 === "memory_mb")) || (key43 === "lines_per_second")) || (key43 === "bytes_per_second")) || (key43 === "connections"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/quota",schemaPath:"#/properties/bots/items/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key43},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs523 === errors){
-if(data174.cpu !== undefined){
-let data175 = data174.cpu;
-const _errs524 = errors;
-const _errs525 = errors;
-let valid84 = false;
+if(_errs525 === errors){
+if(data175.cpu !== undefined){
+let data176 = data175.cpu;
 const _errs526 = errors;
-if(errors === _errs526){
-if((typeof data175 == "number") && (isFinite(data175))){
-if(data175 > 256 || isNaN(data175)){
+const _errs527 = errors;
+let valid84 = false;
+const _errs528 = errors;
+if(errors === _errs528){
+if((typeof data176 == "number") && (isFinite(data176))){
+if(data176 > 256 || isNaN(data176)){
 const err178 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err178];
@@ -6564,7 +6577,7 @@ vErrors.push(err178);
 errors++;
 }
 else {
-if(data175 <= 0 || isNaN(data175)){
+if(data176 <= 0 || isNaN(data176)){
 const err179 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err179];
@@ -6587,13 +6600,13 @@ vErrors.push(err180);
 errors++;
 }
 }
-var _valid30 = _errs526 === errors;
+var _valid30 = _errs528 === errors;
 valid84 = valid84 || _valid30;
 if(!valid84){
-const _errs528 = errors;
-if(errors === _errs528){
-if(data175 && typeof data175 == "object" && !Array.isArray(data175)){
-if(Object.keys(data175).length < 1){
+const _errs530 = errors;
+if(errors === _errs530){
+if(data176 && typeof data176 == "object" && !Array.isArray(data176)){
+if(Object.keys(data176).length < 1){
 const err181 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err181];
@@ -6604,8 +6617,8 @@ vErrors.push(err181);
 errors++;
 }
 else {
-const _errs530 = errors;
-for(const key44 in data175){
+const _errs532 = errors;
+for(const key44 in data176){
 if(!((key44 === "soft") || (key44 === "hard"))){
 const err182 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key44},message:"must NOT have additional properties"};
 if(vErrors === null){
@@ -6618,13 +6631,13 @@ errors++;
 break;
 }
 }
-if(_errs530 === errors){
-if(data175.soft !== undefined){
-let data176 = data175.soft;
-const _errs531 = errors;
-if(errors === _errs531){
-if((typeof data176 == "number") && (isFinite(data176))){
-if(data176 > 256 || isNaN(data176)){
+if(_errs532 === errors){
+if(data176.soft !== undefined){
+let data177 = data176.soft;
+const _errs533 = errors;
+if(errors === _errs533){
+if((typeof data177 == "number") && (isFinite(data177))){
+if(data177 > 256 || isNaN(data177)){
 const err183 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err183];
@@ -6635,7 +6648,7 @@ vErrors.push(err183);
 errors++;
 }
 else {
-if(data176 <= 0 || isNaN(data176)){
+if(data177 <= 0 || isNaN(data177)){
 const err184 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err184];
@@ -6658,18 +6671,18 @@ vErrors.push(err185);
 errors++;
 }
 }
-var valid85 = _errs531 === errors;
+var valid85 = _errs533 === errors;
 }
 else {
 var valid85 = true;
 }
 if(valid85){
-if(data175.hard !== undefined){
-let data177 = data175.hard;
-const _errs533 = errors;
-if(errors === _errs533){
-if((typeof data177 == "number") && (isFinite(data177))){
-if(data177 > 256 || isNaN(data177)){
+if(data176.hard !== undefined){
+let data178 = data176.hard;
+const _errs535 = errors;
+if(errors === _errs535){
+if((typeof data178 == "number") && (isFinite(data178))){
+if(data178 > 256 || isNaN(data178)){
 const err186 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err186];
@@ -6680,7 +6693,7 @@ vErrors.push(err186);
 errors++;
 }
 else {
-if(data177 <= 0 || isNaN(data177)){
+if(data178 <= 0 || isNaN(data178)){
 const err187 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err187];
@@ -6703,7 +6716,7 @@ vErrors.push(err188);
 errors++;
 }
 }
-var valid85 = _errs533 === errors;
+var valid85 = _errs535 === errors;
 }
 else {
 var valid85 = true;
@@ -6723,11 +6736,11 @@ vErrors.push(err189);
 errors++;
 }
 }
-var _valid30 = _errs528 === errors;
+var _valid30 = _errs530 === errors;
 valid84 = valid84 || _valid30;
 if(!valid84){
-const _errs535 = errors;
-if(data175 !== null){
+const _errs537 = errors;
+if(data176 !== null){
 const err190 = {instancePath:instancePath+"/bots/" + i14+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err190];
@@ -6737,7 +6750,7 @@ vErrors.push(err190);
 }
 errors++;
 }
-var _valid30 = _errs535 === errors;
+var _valid30 = _errs537 === errors;
 valid84 = valid84 || _valid30;
 }
 }
@@ -6754,29 +6767,29 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs525;
+errors = _errs527;
 if(vErrors !== null){
-if(_errs525){
-vErrors.length = _errs525;
+if(_errs527){
+vErrors.length = _errs527;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid83 = _errs524 === errors;
+var valid83 = _errs526 === errors;
 }
 else {
 var valid83 = true;
 }
 if(valid83){
-if(data174.memory_mb !== undefined){
-let data178 = data174.memory_mb;
-const _errs537 = errors;
-const _errs538 = errors;
-let valid86 = false;
+if(data175.memory_mb !== undefined){
+let data179 = data175.memory_mb;
 const _errs539 = errors;
-if(!(((typeof data178 == "number") && (!(data178 % 1) && !isNaN(data178))) && (isFinite(data178)))){
+const _errs540 = errors;
+let valid86 = false;
+const _errs541 = errors;
+if(!(((typeof data179 == "number") && (!(data179 % 1) && !isNaN(data179))) && (isFinite(data179)))){
 const err192 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err192];
@@ -6786,9 +6799,9 @@ vErrors.push(err192);
 }
 errors++;
 }
-if(errors === _errs539){
-if((typeof data178 == "number") && (isFinite(data178))){
-if(data178 < 1 || isNaN(data178)){
+if(errors === _errs541){
+if((typeof data179 == "number") && (isFinite(data179))){
+if(data179 < 1 || isNaN(data179)){
 const err193 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err193];
@@ -6800,13 +6813,13 @@ errors++;
 }
 }
 }
-var _valid31 = _errs539 === errors;
+var _valid31 = _errs541 === errors;
 valid86 = valid86 || _valid31;
 if(!valid86){
-const _errs541 = errors;
-if(errors === _errs541){
-if(data178 && typeof data178 == "object" && !Array.isArray(data178)){
-if(Object.keys(data178).length < 1){
+const _errs543 = errors;
+if(errors === _errs543){
+if(data179 && typeof data179 == "object" && !Array.isArray(data179)){
+if(Object.keys(data179).length < 1){
 const err194 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err194];
@@ -6817,8 +6830,8 @@ vErrors.push(err194);
 errors++;
 }
 else {
-const _errs543 = errors;
-for(const key45 in data178){
+const _errs545 = errors;
+for(const key45 in data179){
 if(!((key45 === "soft") || (key45 === "hard"))){
 const err195 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key45},message:"must NOT have additional properties"};
 if(vErrors === null){
@@ -6831,11 +6844,11 @@ errors++;
 break;
 }
 }
-if(_errs543 === errors){
-if(data178.soft !== undefined){
-let data179 = data178.soft;
-const _errs544 = errors;
-if(!(((typeof data179 == "number") && (!(data179 % 1) && !isNaN(data179))) && (isFinite(data179)))){
+if(_errs545 === errors){
+if(data179.soft !== undefined){
+let data180 = data179.soft;
+const _errs546 = errors;
+if(!(((typeof data180 == "number") && (!(data180 % 1) && !isNaN(data180))) && (isFinite(data180)))){
 const err196 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err196];
@@ -6845,9 +6858,9 @@ vErrors.push(err196);
 }
 errors++;
 }
-if(errors === _errs544){
-if((typeof data179 == "number") && (isFinite(data179))){
-if(data179 < 1 || isNaN(data179)){
+if(errors === _errs546){
+if((typeof data180 == "number") && (isFinite(data180))){
+if(data180 < 1 || isNaN(data180)){
 const err197 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err197];
@@ -6859,16 +6872,16 @@ errors++;
 }
 }
 }
-var valid87 = _errs544 === errors;
+var valid87 = _errs546 === errors;
 }
 else {
 var valid87 = true;
 }
 if(valid87){
-if(data178.hard !== undefined){
-let data180 = data178.hard;
-const _errs546 = errors;
-if(!(((typeof data180 == "number") && (!(data180 % 1) && !isNaN(data180))) && (isFinite(data180)))){
+if(data179.hard !== undefined){
+let data181 = data179.hard;
+const _errs548 = errors;
+if(!(((typeof data181 == "number") && (!(data181 % 1) && !isNaN(data181))) && (isFinite(data181)))){
 const err198 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err198];
@@ -6878,9 +6891,9 @@ vErrors.push(err198);
 }
 errors++;
 }
-if(errors === _errs546){
-if((typeof data180 == "number") && (isFinite(data180))){
-if(data180 < 1 || isNaN(data180)){
+if(errors === _errs548){
+if((typeof data181 == "number") && (isFinite(data181))){
+if(data181 < 1 || isNaN(data181)){
 const err199 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err199];
@@ -6892,7 +6905,7 @@ errors++;
 }
 }
 }
-var valid87 = _errs546 === errors;
+var valid87 = _errs548 === errors;
 }
 else {
 var valid87 = true;
@@ -6912,11 +6925,11 @@ vErrors.push(err200);
 errors++;
 }
 }
-var _valid31 = _errs541 === errors;
+var _valid31 = _errs543 === errors;
 valid86 = valid86 || _valid31;
 if(!valid86){
-const _errs548 = errors;
-if(data178 !== null){
+const _errs550 = errors;
+if(data179 !== null){
 const err201 = {instancePath:instancePath+"/bots/" + i14+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err201];
@@ -6926,7 +6939,7 @@ vErrors.push(err201);
 }
 errors++;
 }
-var _valid31 = _errs548 === errors;
+var _valid31 = _errs550 === errors;
 valid86 = valid86 || _valid31;
 }
 }
@@ -6943,29 +6956,29 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs538;
+errors = _errs540;
 if(vErrors !== null){
-if(_errs538){
-vErrors.length = _errs538;
+if(_errs540){
+vErrors.length = _errs540;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid83 = _errs537 === errors;
+var valid83 = _errs539 === errors;
 }
 else {
 var valid83 = true;
 }
 if(valid83){
-if(data174.lines_per_second !== undefined){
-let data181 = data174.lines_per_second;
-const _errs550 = errors;
-const _errs551 = errors;
-let valid88 = false;
+if(data175.lines_per_second !== undefined){
+let data182 = data175.lines_per_second;
 const _errs552 = errors;
-if(!(((typeof data181 == "number") && (!(data181 % 1) && !isNaN(data181))) && (isFinite(data181)))){
+const _errs553 = errors;
+let valid88 = false;
+const _errs554 = errors;
+if(!(((typeof data182 == "number") && (!(data182 % 1) && !isNaN(data182))) && (isFinite(data182)))){
 const err203 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err203];
@@ -6975,9 +6988,9 @@ vErrors.push(err203);
 }
 errors++;
 }
-if(errors === _errs552){
-if((typeof data181 == "number") && (isFinite(data181))){
-if(data181 < 0 || isNaN(data181)){
+if(errors === _errs554){
+if((typeof data182 == "number") && (isFinite(data182))){
+if(data182 < 0 || isNaN(data182)){
 const err204 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err204];
@@ -6989,13 +7002,13 @@ errors++;
 }
 }
 }
-var _valid32 = _errs552 === errors;
+var _valid32 = _errs554 === errors;
 valid88 = valid88 || _valid32;
 if(!valid88){
-const _errs554 = errors;
-if(errors === _errs554){
-if(data181 && typeof data181 == "object" && !Array.isArray(data181)){
-if(Object.keys(data181).length < 1){
+const _errs556 = errors;
+if(errors === _errs556){
+if(data182 && typeof data182 == "object" && !Array.isArray(data182)){
+if(Object.keys(data182).length < 1){
 const err205 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err205];
@@ -7006,8 +7019,8 @@ vErrors.push(err205);
 errors++;
 }
 else {
-const _errs556 = errors;
-for(const key46 in data181){
+const _errs558 = errors;
+for(const key46 in data182){
 if(!((key46 === "soft") || (key46 === "hard"))){
 const err206 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key46},message:"must NOT have additional properties"};
 if(vErrors === null){
@@ -7020,11 +7033,11 @@ errors++;
 break;
 }
 }
-if(_errs556 === errors){
-if(data181.soft !== undefined){
-let data182 = data181.soft;
-const _errs557 = errors;
-if(!(((typeof data182 == "number") && (!(data182 % 1) && !isNaN(data182))) && (isFinite(data182)))){
+if(_errs558 === errors){
+if(data182.soft !== undefined){
+let data183 = data182.soft;
+const _errs559 = errors;
+if(!(((typeof data183 == "number") && (!(data183 % 1) && !isNaN(data183))) && (isFinite(data183)))){
 const err207 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err207];
@@ -7034,9 +7047,9 @@ vErrors.push(err207);
 }
 errors++;
 }
-if(errors === _errs557){
-if((typeof data182 == "number") && (isFinite(data182))){
-if(data182 < 0 || isNaN(data182)){
+if(errors === _errs559){
+if((typeof data183 == "number") && (isFinite(data183))){
+if(data183 < 0 || isNaN(data183)){
 const err208 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err208];
@@ -7048,16 +7061,16 @@ errors++;
 }
 }
 }
-var valid89 = _errs557 === errors;
+var valid89 = _errs559 === errors;
 }
 else {
 var valid89 = true;
 }
 if(valid89){
-if(data181.hard !== undefined){
-let data183 = data181.hard;
-const _errs559 = errors;
-if(!(((typeof data183 == "number") && (!(data183 % 1) && !isNaN(data183))) && (isFinite(data183)))){
+if(data182.hard !== undefined){
+let data184 = data182.hard;
+const _errs561 = errors;
+if(!(((typeof data184 == "number") && (!(data184 % 1) && !isNaN(data184))) && (isFinite(data184)))){
 const err209 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err209];
@@ -7067,9 +7080,9 @@ vErrors.push(err209);
 }
 errors++;
 }
-if(errors === _errs559){
-if((typeof data183 == "number") && (isFinite(data183))){
-if(data183 < 0 || isNaN(data183)){
+if(errors === _errs561){
+if((typeof data184 == "number") && (isFinite(data184))){
+if(data184 < 0 || isNaN(data184)){
 const err210 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err210];
@@ -7081,7 +7094,7 @@ errors++;
 }
 }
 }
-var valid89 = _errs559 === errors;
+var valid89 = _errs561 === errors;
 }
 else {
 var valid89 = true;
@@ -7101,11 +7114,11 @@ vErrors.push(err211);
 errors++;
 }
 }
-var _valid32 = _errs554 === errors;
+var _valid32 = _errs556 === errors;
 valid88 = valid88 || _valid32;
 if(!valid88){
-const _errs561 = errors;
-if(data181 !== null){
+const _errs563 = errors;
+if(data182 !== null){
 const err212 = {instancePath:instancePath+"/bots/" + i14+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err212];
@@ -7115,7 +7128,7 @@ vErrors.push(err212);
 }
 errors++;
 }
-var _valid32 = _errs561 === errors;
+var _valid32 = _errs563 === errors;
 valid88 = valid88 || _valid32;
 }
 }
@@ -7132,29 +7145,29 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs551;
+errors = _errs553;
 if(vErrors !== null){
-if(_errs551){
-vErrors.length = _errs551;
+if(_errs553){
+vErrors.length = _errs553;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid83 = _errs550 === errors;
+var valid83 = _errs552 === errors;
 }
 else {
 var valid83 = true;
 }
 if(valid83){
-if(data174.bytes_per_second !== undefined){
-let data184 = data174.bytes_per_second;
-const _errs563 = errors;
-const _errs564 = errors;
-let valid90 = false;
+if(data175.bytes_per_second !== undefined){
+let data185 = data175.bytes_per_second;
 const _errs565 = errors;
-if(!(((typeof data184 == "number") && (!(data184 % 1) && !isNaN(data184))) && (isFinite(data184)))){
+const _errs566 = errors;
+let valid90 = false;
+const _errs567 = errors;
+if(!(((typeof data185 == "number") && (!(data185 % 1) && !isNaN(data185))) && (isFinite(data185)))){
 const err214 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err214];
@@ -7164,9 +7177,9 @@ vErrors.push(err214);
 }
 errors++;
 }
-if(errors === _errs565){
-if((typeof data184 == "number") && (isFinite(data184))){
-if(data184 < 0 || isNaN(data184)){
+if(errors === _errs567){
+if((typeof data185 == "number") && (isFinite(data185))){
+if(data185 < 0 || isNaN(data185)){
 const err215 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err215];
@@ -7178,13 +7191,13 @@ errors++;
 }
 }
 }
-var _valid33 = _errs565 === errors;
+var _valid33 = _errs567 === errors;
 valid90 = valid90 || _valid33;
 if(!valid90){
-const _errs567 = errors;
-if(errors === _errs567){
-if(data184 && typeof data184 == "object" && !Array.isArray(data184)){
-if(Object.keys(data184).length < 1){
+const _errs569 = errors;
+if(errors === _errs569){
+if(data185 && typeof data185 == "object" && !Array.isArray(data185)){
+if(Object.keys(data185).length < 1){
 const err216 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err216];
@@ -7195,8 +7208,8 @@ vErrors.push(err216);
 errors++;
 }
 else {
-const _errs569 = errors;
-for(const key47 in data184){
+const _errs571 = errors;
+for(const key47 in data185){
 if(!((key47 === "soft") || (key47 === "hard"))){
 const err217 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key47},message:"must NOT have additional properties"};
 if(vErrors === null){
@@ -7209,11 +7222,11 @@ errors++;
 break;
 }
 }
-if(_errs569 === errors){
-if(data184.soft !== undefined){
-let data185 = data184.soft;
-const _errs570 = errors;
-if(!(((typeof data185 == "number") && (!(data185 % 1) && !isNaN(data185))) && (isFinite(data185)))){
+if(_errs571 === errors){
+if(data185.soft !== undefined){
+let data186 = data185.soft;
+const _errs572 = errors;
+if(!(((typeof data186 == "number") && (!(data186 % 1) && !isNaN(data186))) && (isFinite(data186)))){
 const err218 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err218];
@@ -7223,9 +7236,9 @@ vErrors.push(err218);
 }
 errors++;
 }
-if(errors === _errs570){
-if((typeof data185 == "number") && (isFinite(data185))){
-if(data185 < 0 || isNaN(data185)){
+if(errors === _errs572){
+if((typeof data186 == "number") && (isFinite(data186))){
+if(data186 < 0 || isNaN(data186)){
 const err219 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err219];
@@ -7237,16 +7250,16 @@ errors++;
 }
 }
 }
-var valid91 = _errs570 === errors;
+var valid91 = _errs572 === errors;
 }
 else {
 var valid91 = true;
 }
 if(valid91){
-if(data184.hard !== undefined){
-let data186 = data184.hard;
-const _errs572 = errors;
-if(!(((typeof data186 == "number") && (!(data186 % 1) && !isNaN(data186))) && (isFinite(data186)))){
+if(data185.hard !== undefined){
+let data187 = data185.hard;
+const _errs574 = errors;
+if(!(((typeof data187 == "number") && (!(data187 % 1) && !isNaN(data187))) && (isFinite(data187)))){
 const err220 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err220];
@@ -7256,9 +7269,9 @@ vErrors.push(err220);
 }
 errors++;
 }
-if(errors === _errs572){
-if((typeof data186 == "number") && (isFinite(data186))){
-if(data186 < 0 || isNaN(data186)){
+if(errors === _errs574){
+if((typeof data187 == "number") && (isFinite(data187))){
+if(data187 < 0 || isNaN(data187)){
 const err221 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err221];
@@ -7270,7 +7283,7 @@ errors++;
 }
 }
 }
-var valid91 = _errs572 === errors;
+var valid91 = _errs574 === errors;
 }
 else {
 var valid91 = true;
@@ -7290,11 +7303,11 @@ vErrors.push(err222);
 errors++;
 }
 }
-var _valid33 = _errs567 === errors;
+var _valid33 = _errs569 === errors;
 valid90 = valid90 || _valid33;
 if(!valid90){
-const _errs574 = errors;
-if(data184 !== null){
+const _errs576 = errors;
+if(data185 !== null){
 const err223 = {instancePath:instancePath+"/bots/" + i14+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err223];
@@ -7304,7 +7317,7 @@ vErrors.push(err223);
 }
 errors++;
 }
-var _valid33 = _errs574 === errors;
+var _valid33 = _errs576 === errors;
 valid90 = valid90 || _valid33;
 }
 }
@@ -7321,29 +7334,29 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs564;
+errors = _errs566;
 if(vErrors !== null){
-if(_errs564){
-vErrors.length = _errs564;
+if(_errs566){
+vErrors.length = _errs566;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid83 = _errs563 === errors;
+var valid83 = _errs565 === errors;
 }
 else {
 var valid83 = true;
 }
 if(valid83){
-if(data174.connections !== undefined){
-let data187 = data174.connections;
-const _errs576 = errors;
-const _errs577 = errors;
-let valid92 = false;
+if(data175.connections !== undefined){
+let data188 = data175.connections;
 const _errs578 = errors;
-if(!(((typeof data187 == "number") && (!(data187 % 1) && !isNaN(data187))) && (isFinite(data187)))){
+const _errs579 = errors;
+let valid92 = false;
+const _errs580 = errors;
+if(!(((typeof data188 == "number") && (!(data188 % 1) && !isNaN(data188))) && (isFinite(data188)))){
 const err225 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err225];
@@ -7353,9 +7366,9 @@ vErrors.push(err225);
 }
 errors++;
 }
-if(errors === _errs578){
-if((typeof data187 == "number") && (isFinite(data187))){
-if(data187 < 0 || isNaN(data187)){
+if(errors === _errs580){
+if((typeof data188 == "number") && (isFinite(data188))){
+if(data188 < 0 || isNaN(data188)){
 const err226 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err226];
@@ -7367,13 +7380,13 @@ errors++;
 }
 }
 }
-var _valid34 = _errs578 === errors;
+var _valid34 = _errs580 === errors;
 valid92 = valid92 || _valid34;
 if(!valid92){
-const _errs580 = errors;
-if(errors === _errs580){
-if(data187 && typeof data187 == "object" && !Array.isArray(data187)){
-if(Object.keys(data187).length < 1){
+const _errs582 = errors;
+if(errors === _errs582){
+if(data188 && typeof data188 == "object" && !Array.isArray(data188)){
+if(Object.keys(data188).length < 1){
 const err227 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err227];
@@ -7384,8 +7397,8 @@ vErrors.push(err227);
 errors++;
 }
 else {
-const _errs582 = errors;
-for(const key48 in data187){
+const _errs584 = errors;
+for(const key48 in data188){
 if(!((key48 === "soft") || (key48 === "hard"))){
 const err228 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key48},message:"must NOT have additional properties"};
 if(vErrors === null){
@@ -7398,11 +7411,11 @@ errors++;
 break;
 }
 }
-if(_errs582 === errors){
-if(data187.soft !== undefined){
-let data188 = data187.soft;
-const _errs583 = errors;
-if(!(((typeof data188 == "number") && (!(data188 % 1) && !isNaN(data188))) && (isFinite(data188)))){
+if(_errs584 === errors){
+if(data188.soft !== undefined){
+let data189 = data188.soft;
+const _errs585 = errors;
+if(!(((typeof data189 == "number") && (!(data189 % 1) && !isNaN(data189))) && (isFinite(data189)))){
 const err229 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err229];
@@ -7412,9 +7425,9 @@ vErrors.push(err229);
 }
 errors++;
 }
-if(errors === _errs583){
-if((typeof data188 == "number") && (isFinite(data188))){
-if(data188 < 0 || isNaN(data188)){
+if(errors === _errs585){
+if((typeof data189 == "number") && (isFinite(data189))){
+if(data189 < 0 || isNaN(data189)){
 const err230 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err230];
@@ -7426,16 +7439,16 @@ errors++;
 }
 }
 }
-var valid93 = _errs583 === errors;
+var valid93 = _errs585 === errors;
 }
 else {
 var valid93 = true;
 }
 if(valid93){
-if(data187.hard !== undefined){
-let data189 = data187.hard;
-const _errs585 = errors;
-if(!(((typeof data189 == "number") && (!(data189 % 1) && !isNaN(data189))) && (isFinite(data189)))){
+if(data188.hard !== undefined){
+let data190 = data188.hard;
+const _errs587 = errors;
+if(!(((typeof data190 == "number") && (!(data190 % 1) && !isNaN(data190))) && (isFinite(data190)))){
 const err231 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err231];
@@ -7445,9 +7458,9 @@ vErrors.push(err231);
 }
 errors++;
 }
-if(errors === _errs585){
-if((typeof data189 == "number") && (isFinite(data189))){
-if(data189 < 0 || isNaN(data189)){
+if(errors === _errs587){
+if((typeof data190 == "number") && (isFinite(data190))){
+if(data190 < 0 || isNaN(data190)){
 const err232 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err232];
@@ -7459,7 +7472,7 @@ errors++;
 }
 }
 }
-var valid93 = _errs585 === errors;
+var valid93 = _errs587 === errors;
 }
 else {
 var valid93 = true;
@@ -7479,11 +7492,11 @@ vErrors.push(err233);
 errors++;
 }
 }
-var _valid34 = _errs580 === errors;
+var _valid34 = _errs582 === errors;
 valid92 = valid92 || _valid34;
 if(!valid92){
-const _errs587 = errors;
-if(data187 !== null){
+const _errs589 = errors;
+if(data188 !== null){
 const err234 = {instancePath:instancePath+"/bots/" + i14+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err234];
@@ -7493,7 +7506,7 @@ vErrors.push(err234);
 }
 errors++;
 }
-var _valid34 = _errs587 === errors;
+var _valid34 = _errs589 === errors;
 valid92 = valid92 || _valid34;
 }
 }
@@ -7510,17 +7523,17 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs577;
+errors = _errs579;
 if(vErrors !== null){
-if(_errs577){
-vErrors.length = _errs577;
+if(_errs579){
+vErrors.length = _errs579;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid83 = _errs576 === errors;
+var valid83 = _errs578 === errors;
 }
 else {
 var valid83 = true;
@@ -7536,18 +7549,18 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/quota",schemaPat
 return false;
 }
 }
-var valid78 = _errs521 === errors;
+var valid78 = _errs523 === errors;
 }
 else {
 var valid78 = true;
 }
 if(valid78){
-if(data158.node !== undefined){
-let data190 = data158.node;
-const _errs589 = errors;
-if(errors === _errs589){
-if(typeof data190 === "string"){
-if(!pattern13.test(data190)){
+if(data159.node !== undefined){
+let data191 = data159.node;
+const _errs591 = errors;
+if(errors === _errs591){
+if(typeof data191 === "string"){
+if(!pattern13.test(data191)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/node",schemaPath:"#/properties/bots/items/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
 return false;
 }
@@ -7557,44 +7570,44 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/node",schemaPath
 return false;
 }
 }
-var valid78 = _errs589 === errors;
+var valid78 = _errs591 === errors;
 }
 else {
 var valid78 = true;
 }
 if(valid78){
-if(data158.node_labels !== undefined){
-let data191 = data158.node_labels;
-const _errs591 = errors;
-if(errors === _errs591){
-if(data191 && typeof data191 == "object" && !Array.isArray(data191)){
-if(Object.keys(data191).length > 32){
+if(data159.node_labels !== undefined){
+let data192 = data159.node_labels;
+const _errs593 = errors;
+if(errors === _errs593){
+if(data192 && typeof data192 == "object" && !Array.isArray(data192)){
+if(Object.keys(data192).length > 32){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/node_labels",schemaPath:"#/properties/bots/items/properties/node_labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-const _errs593 = errors;
-for(const key49 in data191){
+const _errs595 = errors;
+for(const key49 in data192){
 if(!(pattern14.test(key49))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/node_labels",schemaPath:"#/properties/bots/items/properties/node_labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key49},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs593 === errors){
+if(_errs595 === errors){
 var valid94 = true;
-for(const key50 in data191){
+for(const key50 in data192){
 if(pattern14.test(key50)){
-let data192 = data191[key50];
-const _errs594 = errors;
-if(errors === _errs594){
-if(typeof data192 === "string"){
-if(func2(data192) > 128){
+let data193 = data192[key50];
+const _errs596 = errors;
+if(errors === _errs596){
+if(typeof data193 === "string"){
+if(func2(data193) > 128){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/node_labels/" + key50.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern16.test(data192)){
+if(!pattern16.test(data193)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/node_labels/" + key50.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
@@ -7605,7 +7618,7 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/node_labels/" + 
 return false;
 }
 }
-var valid94 = _errs594 === errors;
+var valid94 = _errs596 === errors;
 if(!valid94){
 break;
 }
@@ -7619,35 +7632,35 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/node_labels",sch
 return false;
 }
 }
-var valid78 = _errs591 === errors;
+var valid78 = _errs593 === errors;
 }
 else {
 var valid78 = true;
 }
 if(valid78){
-if(data158.failover !== undefined){
-let data193 = data158.failover;
-const _errs596 = errors;
-if(typeof data193 !== "string"){
+if(data159.failover !== undefined){
+let data194 = data159.failover;
+const _errs598 = errors;
+if(typeof data194 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/failover",schemaPath:"#/properties/bots/items/properties/failover/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!((data193 === "restart") || (data193 === "stay"))){
+if(!((data194 === "restart") || (data194 === "stay"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i14+"/failover",schemaPath:"#/properties/bots/items/properties/failover/enum",keyword:"enum",params:{allowedValues: schema0.properties.bots.items.properties.failover.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid78 = _errs596 === errors;
+var valid78 = _errs598 === errors;
 }
 else {
 var valid78 = true;
 }
 if(valid78){
-let data194 = data158.desired;
-const _errs598 = errors;
-const _errs599 = errors;
-let valid95 = false;
+let data195 = data159.desired;
 const _errs600 = errors;
-if(typeof data194 !== "string"){
+const _errs601 = errors;
+let valid95 = false;
+const _errs602 = errors;
+if(typeof data195 !== "string"){
 const err236 = {instancePath:instancePath+"/bots/" + i14+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err236];
@@ -7657,7 +7670,7 @@ vErrors.push(err236);
 }
 errors++;
 }
-if("running" !== data194){
+if("running" !== data195){
 const err237 = {instancePath:instancePath+"/bots/" + i14+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err237];
@@ -7667,11 +7680,11 @@ vErrors.push(err237);
 }
 errors++;
 }
-var _valid35 = _errs600 === errors;
+var _valid35 = _errs602 === errors;
 valid95 = valid95 || _valid35;
 if(!valid95){
-const _errs602 = errors;
-if(typeof data194 !== "string"){
+const _errs604 = errors;
+if(typeof data195 !== "string"){
 const err238 = {instancePath:instancePath+"/bots/" + i14+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err238];
@@ -7681,7 +7694,7 @@ vErrors.push(err238);
 }
 errors++;
 }
-if("stopped" !== data194){
+if("stopped" !== data195){
 const err239 = {instancePath:instancePath+"/bots/" + i14+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err239];
@@ -7691,7 +7704,7 @@ vErrors.push(err239);
 }
 errors++;
 }
-var _valid35 = _errs602 === errors;
+var _valid35 = _errs604 === errors;
 valid95 = valid95 || _valid35;
 }
 if(!valid95){
@@ -7707,17 +7720,17 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs599;
+errors = _errs601;
 if(vErrors !== null){
-if(_errs599){
-vErrors.length = _errs599;
+if(_errs601){
+vErrors.length = _errs601;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid78 = _errs598 === errors;
+var valid78 = _errs600 === errors;
 }
 }
 }
@@ -7738,7 +7751,7 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i14,schemaPath:"#/prop
 return false;
 }
 }
-var valid77 = _errs476 === errors;
+var valid77 = _errs478 === errors;
 if(!valid77){
 break;
 }
@@ -7749,7 +7762,7 @@ validate0.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs474 === errors;
+var valid0 = _errs476 === errors;
 }
 else {
 var valid0 = true;

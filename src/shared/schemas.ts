@@ -1,9 +1,10 @@
 // The schemas that bodies and the configuration are validated against. `npm run generate` compiles them into
 // validators.gen.ts, that of the configuration into config-validator.gen.ts, those of what a bot host says into
-// host-validators.gen.ts.
+// host-validators.gen.ts, those of what comes over NATS into bus-validators.gen.ts.
 
 import { InvokeBody, PinBody } from './contract/api.js';
 import { BotActionsBody, CreateBotBody, UpdateBotBody } from './contract/bots.js';
+import { BusAnswers, BusCalls, BusMessages, BusRecords } from './contract/bus-schemas.js';
 import { Config } from './contract/config.js';
 import {
   HostAnswers,
@@ -19,6 +20,10 @@ import type { Static } from './contract/typebox.js';
 
 export const SCHEMAS = {
   BotActionsBody,
+  BusAnswers,
+  BusCalls,
+  BusMessages,
+  BusRecords,
   Config,
   CreateBotBody,
   CreateRuleBody,

@@ -2,7 +2,7 @@ import type { ValidateFunction } from 'ajv';
 import type { SchemaName, SchemaValue } from './schemas.js';
 import * as generated from './validators.gen.js';
 
-export type BodySchema = Exclude<SchemaName, 'Config' | `Host${string}`>;
+export type BodySchema = Exclude<SchemaName, 'Config' | `Host${string}` | `Bus${string}`>;
 
 // Generated, because to load Ajv and compile the schemas was a quarter of the CPU time of a start.
 const VALIDATORS = generated as unknown as { [S in BodySchema]: ValidateFunction<SchemaValue<S>> };

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { Broadcaster } from '../../src/broadcaster/broadcaster.js';
 import { ClusterBus } from '../../src/cluster-bus/cluster-bus.js';
 import type { BusStatus, ClusterConfig } from '../../src/shared/cluster/bus-messages.js';
+import type { SignerKeys } from '../../src/shared/cluster/signer.js';
 import type { Config } from '../../src/shared/contract/config.js';
 import type { BotSnapshot } from '../../src/shared/contract/events.js';
 import { messageJson } from '../../src/shared/contract/line-text.js';
@@ -17,6 +18,9 @@ import { RingReader } from '../../src/shared/memory/ring-reader.js';
 import { frameData, frameId } from '../../src/shared/stream/frame.js';
 
 const { cluster } = JSON.parse(readFileSync('config/default.json', 'utf8')) as Config;
+
+/** No key. */
+export const UNSIGNED: SignerKeys = { keys: [], acceptsUnsigned: false };
 
 /** The bus reads the own ring with cells 0; front 0 reads that of the cluster. */
 const READER = 0;
@@ -45,7 +49,7 @@ export class BusNode extends EventEmitter {
   constructor(
     node: string,
     servers: string[],
-    options: { first?: number; epoch?: string; local?: StreamIdentity } = {},
+    options: { first?: number; epoch?: string; local?: StreamIdentity; signer?: SignerKeys } = {},
   ) {
     super();
     this.node = node;
@@ -62,6 +66,7 @@ export class BusNode extends EventEmitter {
     this.bus = new ClusterBus(
       {
         config: this.config,
+        signer: options.signer ?? UNSIGNED,
         incarnation: randomBytes(8).toString('hex'),
         local: this.local,
         reader: READER,

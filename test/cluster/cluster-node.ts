@@ -311,5 +311,6 @@ function configOf(node: string, url: string, labels: Record<string, string>): Cl
     window_bytes: 16_777_216,
     window_ms: 60_000,
     secret_key_file: null,
+    accept_unsigned: false,
   } as ClusterConfig;
 }

@@ -22,6 +22,7 @@ const config = (more: object) => ({
   window_bytes: 2 ** 30,
   window_ms: 3_600_000,
   secret_key_file: null,
+  accept_unsigned: false,
   ...more,
 });
 

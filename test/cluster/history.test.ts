@@ -113,9 +113,11 @@ it('is unavailable while JetStream does not answer, and when the stream is anoth
   const request = { from: 1, filter: null, pieceBytes: 2000, maxBytes: 10_000 };
   const { bus } = first();
   const facts = (): Promise<never> => Promise.reject(new Error('no answer'));
-  const at = (): Promise<never> => Promise.reject(new Error('no answer'));
+  const reader = (): never => {
+    throw new Error('no answer');
+  };
   const epoch = (): string | undefined => bus.ring?.identity.epoch;
-  const unreachable = new Window({ stream: () => ({ facts, at }), epoch, ...OTHERS });
+  const unreachable = new Window({ stream: () => ({ facts, reader }), epoch, ...OTHERS });
   await expect(unreachable.replay(request)).rejects.toMatchObject({ code: 'unavailable' });
   const other = new Window({ stream: () => bus.stream, epoch: () => 'another', ...OTHERS });
   await expect(other.replay(request)).rejects.toMatchObject({ code: 'unavailable' });

@@ -108,5 +108,6 @@ export function clusterConfig(node: string, servers: string[], leaseMs: number):
     window_bytes: 16_777_216,
     window_ms: 60_000,
     secret_key_file: null,
+    accept_unsigned: false,
   };
 }

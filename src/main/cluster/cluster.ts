@@ -326,6 +326,7 @@ export class Cluster implements ClusterControl {
       {
         start: {
           config,
+          signer: this.#secrets.signerKeys(config.accept_unsigned),
           incarnation: this.#incarnation,
           local: stream,
           reader,

@@ -1,12 +1,14 @@
-// Runs in main. Owns the key of `cluster.secret_key_file`, and with it the values of secrets in the records of bots.
+// Runs in main. Owns the keys of `cluster.secret_key_file`, and with them the values of secrets in the records of bots. The first key
+// encrypts and signs; the others are accepted, so that a key can be replaced while the cluster runs.
 //
 // The whole configuration is encrypted, and the record shows what is not secret of it: an entry of a list may be secret, and could
 // not be put back in its place. AES-256-GCM with a random nonce; the names of the cluster and of the bot are authenticated, so that
 // what was sealed for one bot cannot be given to another.
 
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
+import type { SignerKeys } from '../../shared/cluster/signer.js';
 import type { BotSpec } from '../../shared/contract/bots.js';
 import type { JsonObject } from '../../shared/contract/json.js';
 import { DroverError, messageOf, StartupError } from '../../shared/errors.js';
@@ -19,6 +21,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 /** What is sealed begins with the version of the format. */
 const FORMAT = '1.';
+const MAX_KEYS = 4;
 const GROUP_AND_OTHERS = 0o077;
 const SETTING = 'cluster.secret_key_file';
 
@@ -30,24 +33,37 @@ export interface SecretsOptions {
 
 export class Secrets implements Sealing {
   readonly #cluster: string;
-  readonly #key: Buffer | null;
+  readonly #keys: readonly Buffer[];
   readonly #schemas: Pick<KindSchemas, 'withoutSecrets'>;
 
   /** @throws StartupError when the file cannot be read, or others can read it, or it holds no key. */
   constructor({ cluster, keyFile }: SecretsOptions, schemas: Pick<KindSchemas, 'withoutSecrets'>) {
     this.#cluster = cluster;
-    this.#key = keyFile === null ? null : readKey(keyFile);
+    this.#keys = keyFile === null ? [] : readKeys(keyFile);
     this.#schemas = schemas;
   }
 
   /** Tells keys apart, and says nothing of them; null without a key. Nodes compare it. */
   get check(): string | null {
-    if (this.#key === null) return null;
-    return createHmac('sha256', this.#key).update(`drover key of ${this.#cluster}`).digest('hex');
+    return this.#checks()[0] ?? null;
+  }
+
+  /** Whether a check is that of one of the keys. */
+  knows(check: unknown): boolean {
+    return this.#checks().some((own) => own === check);
+  }
+
+  /** Other keys than those that encrypt: what one is used for tells nothing of the other. */
+  signerKeys(acceptsUnsigned: boolean): SignerKeys {
+    const info = `drover signatures of ${this.#cluster}`;
+    const keys = this.#keys.map(
+      (key) => new Uint8Array(hkdfSync('sha256', key, '', info, KEY_BYTES)),
+    );
+    return { keys, acceptsUnsigned };
   }
 
   failoverOf(spec: BotSpec): BotRecord['failover'] {
-    const isBound = this.#key === null && this.hasSecrets(spec.kind, spec.config);
+    const isBound = this.#keys.length === 0 && this.hasSecrets(spec.kind, spec.config);
     return isBound ? 'bound' : (spec.failover ?? 'restart');
   }
 
@@ -67,16 +83,17 @@ export class Secrets implements Sealing {
 
   /** @param binding only with the same it can be decrypted. @returns null without a key. */
   encrypt(binding: string, text: string): string | null {
-    if (this.#key === null) return null;
+    const [key] = this.#keys;
+    if (!key) return null;
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv(CIPHER, this.#key, nonce).setAAD(this.#authenticated(binding));
+    const cipher = createCipheriv(CIPHER, key, nonce).setAAD(this.#authenticated(binding));
     const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
     return FORMAT + Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64');
   }
 
   /** @param what it is, for the error. @throws DroverError `unavailable`. */
   decrypt(binding: string, sealed: string, what: string): string {
-    if (this.#key === null) {
+    if (this.#keys.length === 0) {
       throw new DroverError(
         'unavailable',
         `${what} are encrypted, and this node has no ${SETTING}`,
@@ -86,24 +103,36 @@ export class Secrets implements Sealing {
       throw new DroverError('unavailable', `${what} are of a later version of Drover`);
     }
     const bytes = Buffer.from(sealed.slice(FORMAT.length), 'base64');
-    const body = NONCE_BYTES + TAG_BYTES;
-    const options = { authTagLength: TAG_BYTES };
-    try {
-      const decipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, NONCE_BYTES), options);
-      decipher.setAAD(this.#authenticated(binding)).setAuthTag(bytes.subarray(NONCE_BYTES, body));
-      const parts = [decipher.update(bytes.subarray(body)), decipher.final()];
-      return Buffer.concat(parts).toString('utf8');
-    } catch {
-      throw new DroverError(
-        'unavailable',
-        `${what} cannot be decrypted: they were encrypted with another key than that of this node (${SETTING})`,
-      );
-    }
+    const text = this.#keys.flatMap((key) => this.#decrypted(key, binding, bytes) ?? [])[0];
+    if (text !== undefined) return text;
+    throw new DroverError(
+      'unavailable',
+      `${what} cannot be decrypted: they were encrypted with another key than that of this node (${SETTING})`,
+    );
   }
 
   /** Of an unknown kind everything is secret. */
   hasSecrets(kind: string, config: JsonObject): boolean {
     return !isDeepStrictEqual(this.#schemas.withoutSecrets(kind, config), config);
+  }
+
+  #checks(): string[] {
+    const text = `drover key of ${this.#cluster}`;
+    return this.#keys.map((key) => createHmac('sha256', key).update(text).digest('hex'));
+  }
+
+  /** Null with another key. */
+  #decrypted(key: Buffer, binding: string, bytes: Buffer): string | null {
+    const body = NONCE_BYTES + TAG_BYTES;
+    const options = { authTagLength: TAG_BYTES };
+    try {
+      const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), options);
+      decipher.setAAD(this.#authenticated(binding)).setAuthTag(bytes.subarray(NONCE_BYTES, body));
+      const parts = [decipher.update(bytes.subarray(body)), decipher.final()];
+      return Buffer.concat(parts).toString('utf8');
+    } catch {
+      return null;
+    }
   }
 
   #authenticated(binding: string): Buffer {
@@ -115,7 +144,7 @@ function bindingOf(bot: string): string {
   return `bot ${bot}`;
 }
 
-function readKey(path: string): Buffer {
+function readKeys(path: string): Buffer[] {
   let text: string;
   try {
     if (process.platform !== 'win32' && (statSync(path).mode & GROUP_AND_OTHERS) !== 0) {
@@ -126,10 +155,20 @@ function readKey(path: string): Buffer {
     if (thrown instanceof StartupError) throw thrown;
     throw new StartupError(`the file of ${SETTING} cannot be read (${messageOf(thrown)})`);
   }
-  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
-  const key = Buffer.from(text, 'base64');
-  if (/^[A-Za-z0-9+/]{43}=?$/.test(text) && key.length === KEY_BYTES) return key;
+  const keys = text.split(/\s*\n\s*/).map(keyOf);
+  if (keys.length > MAX_KEYS) {
+    throw new StartupError(
+      `${path} (${SETTING}) has ${keys.length} keys, and at most ${MAX_KEYS} are read`,
+    );
+  }
+  if (keys.every((key) => key !== null)) return keys;
   throw new StartupError(
     `${path} (${SETTING}) is not a key: ${KEY_BYTES} bytes in hex or base64, as openssl rand -hex ${KEY_BYTES} makes them`,
   );
+}
+
+function keyOf(text: string): Buffer | null {
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
+  const key = Buffer.from(text, 'base64');
+  return /^[A-Za-z0-9+/]{43}=?$/.test(text) && key.length === KEY_BYTES ? key : null;
 }

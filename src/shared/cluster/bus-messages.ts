@@ -6,12 +6,14 @@ import type { BotSnapshot } from '../contract/events.js';
 import type { LoopEvents } from '../contract/slow-turn.js';
 import type { StreamIdentity } from '../contract/threads.js';
 import type { SharedLag } from '../memory/loop-lag.js';
+import type { SignerKeys } from './signer.js';
 
 /** `cluster` of the configuration of a node that is in a cluster. */
 export type ClusterConfig = Config['cluster'] & { node: string };
 
 export interface ClusterBusStart {
   config: ClusterConfig;
+  signer: SignerKeys;
   /** Random; another one for each start of the service. */
   incarnation: string;
   /** The node's own stream: its frames are what is published. */

@@ -599,7 +599,11 @@ export const Config = Type.Object(
         }),
         secret_key_file: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
           description:
-            'File with the key that encrypts the secrets in the configurations of bots, the same on each node (32 bytes in hex or base64). null: secrets stay on the node that was given them, and its bots that have some do not move.',
+            'File with the key that signs what nodes say and store over NATS, and encrypts the secrets in the configurations of bots; the same on each node (32 bytes in hex or base64). Further lines are keys that are still accepted (docs/SECURITY.md, "NATS"). null: nothing is signed, and secrets stay on the node that was given them; its bots that have some do not move.',
+        }),
+        accept_unsigned: Type.Boolean({
+          description:
+            'With a key: also accept what is not signed, or is signed with another key. Only while nodes get a key or are upgraded (docs/SECURITY.md, "NATS").',
         }),
       },
       closed,

@@ -1,4 +1,4 @@
-import type { ErrorObject } from 'ajv';
+import type { ErrorObject, ValidateFunction } from 'ajv';
 import { BOT_ID, BOT_ID_WORDS } from './bot-id.js';
 import { ONLY_VISIBLE, ONLY_VISIBLE_WORDS } from './escapes.js';
 
@@ -28,6 +28,16 @@ export function explainSchemaError(what: string, errors: Errors | null | undefin
   if (told.length === 0) return `${what} is not valid`;
   if (more === 0) return told.join('; ');
   return `${told.join('; ')}; and ${read.length < MAX_READ ? more : 'many'} more`;
+}
+
+/** What is wrong with one of the values that a schema has by name, in one line; null when nothing is. */
+export function explainNamed(
+  validate: ValidateFunction,
+  name: string,
+  value: unknown,
+): string | null {
+  if (validate({ [name]: value })) return null;
+  return explainSchemaError('', validate.errors).replace(/^\./, '');
 }
 
 /** Each fault with the errors of its alternatives, which come before it. */

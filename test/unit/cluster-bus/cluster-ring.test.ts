@@ -25,17 +25,21 @@ const log = fc.record({
   session: fc.option(fc.constantFrom('one', 'two', 'drei'), { nil: null }),
   scope: fc.option(fc.constantFrom('net', 'bot'), { nil: null }),
   // Now and then larger than a piece.
-  json: fc.oneof(
-    { weight: 20, arbitrary: fc.string({ maxLength: 300, unit: 'grapheme' }) },
-    { weight: 1, arbitrary: fc.nat({ max: 40_000 }).map((length) => 'x'.repeat(length)) },
-  ),
+  json: fc
+    .oneof(
+      { weight: 20, arbitrary: fc.string({ maxLength: 300, unit: 'grapheme' }) },
+      { weight: 1, arbitrary: fc.nat({ max: 40_000 }).map((length) => 'x'.repeat(length)) },
+    )
+    .map((message) => JSON.stringify({ message })),
 });
 const session = fc.constantFrom('one', 'two').map((id) => ({
   kind: KIND_CODE.session,
   level: 4,
   session: id,
   scope: null,
-  json: JSON.stringify({ snapshot: { id, term: 1, status: 'running' } }),
+  json: JSON.stringify({
+    snapshot: { id, term: 1, kind: 'k', status: 'running', desired: 'running', labels: {} },
+  }),
 }));
 
 it('every frame of a block is on the ring, with the id of the cluster and its names', () => {

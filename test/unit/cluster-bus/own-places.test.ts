@@ -10,7 +10,6 @@ import { BlockWriter } from '../../../src/cluster-bus/block-writer.js';
 import { OwnPlaces } from '../../../src/cluster-bus/own-places.js';
 import { Places } from '../../../src/cluster-bus/places.js';
 import { PLACES_FILE, PlacesFile } from '../../../src/cluster-bus/places-file.js';
-import type { LastBlock } from '../../../src/cluster-bus/publisher.js';
 import { Deferred } from '../../../src/shared/deferred.js';
 import { KIND_CODE, NO_LEVEL } from '../../../src/shared/stream/frame.js';
 
@@ -36,7 +35,7 @@ beforeEach(() => {
     async nextOwn(from) {
       await gate.promise;
       const seq = [...stored.keys()].filter((one) => one >= from).sort((a, b) => a - b)[0];
-      return seq === undefined ? null : ({ seq, bytes: bytesOf(seq) } as LastBlock);
+      return seq === undefined ? null : { seq, block: block(seq) };
     },
     firstOf: async (seq) => stored.get(seq)?.number ?? null,
     oldest: async () => null,

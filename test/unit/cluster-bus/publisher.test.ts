@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Broadcaster } from '../../../src/broadcaster/broadcaster.js';
-import { decodeBlock, decodeHead } from '../../../src/cluster-bus/block.js';
-import { BlockWriter } from '../../../src/cluster-bus/block-writer.js';
+import { decodeBlock } from '../../../src/cluster-bus/block.js';
+import { BlockWriter, type SignHead } from '../../../src/cluster-bus/block-writer.js';
 import { OwnFrames } from '../../../src/cluster-bus/own-frames.js';
 import {
   type BlockSink,
@@ -15,6 +15,8 @@ import { createRing } from '../../../src/shared/memory/layout.js';
 import { RingReader } from '../../../src/shared/memory/ring-reader.js';
 import { eventId, gapJson, sseFrame } from '../../../src/shared/stream/frame.js';
 
+/** Of somebody else. */
+const NO_BLOCK = Buffer.from('12345');
 const EPOCH = 'abcdef0123';
 
 /** The subject of a node, as JetStream has it. */
@@ -24,7 +26,7 @@ class Subject implements BlockSink {
   failure: 'lost' | 'answer lost' | null = null;
   failed = new Deferred();
 
-  async publish(bytes: Uint8Array, _: string, last: number): Promise<number> {
+  async publish(bytes: Uint8Array, last: number): Promise<number> {
     const { failure } = this;
     this.failure = null;
     if (failure === 'lost') this.#fail();
@@ -34,9 +36,17 @@ class Subject implements BlockSink {
     return this.messages.length;
   }
 
+  sign(): SignHead {
+    return (head) => head;
+  }
+
   async last(): Promise<LastBlock | null> {
-    const bytes = this.messages.at(-1);
-    return bytes ? { seq: this.messages.length, bytes } : null;
+    const seq = this.messages.length;
+    const at = this.messages.findLastIndex((bytes) => bytes !== NO_BLOCK);
+    const bytes = this.messages[at];
+    return seq > 0
+      ? { seq, block: bytes ? { seq: at + 1, head: decodeBlock(bytes).head } : null }
+      : null;
   }
 
   /** What an earlier run has published last: up to this number, and all that it had or not. */
@@ -46,14 +56,18 @@ class Subject implements BlockSink {
     this.messages.push(writer.finish({ ...head, type: 'frames', first: next, next, end }));
   }
 
-  fence(next = this.messages.reduce((at, bytes) => at + decodeBlock(bytes).head.count, 1)): void {
+  fence(next = this.#blocks.reduce((at, bytes) => at + decodeBlock(bytes).head.count, 1)): void {
     const head = { node: 'h1', incarnation: 'other', epoch: EPOCH, at: { seq: 0, total: 0 } };
     this.messages.push(new BlockWriter().finish({ ...head, type: 'fence', first: next, next }));
   }
 
+  get #blocks(): Uint8Array[] {
+    return this.messages.filter((bytes) => bytes !== NO_BLOCK);
+  }
+
   /** Messages of the lines, `gap`, or `fence`. */
   get texts(): string[] {
-    return this.messages.flatMap((bytes) => {
+    return this.#blocks.flatMap((bytes) => {
       const { head, frames } = decodeBlock(bytes);
       if (head.type === 'fence') return ['fence'];
       return frames.map(({ json }) => (JSON.parse(json) as { message?: string }).message ?? 'gap');
@@ -137,6 +151,26 @@ it.each(['lost', 'answer lost'] as const)(
     log('two');
     await publisher.flushed();
     expect(subject.texts).toEqual(['one', 'two']);
+  },
+);
+
+it.each([0, 1])(
+  'what is no block on its subject is passed, after %s blocks of its own',
+  async (own) => {
+    const subject = new Subject();
+    const { publisher, log } = node();
+    publisher.open(subject, ['bot']);
+    const lines = Array.from({ length: own }, (_, n) => `line ${n}`);
+    lines.forEach(log);
+    await publisher.flushed();
+    subject.messages.push(NO_BLOCK, NO_BLOCK);
+    log('after');
+    await publisher.flushed();
+    subject.messages.push(NO_BLOCK);
+    publisher.resume(subject);
+    log('again');
+    await publisher.flushed();
+    expect(subject.texts).toEqual([...lines, 'after', 'again']);
   },
 );
 
@@ -227,7 +261,7 @@ it('a run that is stopped in order says so, and the next one has lost nothing', 
   publisher.open(subject, ['bot']);
   log('last');
   await publisher.finished();
-  const head = decodeHead(subject.messages.at(-1) as Uint8Array);
+  const { head } = decodeBlock(subject.messages.at(-1) as Uint8Array);
   expect(head).toMatchObject({ type: 'frames', count: 0, next: 2, end: true });
   const next = node(2);
   next.log('first');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { projectDir } from '../../../config/generate.js';
 import { VALIDATOR_MODULES, validatorsModule } from '../../../config/validators-module.js';
+import { BUS_VALIDATORS } from '../../../src/shared/bus-validators.js';
 import { validateConfig } from '../../../src/shared/config-validator.js';
 import { HOST_VALIDATORS } from '../../../src/shared/host-validators.js';
 import { SCHEMAS, type SchemaName } from '../../../src/shared/schemas.js';
@@ -18,9 +19,8 @@ it('every schema has its own validator', () => {
   const validators = new Set(
     names.map((name) => {
       if (name === 'Config') return validateConfig;
-      return name in HOST_VALIDATORS
-        ? HOST_VALIDATORS[name as keyof typeof HOST_VALIDATORS]
-        : validatorOf(name as BodySchema);
+      const others = { ...HOST_VALIDATORS, ...BUS_VALIDATORS };
+      return others[name as keyof typeof others] ?? validatorOf(name as BodySchema);
     }),
   );
   expect(validators.size).toBe(names.length);
