@@ -29,6 +29,8 @@ export function validatorsModule(names: readonly SchemaName[]): string {
   const ajv = new Ajv({
     ...AJV_OPTIONS,
     schemas: Object.fromEntries(names.map((name) => [name, bare(SCHEMAS[name])])),
+    // What a schema refers to has its own function.
+    inlineRefs: false,
     // One statement on each line, so that a change of a schema is a short diff.
     code: { source: true, esm: true, lines: true },
   });

@@ -4,7 +4,7 @@
 
 import { InvokeBody, PinBody } from './contract/api.js';
 import { BotActionsBody, CreateBotBody, UpdateBotBody } from './contract/bots.js';
-import { BusAnswers, BusCalls, BusMessages, BusRecords } from './contract/bus-schemas.js';
+import * as bus from './contract/bus-schemas.js';
 import { Config } from './contract/config.js';
 import {
   HostAnswers,
@@ -19,11 +19,8 @@ import { CreateTokenBody, LinkBody, TokenFile } from './contract/tokens.js';
 import type { Static } from './contract/typebox.js';
 
 export const SCHEMAS = {
+  ...bus,
   BotActionsBody,
-  BusAnswers,
-  BusCalls,
-  BusMessages,
-  BusRecords,
   Config,
   CreateBotBody,
   CreateRuleBody,

@@ -1,10 +1,12 @@
 // Calls between the main threads of nodes over a real NATS server: several nodes in this process, each with its own connection.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { checkCall } from '../../src/main/cluster/call-messages.js';
 import { CallResults } from '../../src/main/cluster/call-results.js';
-import { NodeCalls } from '../../src/main/cluster/calls.js';
+import { type CallsOptions, NodeCalls } from '../../src/main/cluster/calls.js';
 import { clusterNames } from '../../src/shared/cluster/names.js';
 import type { NatsConnection } from '../../src/shared/cluster/nats.js';
+import { Signer } from '../../src/shared/cluster/signer.js';
 import { Deferred } from '../../src/shared/deferred.js';
 import { DroverError } from '../../src/shared/errors.js';
 import { NatsServer } from '../harness/nats.js';
@@ -26,9 +28,11 @@ afterEach(async () => {
 async function node(
   name: string,
   results?: CallResults,
+  options: Partial<CallsOptions> = {},
 ): Promise<{ calls: NodeCalls; nats: NatsConnection }> {
   const nats = await server.connect();
-  const calls = new NodeCalls(nats, { names, node: name, ...(results && { results }) });
+  const unchecked = { names, node: name, signer: Signer.NONE, check: () => {} };
+  const calls = new NodeCalls(nats, { ...unchecked, ...(results && { results }), ...options });
   opened.push(calls);
   // The server has its subscriptions.
   await nats.flush();
@@ -212,4 +216,138 @@ it('answers within some milliseconds', async () => {
   times.sort((x, y) => x - y);
   // The median: on a busy machine the slowest say nothing about the code.
   expect(times[250]).toBeLessThan(20);
+});
+
+const signerOf = (fill: number, acceptsUnsigned = false): Signer =>
+  new Signer({ keys: [new Uint8Array(32).fill(fill)], acceptsUnsigned });
+
+it('with a key, nodes without it, or with another, do nothing for each other and say why', async () => {
+  const key = { signer: signerOf(1) };
+  const [{ calls: a }, { calls: b }] = [
+    await node('a', undefined, key),
+    await node('b', undefined, key),
+  ];
+  const [{ calls: none }, { calls: other }, { calls: lax }] = [
+    await node('none'),
+    await node('other', undefined, { signer: signerOf(2) }),
+    await node('lax', undefined, { signer: signerOf(1, true) }),
+  ];
+  let ran = 0;
+  const run = { run: () => ++ran };
+  for (const calls of [a, b, none, other, lax]) calls.serve(run);
+  const ask = (from: NodeCalls, to: string) => from.call(to, 'run', null, LONG);
+  expect(await ask(a, 'b')).toBe(1);
+  await expect(ask(none, 'b')).rejects.toThrow(
+    'the caller of node b is not trusted: it is not signed with the key of the cluster',
+  );
+  await expect(ask(other, 'b')).rejects.toThrow(/node b is not trusted: it is not signed/);
+  expect(ran).toBe(1);
+  // What they do for a node with a key it does not believe.
+  await expect(ask(a, 'none')).rejects.toThrow(/node none is not trusted: it is not signed/);
+  await expect(ask(a, 'other')).rejects.toThrow(/node other is not trusted/);
+  ran = 10;
+  expect(await ask(none, 'lax')).toBe(11);
+  expect(await ask(lax, 'none')).toBe(12);
+  expect(await ask(lax, 'b')).toBe(13);
+});
+
+it('a signed call is of one node, runs once, and not after its time', async () => {
+  let now = 1_000_000;
+  const key = { signer: signerOf(1), now: () => now };
+  const results = new CallResults(() => now);
+  const [{ calls: a }, { calls: b, nats }] = [
+    await node('a', undefined, key),
+    await node('b', results, key),
+  ];
+  const { calls: c } = await node('c', undefined, key);
+  let ran = 0;
+  for (const calls of [b, c]) calls.serve({ run: () => ++ran });
+  const sent: Uint8Array[] = [];
+  nats.subscribe(names.calls('b'), { callback: (_, { data }) => void sent.push(data) });
+  await nats.flush();
+  await a.call('b', 'run', null, 1000);
+  const [recorded = new Uint8Array()] = sent;
+  const repeat = async (to: string): Promise<string> => {
+    const { data } = await nats.request(names.calls(to), recorded, { timeout: LONG });
+    return Buffer.from(data).toString();
+  };
+  // As long as it is accepted, it is known.
+  for (const afterMs of [0, 5_999, 6_001, 15_000]) {
+    now = 1_000_000 + afterMs;
+    expect(await repeat('b')).toContain('"result":1');
+  }
+  now = 1_015_001;
+  await a.call('b', 'run', null, 1000);
+  expect(await repeat('b')).toMatch(/the clock of the caller is 15 s behind its own/);
+  expect(await repeat('c')).toMatch(/not trusted/);
+  now = 984_000;
+  expect(await repeat('b')).toMatch(/the clock of the caller is 16 s ahead of its own/);
+  expect(ran).toBe(2);
+  // One that has just started does not know whether it has run.
+  now = 1_000_001;
+  b.close();
+  const { calls: again } = await node('b', undefined, key);
+  again.serve({ run: () => ++ran });
+  expect(await repeat('b')).toMatch(/sent before the node had started/);
+  expect(ran).toBe(2);
+});
+
+it('an answer is one to its call only, also when it comes in parts', async () => {
+  const key = { signer: signerOf(1) };
+  const [{ calls: a, nats }, { calls: b }] = [
+    await node('a', undefined, key),
+    await node('b', undefined, key),
+  ];
+  const text = 'x'.repeat(3 * 2 ** 20);
+  b.serve({ long: () => text, short: () => 'short' });
+  expect(await a.call('b', 'long', null, LONG)).toBe(text);
+  // Somebody answers with what was an answer to another call.
+  const answers: Uint8Array[] = [];
+  nats.subscribe('_INBOX.>', { callback: (_, { data }) => void answers.push(data) });
+  nats.subscribe(names.calls('forged'), {
+    callback: (_, message) => void message.respond(answers[0]),
+  });
+  await nats.flush();
+  expect(await a.call('b', 'short', null, LONG)).toBe('short');
+  await expect(a.call('forged', 'short', null, LONG)).rejects.toThrow(/not trusted/);
+});
+
+it('what is asked and answered is checked as HTTP checks it', async () => {
+  const [{ calls: a }, { calls: b }] = [
+    await node('a', undefined, { check: checkCall }),
+    await node('b', undefined, { check: checkCall }),
+  ];
+  const rights = { scopes: ['admin'], reach: null };
+  const bot = { id: 'x', kind: 'k', config: {}, labels: {}, dedicated: false, desired: 'stopped' };
+  let created: unknown = null;
+  b.serve({
+    createBot: ({ bot }: { bot: unknown }) => {
+      created = bot;
+      return null;
+    },
+    kinds: () => ({ kinds: null }),
+    hosts: () => ({ hosts: [{ host: 0, node: 'b' }], missing: [] }),
+    later: () => null,
+  });
+  const make = (some: object) =>
+    a.call('b', 'createBot', { bot: { ...bot, ...some }, rights, sealed: null }, LONG);
+  await expect(make({ id: '../../x' })).rejects.toMatchObject({
+    code: 'bad_request',
+    message: expect.stringContaining('createBot.bot.id must be 1 to 64 letters'),
+  });
+  await expect(make({ labels: null })).rejects.toThrow('createBot.bot.labels must be object');
+  expect(created).toBeNull();
+  // Of a later version.
+  await make({ priority: 7 });
+  expect(created).toMatchObject({ id: 'x', priority: 7 });
+  await expect(a.call('b', 'kinds', null, LONG)).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'node b has not answered as it has to: kinds.failed is missing',
+  });
+  await expect(a.call('b', 'hosts', { rights: null }, LONG)).rejects.toThrow(
+    'hosts.rights must be object',
+  );
+  expect(await a.call('b', 'hosts', { rights }, LONG)).toMatchObject({ missing: [] });
+  // There is no schema of it.
+  await expect(a.call('b', 'later', null, LONG)).rejects.toThrow('unknown key later');
 });

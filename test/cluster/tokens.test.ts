@@ -8,6 +8,7 @@ import { SecurityEvents } from '../../src/main/access/security-events.js';
 import { SignInLinks } from '../../src/main/access/sign-in-links.js';
 import { TicketBook } from '../../src/main/access/tickets.js';
 import { TokenRegistry } from '../../src/main/access/token-registry.js';
+import { checkCall } from '../../src/main/cluster/call-messages.js';
 import { NodeCalls } from '../../src/main/cluster/calls.js';
 import { CallsToMembers } from '../../src/main/cluster/node-calls.js';
 import type { Member } from '../../src/main/cluster/parts.js';
@@ -19,6 +20,7 @@ import { Store } from '../../src/main/store/store.js';
 import { TokenStore } from '../../src/main/store/token-store.js';
 import { clusterNames } from '../../src/shared/cluster/names.js';
 import { Kvm, type NatsConnection } from '../../src/shared/cluster/nats.js';
+import { Signer } from '../../src/shared/cluster/signer.js';
 import { NatsServer } from '../harness/nats.js';
 
 const names = clusterNames('test');
@@ -73,7 +75,7 @@ class Node {
     const tokens = new TokenStore(store);
     this.registry = new TokenRegistry(tokens, () => holders, this.#security, options);
     for (const { id } of this.registry.all()) this.accepted.add(id);
-    this.calls = new NodeCalls(nats, { names, node });
+    this.calls = new NodeCalls(nats, { names, node, signer: Signer.NONE, check: checkCall });
     const member = (name: string): Member =>
       ({ node: name, isLive: live.has(name) }) as unknown as Member;
     const members = {

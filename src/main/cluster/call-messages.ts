@@ -1,8 +1,10 @@
 // Runs in main. The messages of calls between nodes: JSON, because what is called and answered is JSON, and an older or newer node
 // can read it.
 
+import { checkNamed, parseJson } from '../../shared/bus-validators.js';
 import { READABLE } from '../../shared/cluster/names.js';
-import { DroverError, type PlainError } from '../../shared/errors.js';
+import type { Context, Opened, Signer } from '../../shared/cluster/signer.js';
+import { DroverError, messageOf, type PlainError } from '../../shared/errors.js';
 
 /** What a node is asked. `id` is the call's, the same when it is repeated. */
 export interface CallMessage {
@@ -32,27 +34,51 @@ const PART = 0;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-export function encode(message: CallMessage | AnswerMessage): Uint8Array {
-  return encoder.encode(JSON.stringify(message));
+/** What a call of a node is signed for; and the answer to a call. */
+export const callContext = (node: string): Context => ['call', node];
+export const answerContext = (id: string): Context => ['answer', id];
+
+/** @param stamp of a call, the time at which it is sent, in Unix epoch ms. */
+export function encode(
+  signer: Signer,
+  context: Context,
+  message: CallMessage | AnswerMessage,
+  stamp = 0,
+): Uint8Array {
+  return encoder.encode(signer.sign(context, stamp, JSON.stringify(message)));
 }
 
-/** @param from who has sent it, for the error. @throws DroverError `unavailable` when it is of a later version, or no message. */
-export function decode<M extends CallMessage | AnswerMessage>(from: string, data: Uint8Array): M {
-  let message: M | null = null;
+/**
+ * @param from who has sent it, for the error.
+ * @throws DroverError `unavailable` when it is not signed as it has to be, is of a later version, or no message.
+ */
+export function decode<M extends CallMessage | AnswerMessage>(
+  signer: Signer,
+  context: Context,
+  from: string,
+  data: Uint8Array,
+): { message: M; stamp: number | null } {
+  let opened: Opened;
   try {
-    message = JSON.parse(decoder.decode(data)) as M | null;
-  } catch {
-    // Refused below.
+    opened = signer.open(context, decoder.decode(data));
+  } catch (thrown) {
+    throw new DroverError('unavailable', `${from} is not trusted: ${messageOf(thrown)}`);
   }
-  if (!Number.isInteger(message?.v)) {
-    throw new DroverError('unavailable', `${from} sent what is no message of Drover`);
+  let message: M;
+  try {
+    message = parseJson(opened.text) as M;
+    if (!(message?.v > READABLE))
+      checkNamed('BusMessages', context[0] as 'call' | 'answer', message);
+  } catch (thrown) {
+    const why = messageOf(thrown);
+    throw new DroverError('unavailable', `${from} sent what is no message of Drover: ${why}`);
   }
-  const { v } = message as M;
+  const { v } = message;
   if (v > READABLE) {
     const versions = `version ${v} of the messages, this node knows ${READABLE}`;
     throw new DroverError('unavailable', `${from} uses ${versions}: update this node`);
   }
-  return message as M;
+  return { message, stamp: opened.stamp };
 }
 
 /** @returns null unless there is such a part. */
@@ -69,3 +95,10 @@ export function partOf(answer: Uint8Array, part: number, size: number): Uint8Arr
 export function bytesOfPart(message: Uint8Array): Uint8Array | null {
   return message[0] === PART ? message.subarray(1) : null;
 }
+
+/** Checks what is asked of a method, or what it answers, as HTTP checks it. @throws DroverError `bad_request`. */
+export type CallCheck = (what: 'input' | 'answer', method: string, value: unknown) => void;
+
+export const checkCall: CallCheck = (what, method, value) => {
+  checkNamed(what === 'input' ? 'BusCalls' : 'BusAnswers', method, value);
+};

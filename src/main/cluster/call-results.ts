@@ -67,13 +67,13 @@ export class CallResults {
     return this.#calls.get(id);
   }
 
-  /** A call that is not known. @throws DroverError `overloaded`. */
-  begin(id: string, deadlineMs: number): KnownCall {
+  /** A call that is not known. @param leastMs it is remembered for so long, in ms. @throws DroverError `overloaded`. */
+  begin(id: string, deadlineMs: number, leastMs = 0): KnownCall {
     this.#expire();
     if (this.#calls.size >= this.#bounds.calls) {
       throw new DroverError('overloaded', undefined, RETRY_AFTER_S);
     }
-    const keepMs = Math.min(deadlineMs + LATE_MS, KEEP_MS);
+    const keepMs = Math.max(Math.min(deadlineMs + LATE_MS, KEEP_MS), leastMs);
     const call = new KnownCall(id, this.#now() + keepMs);
     this.#calls.set(id, call);
     return call;

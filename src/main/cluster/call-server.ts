@@ -2,9 +2,19 @@
 
 import { PROTOCOL } from '../../shared/cluster/names.js';
 import type { Msg, NatsConnection, Subscription } from '../../shared/cluster/nats.js';
+import { Signer } from '../../shared/cluster/signer.js';
 import { answerable } from '../../shared/contract/rpc.js';
 import { DroverError } from '../../shared/errors.js';
-import { type CallMessage, decode, encode, partOf } from './call-messages.js';
+import {
+  type AnswerMessage,
+  answerContext,
+  type CallCheck,
+  type CallMessage,
+  callContext,
+  decode,
+  encode,
+  partOf,
+} from './call-messages.js';
 import { CallResults, type KnownCall } from './call-results.js';
 import type { CallMethods } from './parts.js';
 
@@ -12,20 +22,45 @@ import type { CallMethods } from './parts.js';
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** Of a message of NATS, for what surrounds a part. */
 const ROOM_BYTES = 1024;
+const RETRY_AFTER_S = 1;
 /** What NATS carries unless its configuration says otherwise (max_payload). */
 export const USUAL_PAYLOAD_BYTES = 1024 * 1024;
 
+/**
+ * A signed call is accepted for so long after it was sent, in ms, by the clocks of both machines, and remembered for as long: it runs
+ * once. `drover doctor` warns when a clock is wrong by a second.
+ */
+export const EXPIRES_MS = 15_000;
+
+export interface CallServerOptions {
+  node: string;
+  /** Where calls of this node come. */
+  subject: string;
+  signer: Signer;
+  check: CallCheck;
+  results?: CallResults | undefined;
+  /** Unix epoch ms. */
+  now?: () => number;
+}
+
 export class CallServer {
   readonly #nats: NatsConnection;
+  readonly #options: CallServerOptions;
   readonly #node: string;
+  readonly #now: () => number;
+  /** Calls from before this are not known here: they may have run. */
+  readonly #since: number;
   readonly #subscription: Subscription;
   readonly #results: CallResults;
   #methods: CallMethods = {};
 
-  /** @param subject where calls of this node come. */
-  constructor(nats: NatsConnection, node: string, subject: string, results = new CallResults()) {
+  constructor(nats: NatsConnection, options: CallServerOptions) {
+    const { node, subject, results = new CallResults(), now = Date.now } = options;
     this.#nats = nats;
+    this.#options = options;
     this.#node = node;
+    this.#now = now;
+    this.#since = now();
     this.#results = results;
     this.#subscription = nats.subscribe(subject, {
       callback: (error, message) => {
@@ -38,13 +73,19 @@ export class CallServer {
     this.#methods = { ...this.#methods, ...methods };
   }
 
-  /** @throws DroverError `unavailable` when this version has no such method. */
-  async run(method: string, input: unknown, gone: AbortSignal): Promise<unknown> {
+  /** @throws DroverError `unavailable` when this version has no such method; what `check` throws. */
+  async run(
+    method: string,
+    input: unknown,
+    gone: AbortSignal,
+    check?: CallCheck,
+  ): Promise<unknown> {
     const serves = Object.hasOwn(this.#methods, method) ? this.#methods[method] : undefined;
     if (!serves) {
       const why = `it has no ${JSON.stringify(method)}, perhaps because it is of another version of Drover`;
       throw new DroverError('unavailable', `node ${this.#node} cannot do this: ${why}`);
     }
+    check?.('input', method, input ?? null);
     return serves(input as never, gone);
   }
 
@@ -54,64 +95,99 @@ export class CallServer {
   }
 
   #take({ data, reply = '' }: Msg): void {
+    const { signer } = this.#options;
+    let id: string | null = null;
     try {
-      const message = decode<CallMessage>(`the caller of node ${this.#node}`, data);
-      if (message.cancel) this.#results.get(message.id)?.cancel.abort();
+      const from = `the caller of node ${this.#node}`;
+      const context = callContext(this.#node);
+      const { message, stamp } = decode<CallMessage>(signer, context, from, data);
+      id = message.id;
+      if (message.cancel) this.#results.get(id)?.cancel.abort();
       else if (reply === '') return;
-      else if (message.part === undefined) this.#begin(message, reply);
-      else this.#send(reply, this.#partOf(message.id, message.part));
+      else if (message.part === undefined) this.#begin(message, reply, stamp);
+      else this.#send(reply, this.#partOf(id, message.part));
     } catch (thrown) {
-      this.#send(reply, errorAnswer('a call', thrown));
+      this.#send(reply, this.#error(id, 'a call', thrown));
     }
   }
 
-  #begin({ id, method = '', input, deadline_ms = 0 }: CallMessage, reply: string): void {
+  #begin(
+    { id, method = '', input, deadline_ms = 0 }: CallMessage,
+    reply: string,
+    stamp: number | null,
+  ): void {
     const known = this.#results.get(id);
     if (known?.isDone) {
       this.#answer(known, [reply]);
       return;
     }
-    const call = known ?? this.#results.begin(id, deadline_ms);
+    const call = known ?? this.#results.begin(id, deadline_ms, this.#leftMs(stamp));
     call.addReply(reply);
     if (!known) void this.#run(call, method, input);
+  }
+
+  /** For how long the same call would be accepted again, in ms. @throws DroverError `unavailable` when it is not. */
+  #leftMs(stamp: number | null): number {
+    if (stamp === null) return 0;
+    const now = this.#now();
+    const leftMs = stamp + EXPIRES_MS - now;
+    if (leftMs < 0 || leftMs > 2 * EXPIRES_MS) {
+      const seconds = Math.round(Math.abs(now - stamp) / 1000);
+      const when = stamp < now ? 'behind' : 'ahead of';
+      throw new DroverError(
+        'unavailable',
+        `node ${this.#node} does not accept the call: the clock of the caller is ${seconds} s ${when} its own, or the call was repeated by somebody; run NTP on both`,
+        RETRY_AFTER_S,
+      );
+    }
+    if (stamp < this.#since) {
+      const why = 'it was sent before the node had started';
+      throw new DroverError(
+        'unavailable',
+        `node ${this.#node} does not accept the call: ${why}`,
+        RETRY_AFTER_S,
+      );
+    }
+    return leftMs;
   }
 
   async #run(call: KnownCall, method: string, input: unknown): Promise<void> {
     let answer: Uint8Array;
     try {
-      const result = await this.run(method, input, call.cancel.signal);
-      answer = encode({ v: PROTOCOL, result });
+      const result = await this.run(method, input, call.cancel.signal, this.#options.check);
+      answer = this.#encode(call.id, { v: PROTOCOL, result });
       if (answer.length > MAX_ANSWER_BYTES) {
         const bytes = `${answer.length} bytes, and at most ${MAX_ANSWER_BYTES} are sent`;
         throw new DroverError('unavailable', `the answer of node ${this.#node} has ${bytes}`);
       }
     } catch (thrown) {
-      answer = errorAnswer(method, thrown);
+      answer = this.#error(call.id, method, thrown);
     }
     this.#results.finish(call, answer);
     this.#answer(call, call.replies);
     call.replies.clear();
   }
 
-  #answer({ answer }: KnownCall, replies: Iterable<string>): void {
-    const message = answer === null ? this.#dropped() : this.#whole(answer);
+  #answer({ id, answer }: KnownCall, replies: Iterable<string>): void {
+    const message = answer === null ? this.#dropped(id) : this.#whole(id, answer);
     for (const reply of replies) this.#send(reply, message);
   }
 
-  #whole(answer: Uint8Array): Uint8Array {
+  #whole(id: string, answer: Uint8Array): Uint8Array {
     const size = this.#partBytes;
     if (answer.length <= size) return answer;
-    return encode({ v: PROTOCOL, parts: Math.ceil(answer.length / size) });
+    return this.#encode(id, { v: PROTOCOL, parts: Math.ceil(answer.length / size) });
   }
 
   #partOf(id: string, part: number): Uint8Array {
     const answer = this.#results.get(id)?.answer;
-    return (answer && partOf(answer, part, this.#partBytes)) ?? this.#dropped();
+    return (answer && partOf(answer, part, this.#partBytes)) ?? this.#dropped(id);
   }
 
-  #dropped(): Uint8Array {
+  #dropped(id: string): Uint8Array {
     const why = 'its answer is not kept any more';
-    return errorAnswer(
+    return this.#error(
+      id,
       'a call',
       new DroverError('unavailable', `node ${this.#node} has done this, but ${why}`),
     );
@@ -125,8 +201,17 @@ export class CallServer {
   #send(reply: string, message: Uint8Array): void {
     if (reply !== '' && !this.#nats.isClosed()) this.#nats.publish(reply, message);
   }
-}
 
-function errorAnswer(method: string, thrown: unknown): Uint8Array {
-  return encode({ v: PROTOCOL, error: answerable(`the call ${method}`, thrown).toPlain() });
+  /** @param id null for a call that is not trusted: then the answer is not signed, too. */
+  #error(id: string | null, method: string, thrown: unknown): Uint8Array {
+    const error = answerable(`the call ${method}`, thrown).toPlain();
+    return this.#encode(id, { v: PROTOCOL, error });
+  }
+
+  #encode(id: string | null, message: AnswerMessage): Uint8Array {
+    const { signer } = this.#options;
+    return id === null
+      ? encode(Signer.NONE, [], message)
+      : encode(signer, answerContext(id), message);
+  }
 }

@@ -9,11 +9,15 @@ import {
   type NatsConnection,
   type Subscription,
 } from '../../shared/cluster/nats.js';
-import { DroverError } from '../../shared/errors.js';
+import type { Signer } from '../../shared/cluster/signer.js';
+import { DroverError, messageOf } from '../../shared/errors.js';
 import {
   type AnswerMessage,
+  answerContext,
   bytesOfPart,
+  type CallCheck,
   type CallMessage,
+  callContext,
   decode,
   encode,
 } from './call-messages.js';
@@ -37,22 +41,29 @@ export interface CallsOptions {
   names: Pick<ClusterNames, 'calls'>;
   /** Name of this node. */
   node: string;
+  signer: Signer;
+  check: CallCheck;
   /** For tests. */
   results?: CallResults;
+  now?: () => number;
 }
 
 /** A message that waits for its answer. */
 class Exchange {
   readonly node: string;
-  readonly data: Uint8Array;
+  readonly message: CallMessage;
   readonly settle: (answer: Uint8Array | DroverError) => void;
   /** It may have reached the node already. */
   isRepeated = false;
   retry: NodeJS.Timeout | undefined;
 
-  constructor(node: string, data: Uint8Array, settle: (answer: Uint8Array | DroverError) => void) {
+  constructor(
+    node: string,
+    message: CallMessage,
+    settle: (answer: Uint8Array | DroverError) => void,
+  ) {
     this.node = node;
-    this.data = data;
+    this.message = message;
     this.settle = settle;
   }
 }
@@ -73,8 +84,8 @@ export class NodeCalls implements Calls {
   constructor(nats: NatsConnection, options: CallsOptions) {
     this.#nats = nats;
     this.#options = options;
-    const { node, names, results } = options;
-    this.#server = new CallServer(nats, node, names.calls(node), results);
+    const { node, names } = options;
+    this.#server = new CallServer(nats, { ...options, subject: names.calls(node) });
     this.#replies = nats.subscribe(`${this.#inbox}.*`, {
       callback: (error, message) => {
         if (!error) this.#reply(message);
@@ -104,7 +115,9 @@ export class NodeCalls implements Calls {
       const asked = this.#ask(node, message, until, cancel);
       // NATS keeps the order of one connection: it comes after the call.
       if (gone?.aborted) cancel();
-      return await this.#resultOf(node, id, await asked, until);
+      const result = await this.#resultOf(node, id, await asked, until);
+      this.#checkAnswer(node, method, result);
+      return result;
     } finally {
       gone?.removeEventListener('abort', cancel);
     }
@@ -119,7 +132,9 @@ export class NodeCalls implements Calls {
   }
 
   async #resultOf(node: string, id: string, data: Uint8Array, until: number): Promise<unknown> {
-    const answer = decode<AnswerMessage>(`node ${node}`, data);
+    const { signer } = this.#options;
+    const from = `node ${node}`;
+    const { message: answer } = decode<AnswerMessage>(signer, answerContext(id), from, data);
     if (answer.error) throw DroverError.fromPlain(answer.error);
     if (answer.parts === undefined) return answer.result;
     const parts: Uint8Array[] = [];
@@ -134,8 +149,7 @@ export class NodeCalls implements Calls {
 
   /** @param late is called when there is no answer in time. */
   #ask(node: string, message: CallMessage, until: number, late: () => void): Promise<Uint8Array> {
-    const data = encode(message);
-    const refusal = this.#refusal(node, data.length);
+    const refusal = this.#refusal(node, this.#encode(node, message).length);
     if (refusal) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
       this.#lastExchange += 1;
@@ -144,7 +158,7 @@ export class NodeCalls implements Calls {
         exchange.settle(new NodeUnreachable(node, 'it does not answer in time'));
         late();
       }, until - performance.now());
-      const exchange = new Exchange(node, data, (answer) => {
+      const exchange = new Exchange(node, message, (answer) => {
         clearTimeout(timer);
         clearTimeout(exchange.retry);
         this.#open.delete(key);
@@ -168,16 +182,29 @@ export class NodeCalls implements Calls {
     return awayMs > PATIENCE_MS ? new NodeUnreachable(node, CUT_OFF) : null;
   }
 
-  #send(key: string, { node, data }: Exchange): void {
-    // It is sent when NATS is back.
-    if (this.#awaySince !== null || this.#nats.isClosed()) return;
-    const reply = `${this.#inbox}.${key}`;
-    this.#nats.publish(this.#options.names.calls(node), data, { reply });
+  #send(key: string, { node, message }: Exchange): void {
+    this.#publish(node, message, { reply: `${this.#inbox}.${key}` });
   }
 
-  #publish(node: string, message: CallMessage): void {
+  #publish(node: string, message: CallMessage, options?: { reply: string }): void {
+    // It is sent when NATS is back.
     if (this.#awaySince !== null || this.#nats.isClosed()) return;
-    this.#nats.publish(this.#options.names.calls(node), encode(message));
+    const data = this.#encode(node, message);
+    this.#nats.publish(this.#options.names.calls(node), data, options);
+  }
+
+  #encode(node: string, message: CallMessage): Uint8Array {
+    const { signer, now = Date.now } = this.#options;
+    return encode(signer, callContext(node), message, now());
+  }
+
+  #checkAnswer(node: string, method: string, result: unknown): void {
+    try {
+      this.#options.check('answer', method, result);
+    } catch (thrown) {
+      const why = messageOf(thrown);
+      throw new DroverError('unavailable', `node ${node} has not answered as it has to: ${why}`);
+    }
   }
 
   #reply({ subject, data, headers }: Msg): void {

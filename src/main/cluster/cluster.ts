@@ -7,6 +7,7 @@ import type { SharedLease } from '../../shared/cluster/lease-deadline.js';
 import { clusterNames, replicasOf } from '../../shared/cluster/names.js';
 import type { NatsConnection } from '../../shared/cluster/nats.js';
 import { natsRisk } from '../../shared/cluster/nats-version.js';
+import { Signer } from '../../shared/cluster/signer.js';
 import type { Level } from '../../shared/contract/event-kinds.js';
 import type { ClusterMetrics } from '../../shared/contract/metric-layout.js';
 import {
@@ -36,6 +37,7 @@ import type { JournalThread } from '../threads/journal-thread.js';
 import type { Turning } from '../threads/supervised-thread.js';
 import { BotRecords, refusedChange } from './bot-records.js';
 import { BucketCheck, bucketView } from './bucket-check.js';
+import { checkCall } from './call-messages.js';
 import { NodeCalls } from './calls.js';
 import { ClusterStore } from './cluster-store.js';
 import { LeaderDuties } from './leader-duties.js';
@@ -106,6 +108,7 @@ export class Cluster implements ClusterControl {
   readonly store: ClusterStore;
   readonly #parts: ClusterParts;
   readonly #secrets: Secrets;
+  readonly #signer: Signer;
   readonly #membership: Membership;
   readonly #link: NatsLink;
   readonly #incarnation = randomBytes(8).toString('hex');
@@ -131,6 +134,7 @@ export class Cluster implements ClusterControl {
       { cluster: config.name, keyFile: config.secret_key_file },
       parts.schemas,
     );
+    this.#signer = new Signer(this.#secrets.signerKeys(config.accept_unsigned));
     this.store = new ClusterStore(parts.bots, config.node, this.#secrets, () =>
       refusedChange(this.#notJoined),
     );
@@ -384,7 +388,12 @@ export class Cluster implements ClusterControl {
     const { members } = this.#membership;
     const names = clusterNames(config.name);
     const replicas = replicasOf(config);
-    const calls = new NodeCalls(nats, { names, node: config.node });
+    const calls = new NodeCalls(nats, {
+      names,
+      node: config.node,
+      signer: this.#signer,
+      check: checkCall,
+    });
     const others = new CallsToMembers(calls, members);
     const records = new BotRecords(nats, { bucket: names.bots, replicas, say });
     this.store.attach(records);

@@ -41,6 +41,9 @@ export const WRONG_SIGNATURE =
   'its signature is of another key than that of this node (cluster.secret_key_file), or it was changed on the way';
 
 export class Signer {
+  /** Without a key. */
+  static readonly NONE = new Signer({ keys: [], acceptsUnsigned: false });
+
   readonly #keys: readonly Uint8Array[];
   readonly #acceptsUnsigned: boolean;
 

@@ -26,6 +26,8 @@ function open<S extends TSchema>(schema: S): S {
   return opened(schema) as S;
 }
 
+/** Other methods than these are no methods. */
+const closed = { additionalProperties: false };
 const natural = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const number = Type.Number();
 const text = Type.String({ maxLength: 4096 });
@@ -47,7 +49,35 @@ const reach = Type.Union([
   object({ labels: map(anyText) }),
   Type.Null(),
 ]);
-const rights = object({ scopes: list(oneOf(SCOPES)), reach });
+export const BusRights = object({ scopes: list(oneOf(SCOPES)), reach });
+/** What several of the schemas below have is compiled once. */
+const shared = (name: string) => Type.Unsafe<unknown>({ $ref: name });
+const rights = shared('BusRights');
+const labels = shared('BusLabels');
+const bot = shared('BusBot');
+const sharedToken = shared('BusToken');
+const snapshot = shared('BusSnapshot');
+const plainError = shared('BusError');
+
+export const BusLabels = Labels;
+export const BusBot = open(CreateBotBody);
+export const BusError = object({
+  code: oneOf(Object.keys(ERRORS)),
+  message: anyText,
+  retryAfterS: some(Type.Integer({ minimum: 0, maximum: 3600 })),
+});
+/** What those who read a snapshot rely on. */
+export const BusSnapshot = object({
+  id,
+  kind: anyText,
+  status: Type.String({ minLength: 1 }),
+  desired: oneOf(['running', 'stopped']),
+  labels: map(anyText),
+  data: some(object({})),
+  node: some(node),
+  term: some(natural),
+});
+
 const sealed = some(orNull(anyText));
 const action = oneOf(BOT_ACTIONS);
 const ending = oneOf(['stop', 'delete']);
@@ -79,19 +109,14 @@ const token = object({
   expires_at_ms: orNull(natural),
   idle_from_ms: some(natural),
 });
-const sharedToken = object({ v: version, node, record: token, use: orNull(use) });
+export const BusToken = object({ v: version, node, record: token, use: orNull(use) });
 
 /** Values of the buckets, by what they are. */
 export const BusRecords = Type.Partial(
   object({
     bot: object({
       v: version,
-      spec: open(
-        Type.Object({
-          ...CreateBotBody.properties,
-          incarnation: some(name),
-        }),
-      ),
+      spec: bot,
       node,
       term: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
       state: oneOf(['placing', 'placed', 'leaving', 'free']),
@@ -105,7 +130,7 @@ export const BusRecords = Type.Partial(
       v: version,
       id: name,
       incarnation: name,
-      labels: some(Labels),
+      labels: some(labels),
       version: some(name),
       address: some(orNull(text)),
       started_at_ms: some(natural),
@@ -124,13 +149,13 @@ const place = object({
   id,
   kind: anyText,
   node: some(node),
-  node_labels: some(Labels),
+  node_labels: some(labels),
   host_group: CreateBotBody.properties.host_group,
   needs_key: some(Type.Boolean()),
   except: some(list(node)),
 });
 const actions = (which: TSchema) =>
-  object({ action: which, ids: some(list(anyText)), labels: some(Labels) });
+  object({ action: which, ids: some(list(anyText)), labels: some(labels) });
 
 /** The input of each call of another node, by method. */
 export const BusCalls = Type.Partial(
@@ -144,7 +169,7 @@ export const BusCalls = Type.Partial(
     redeemTicket: object({ ticket: text }),
     checkLink: object({ link: text }),
     takeLink: object({ link: text }),
-    createBot: object({ bot: open(CreateBotBody), rights, sealed }),
+    createBot: object({ bot, rights, sealed }),
     updateBot: object({ id, change: open(UpdateBotBody), rights, by: some(name), sealed }),
     actOnBot: object({ id, action, rights }),
     endBot: object({ id, action: ending, rights }),
@@ -164,22 +189,12 @@ export const BusCalls = Type.Partial(
     kinds: Type.Null(),
     releaseKind: object({ kind: text, rights }),
   }),
+  closed,
 );
 
-/** What those who read a snapshot rely on. */
-const snapshot = object({
-  id,
-  kind: anyText,
-  status: Type.String({ minLength: 1 }),
-  desired: oneOf(['running', 'stopped']),
-  labels: map(anyText),
-  data: some(object({})),
-  node: some(node),
-  term: some(natural),
-});
 const results = object({ results: map(object({})) });
 
-/** The answer of each call, by method. Not every field that clients get: what this node works with. */
+/** The answer of each call, by method; of some nothing is used. Not every field that clients get: what this node works with. */
 export const BusAnswers = Type.Partial(
   object({
     place: object({ node }),
@@ -223,16 +238,14 @@ export const BusAnswers = Type.Partial(
       failed: list(object({ module: anyText, error: anyText })),
     }),
     releaseKind: object({ started: natural }),
+    revokeToken: anything,
+    learnToken: anything,
+    tokensUsed: anything,
   }),
+  closed,
 );
 
 const total = { seq: natural, total: natural };
-const plainError = object({
-  code: oneOf(Object.keys(ERRORS)),
-  message: anyText,
-  retryAfterS: some(Type.Integer({ minimum: 0, maximum: 3600 })),
-});
-
 /** What surrounds calls, questions and events. */
 export const BusMessages = Type.Partial(
   object({
