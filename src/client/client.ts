@@ -176,6 +176,12 @@ export class DroverClient {
     return this.#http.json('POST', path, { ...options, shape: NODE });
   }
 
+  /** `DELETE /api/nodes/records/{bucket}/{key}`: removes what is no record; `bad_records` of {@link nodes} has it. */
+  async removeRecord(bucket: string, key: string, options?: CallOptions): Promise<void> {
+    const path = `/api/nodes/records/${encodeURIComponent(bucket)}/${encodeURIComponent(key)}`;
+    await this.#http.send('DELETE', path, options);
+  }
+
   /** `POST /api/nodes/rebalance`. @returns how many bots move now. */
   async rebalance(options?: CallOptions): Promise<number> {
     return this.#http.field('POST', '/api/nodes/rebalance', 'moving', 'number', options);

@@ -1,10 +1,15 @@
 // Runs in the bus thread. A node that joins takes the state of another: what it has counted, and the snapshot of every bot, as of one
 // message of the stream. So it reads on from there, and is like the others.
 
+import { randomUUID } from 'node:crypto';
+import { checkNamed, parseJson, parseNamed } from '../shared/bus-validators.js';
 import { type ClusterNames, PROTOCOL, READABLE } from '../shared/cluster/names.js';
-import type { Msg, NatsConnection } from '../shared/cluster/nats.js';
+import { createInbox, type Msg, type NatsConnection } from '../shared/cluster/nats.js';
+import type { Signer } from '../shared/cluster/signer.js';
+import { Deferred } from '../shared/deferred.js';
+import { withTimeout } from '../shared/with-timeout.js';
 import type { Total } from './block.js';
-import { askForLong, serveLongAnswers } from './long-answers.js';
+import { askForLong, openQuestion, serveLongAnswers, signQuestion } from './long-answers.js';
 
 /** How long another node may take to say that it is there, and to send its state, in ms. */
 const WHO_MS = 1000;
@@ -19,16 +24,20 @@ export interface Baseline extends Total {
 /** Answers other nodes. @param state what this node has; null while it has nothing. @returns a function that ends it. */
 export function serveBaseline(
   connection: NatsConnection,
+  signer: Signer,
   names: ClusterNames,
   node: string,
   state: () => Baseline | null,
 ): () => void {
   const who = connection.subscribe(names.allBus, {
     callback: (_, message: Msg) => {
-      if (state() && isReadable(message)) message.respond(JSON.stringify({ v: PROTOCOL, node }));
+      const id = state() && questionIn(signer, names.allBus, message);
+      if (id === null) return;
+      const answer = JSON.stringify({ v: PROTOCOL, node });
+      message.respond(signer.sign(['who', id], 0, answer));
     },
   });
-  const unserve = serveLongAnswers(connection, subjectOf(names, node), async () => {
+  const unserve = serveLongAnswers(connection, signer, subjectOf(names, node), async () => {
     const baseline = state();
     return baseline && Buffer.from(JSON.stringify(baseline));
   });
@@ -41,28 +50,58 @@ export function serveBaseline(
 /** The state of any node that answers; null when none does. */
 export async function askBaseline(
   connection: NatsConnection,
+  signer: Signer,
   names: ClusterNames,
 ): Promise<Baseline | null> {
   try {
-    const question = JSON.stringify({ v: PROTOCOL });
-    const who = await connection.request(names.allBus, question, { timeout: WHO_MS });
-    const { v, node } = who.json<{ v: number; node: string }>();
-    if (v > READABLE) return null;
-    const answer = await askForLong(connection, subjectOf(names, node), {}, PARTS_MS);
-    return JSON.parse(answer.toString()) as Baseline;
+    const node = await anyNode(connection, signer, names.allBus);
+    if (node === null) return null;
+    const answer = await askForLong(connection, signer, subjectOf(names, node), {}, PARTS_MS);
+    const baseline = parseNamed<Baseline>('BusMessages', 'baseline', answer.toString());
+    for (const session of baseline.sessions)
+      checkNamed('BusMessages', 'session', parseJson(session));
+    return baseline;
   } catch {
     // Nobody is there, or the one who was has gone.
     return null;
   }
 }
 
-/** A question that this version can answer. */
-function isReadable(message: Msg): boolean {
+/** The first that answers as a node does; null when none does in time. */
+async function anyNode(
+  connection: NatsConnection,
+  signer: Signer,
+  subject: string,
+): Promise<string | null> {
+  const id = randomUUID();
+  const inbox = createInbox();
+  const found = new Deferred<string | null>();
+  const subscription = connection.subscribe(inbox, {
+    callback: (_, message) => {
+      // Nobody listens.
+      if (message.headers?.code) found.resolve(null);
+      try {
+        const { text } = signer.open(['who', id], message.string());
+        const { v, node } = parseNamed<{ v: number; node: string }>('BusMessages', 'who', text);
+        if (v <= READABLE) found.resolve(node);
+      } catch {
+        // Somebody else's answer.
+      }
+    },
+  });
+  connection.publish(subject, signQuestion(signer, subject, { v: PROTOCOL, id }), { reply: inbox });
+  const node = await withTimeout(found.promise, WHO_MS, () => null);
+  subscription.unsubscribe();
+  return node;
+}
+
+/** The id of a question that this version can answer; null for another. Earlier releases send none. */
+function questionIn(signer: Signer, subject: string, message: Msg): string | null {
   try {
-    const asked = message.json<{ v: number } | null>();
-    return asked !== null && asked.v <= READABLE;
+    const asked = openQuestion(signer, subject, message.string()) as { v: number; id?: unknown };
+    return asked.v <= READABLE ? String(asked.id ?? '') : null;
   } catch {
-    return false;
+    return null;
   }
 }
 

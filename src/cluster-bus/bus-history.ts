@@ -9,7 +9,7 @@ import type { JournalFrontMethods } from '../shared/contract/threads.js';
 import { DroverError } from '../shared/errors.js';
 import { Semaphore } from '../shared/semaphore.js';
 import type { ClusterBus } from './cluster-bus.js';
-import type { HistoryQuestion } from './history-messages.js';
+import { checkQuestion, type HistoryQuestion } from './history-messages.js';
 import { HistoryNodes } from './history-nodes.js';
 import { replayFromJournals } from './journal-replay.js';
 import { serveLongAnswers } from './long-answers.js';
@@ -100,6 +100,7 @@ export class BusHistory {
     this.#nodes = new HistoryNodes({
       node,
       names,
+      signer: bus.signer,
       own,
       connection: () => this.#connection,
       cutOff: () => bus.cutOffReason,
@@ -168,8 +169,10 @@ export class BusHistory {
     const connection = await this.#bus.connection.catch(() => undefined);
     if (!connection || this.#isClosed) return;
     this.#connection = connection;
-    this.#unserve = serveLongAnswers<HistoryQuestion>(connection, subject, (question) =>
-      questions.run(() => own.answer(question)),
-    );
+    const { signer } = this.#bus;
+    this.#unserve = serveLongAnswers<HistoryQuestion>(connection, signer, subject, (question) => {
+      checkQuestion(question);
+      return questions.run(() => own.answer(question));
+    });
   }
 }

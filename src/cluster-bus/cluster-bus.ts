@@ -121,6 +121,10 @@ export class ClusterBus {
     };
   }
 
+  get signer(): Signer {
+    return this.#signer;
+  }
+
   get connection(): Promise<NatsConnection> {
     return this.#link.connected();
   }
@@ -292,7 +296,7 @@ export class ClusterBus {
     const ring = this.#cluster;
     const isThere = this.#seq + 1 >= facts.first && this.#seq <= facts.last;
     if (ring?.identity.epoch === facts.epoch && isThere) return;
-    const other = await askBaseline(connection, this.#names);
+    const other = await askBaseline(connection, this.#signer, this.#names);
     const usable = other?.epoch === facts.epoch && other.seq + 1 >= facts.first ? other : null;
     if (usable) this.#sessions.reset(usable.sessions);
     else this.#sessions.reset(await this.#peers.ownSessions());
@@ -322,7 +326,9 @@ export class ClusterBus {
     const tail = new AbortController();
     this.#tail = tail;
     for (const listener of this.#joinListeners) listener();
-    const unserve = serveBaseline(connection, this.#names, node, () => this.#offered());
+    const unserve = serveBaseline(connection, this.#signer, this.#names, node, () =>
+      this.#offered(),
+    );
     let isDelivered = false;
     this.#look = this.#looker(stream, reader, tail, () => isDelivered);
     const look = setInterval(() => void this.#look?.(), LOOK_MS);

@@ -1,5 +1,6 @@
 // What the bus threads of nodes ask each other about the past. Carried by long-answers.ts. Later versions may add fields.
 
+import { checkNamed } from '../shared/bus-validators.js';
 import type {
   FieldHistoryRequest,
   PageRequest,
@@ -82,6 +83,20 @@ export type HistoryQuestion =
   | StatesQuestion
   | FieldHistoryQuestion
   | FramesQuestion;
+
+const KINDS: ReadonlySet<unknown> = new Set<HistoryQuestion['kind']>([
+  'page',
+  'stats',
+  'counts',
+  'states',
+  'field-history',
+  'frames',
+]);
+
+/** One that this release does not know is refused where it is answered. @throws DroverError `bad_request` for what is no question. */
+export function checkQuestion(question: HistoryQuestion): void {
+  if (KINDS.has(question.kind)) checkNamed('BusMessages', 'history', question);
+}
 
 const NEWLINE = 10;
 

@@ -4,6 +4,7 @@ import type { BusMember } from '../shared/cluster/bus-messages.js';
 import type { ClusterNames } from '../shared/cluster/names.js';
 import type { NatsConnection } from '../shared/cluster/nats.js';
 import { reasonOf } from '../shared/cluster/reasons.js';
+import type { Signer } from '../shared/cluster/signer.js';
 import type { MissingNode } from '../shared/contract/journal-messages.js';
 import { DroverError } from '../shared/errors.js';
 import type { HistoryQuestion } from './history-messages.js';
@@ -20,6 +21,7 @@ const CLOCKS_MS = 60_000;
 export interface HistoryNodesParts {
   node: string;
   names: ClusterNames;
+  signer: Signer;
   own: OwnHistory;
   /** Undefined before the first connection. */
   connection: () => NatsConnection | undefined;
@@ -136,7 +138,7 @@ export class HistoryNodes {
   }
 
   async #ask(node: string, question: HistoryQuestion, cancelled?: AbortSignal): Promise<Buffer> {
-    const { own, names, connection, cutOff } = this.#parts;
+    const { own, names, signer, connection, cutOff } = this.#parts;
     if (node === this.#parts.node) {
       const bytes = await own.answer(question, cancelled);
       return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -151,6 +153,7 @@ export class HistoryNodes {
     }
     return askForLong(
       nats,
+      signer,
       `${names.bus(node)}.history`,
       question,
       this.isLive(node) ? ANSWER_MS : LOST_MS,

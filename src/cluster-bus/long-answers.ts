@@ -4,8 +4,10 @@
 import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
+import { checkNamed, parseJson, parseNamed } from '../shared/bus-validators.js';
 import { PROTOCOL, READABLE } from '../shared/cluster/names.js';
 import { type Msg, type NatsConnection, RequestError } from '../shared/cluster/nats.js';
+import { type Context, expiryOf, type Signer } from '../shared/cluster/signer.js';
 import { Deferred } from '../shared/deferred.js';
 import { DroverError, messageOf, type PlainError } from '../shared/errors.js';
 import { withTimeout } from '../shared/with-timeout.js';
@@ -26,17 +28,20 @@ interface Question {
 
 type Reply = { v: number; count: number } | { v: number; error: PlainError };
 
+const replyTo = ({ parts }: Pick<Question, 'parts'>): Context => ['reply', parts];
+
 /** @returns what is answered; null for no answer at all, as if nobody was there. @throws DroverError, which the other side gets. */
 export type Answer<Q> = (question: Q) => Promise<Uint8Array | null>;
 
 /** Answers questions on a subject. @returns a function that ends it. */
 export function serveLongAnswers<Q extends object>(
   connection: NatsConnection,
+  signer: Signer,
   subject: string,
   answer: Answer<Q>,
 ): () => void {
   const callback = (fault: unknown, message: Msg): void => {
-    if (fault === null) void respond(connection, message, answer);
+    if (fault === null) void respond(connection, signer, subject, message, answer);
   };
   const subscription = connection.subscribe(subject, { callback });
   return () => subscription.unsubscribe();
@@ -44,12 +49,21 @@ export function serveLongAnswers<Q extends object>(
 
 async function respond<Q extends object>(
   connection: NatsConnection,
+  signer: Signer,
+  subject: string,
   message: Msg,
   answer: Answer<Q>,
 ): Promise<void> {
-  const reply = (value: Reply): void => void message.respond(JSON.stringify(value));
+  let trusted: Pick<Question, 'parts'> | null = null;
+  const reply = (value: Reply, ...packed: Uint8Array[]): void => {
+    const text = JSON.stringify(value);
+    message.respond(trusted ? signer.sign(replyTo(trusted), 0, text, ...packed) : text);
+  };
   try {
-    const { v, parts, ...question } = message.json<Question & Q>();
+    const asked = openQuestion(signer, subject, message.string());
+    checkNamed('BusMessages', 'question', asked);
+    trusted = asked as Question & Q;
+    const { v, parts, ...question } = asked as Question & Q;
     if (v > READABLE) {
       throw new DroverError(
         'unavailable',
@@ -61,7 +75,7 @@ async function respond<Q extends object>(
     const packed = await deflate(bytes, { level: 1 });
     const size = Math.min(PART_BYTES, connection.info?.max_payload ?? PART_BYTES);
     const count = Math.ceil(packed.length / size);
-    reply({ v: PROTOCOL, count });
+    reply({ v: PROTOCOL, count }, packed);
     for (let at = 0; at < count; at++) {
       connection.publish(parts, packed.subarray(at * size, (at + 1) * size));
     }
@@ -71,12 +85,25 @@ async function respond<Q extends object>(
   }
 }
 
+/** @throws DroverError when it is not signed as it has to be, was not sent just now, or is no JSON. */
+export function openQuestion(signer: Signer, subject: string, text: string): unknown {
+  const opened = signer.open(['question', subject], text);
+  const why = opened.stamp === null ? null : expiryOf(opened.stamp, Date.now());
+  if (why !== null) throw new DroverError('unavailable', `it does not answer: ${why}`);
+  return parseJson(opened.text);
+}
+
+export function signQuestion(signer: Signer, subject: string, question: object): string {
+  return signer.sign(['question', subject], Date.now(), JSON.stringify(question));
+}
+
 /**
  * Asks. @throws DroverError what the other side has thrown; `unavailable` when nobody answers to the subject, at once, when the answer
  * cannot be read, or is not complete in time; `no_answer` when `gone` is aborted.
  */
 export async function askForLong(
   connection: NatsConnection,
+  signer: Signer,
   subject: string,
   question: object,
   withinMs: number,
@@ -94,12 +121,19 @@ export async function askForLong(
     const gathered = async (): Promise<Buffer> => {
       // Ours ends first: that of NATS would read as if the NATS servers were away.
       const timeout = 2 * withinMs;
-      const message = await connection.request(subject, JSON.stringify(asked), { timeout });
-      const reply = readable(() => message.json<Reply>());
+      const text = signQuestion(signer, subject, asked);
+      const message = await connection.request(subject, text, { timeout });
+      const signed = message.string();
+      const reply = readable(() => parseNamed<Reply>('BusMessages', 'reply', signed));
       if (reply.v > READABLE) {
         throw new DroverError('unavailable', `it answers with version ${reply.v} of the protocol`);
       }
-      if ('error' in reply) throw DroverError.fromPlain(reply.error);
+      const trust = (...packed: Uint8Array[]): void =>
+        void signer.open(replyTo(asked), signed, ...packed);
+      if ('error' in reply) {
+        trust();
+        throw DroverError.fromPlain(reply.error);
+      }
       const found: Uint8Array[] = [];
       let bytes = 0;
       if (reply.count > 0) {
@@ -109,7 +143,9 @@ export async function askForLong(
           if (found.push(part.data) === reply.count) break;
         }
       }
-      return await inflate(Buffer.concat(found), { maxOutputLength: MAX_BYTES }).catch((thrown) => {
+      const packed = Buffer.concat(found);
+      trust(packed);
+      return await inflate(packed, { maxOutputLength: MAX_BYTES }).catch((thrown) => {
         throw unreadable(messageOf(thrown));
       });
     };

@@ -1,7 +1,7 @@
 import type { NodeAction } from '../shared/contract/nodes.js';
 import type { Control } from './control.js';
 import type { CallerHandler, Handlers } from './handlers.js';
-import { jsonResponse } from './responses.js';
+import { emptyResponse, jsonResponse } from './responses.js';
 
 export interface NodeRoutesParts {
   control: Control;
@@ -24,6 +24,10 @@ export function nodeRoutes({ control }: NodeRoutesParts): Pick<Handlers, NodeRou
     },
     async 'POST /api/nodes/rebalance'(exchange) {
       exchange.respond(jsonResponse(JSON.stringify(await control.call('rebalance', null))));
+    },
+    async 'DELETE /api/nodes/records/{bucket}/{key}'(exchange, _caller, [bucket = '', key = '']) {
+      await control.call('removeRecord', { bucket, key });
+      exchange.respond(emptyResponse(204));
     },
     'POST /api/nodes/{node}/cordon': act('cordon'),
     'POST /api/nodes/{node}/uncordon': act('uncordon'),

@@ -47,6 +47,7 @@ export const ACCESS = {
   'POST /api/kinds/{kind}/release': 'control',
   'GET /api/nodes': 'read',
   'POST /api/nodes/rebalance': 'admin',
+  'DELETE /api/nodes/records/{bucket}/{key}': 'admin',
   'POST /api/nodes/{node}/cordon': 'admin',
   'POST /api/nodes/{node}/uncordon': 'admin',
   'POST /api/nodes/{node}/drain': 'admin',

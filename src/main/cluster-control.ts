@@ -16,6 +16,8 @@ export interface ClusterControl {
   /** @returns the node as it is then. @throws DroverError `not_found`. */
   actOnNode(node: string, action: NodeAction): Promise<ClusterNode>;
   rebalance(): Promise<Rebalanced>;
+  /** Of what is no record only. @throws DroverError `not_found`. */
+  removeRecord(bucket: string, key: string): Promise<void>;
   /** For `GET /api/pressure`; null in a single service. */
   pressure(): ClusterPressure | null;
   /** For `GET /metrics`; null in a single service. */
@@ -32,6 +34,7 @@ export const NO_CLUSTER: ClusterControl = {
   nodes: () => NO_NODES,
   actOnNode: notInOne,
   rebalance: notInOne,
+  removeRecord: notInOne,
   pressure: () => null,
   metrics: () => null,
 };

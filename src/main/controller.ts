@@ -109,6 +109,7 @@ export function createController({
     nodes: () => cluster().nodes(),
     actOnNode: ({ node, action }) => cluster().actOnNode(node, action),
     rebalance: () => cluster().rebalance(),
+    removeRecord: ({ bucket, key }) => cluster().removeRecord(bucket, key),
   };
 }
 

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { BotRecords } from '../../src/main/cluster/bot-records.js';
 import type { BotRecord } from '../../src/main/cluster/parts.js';
 import { Kvm, type NatsConnection } from '../../src/shared/cluster/nats.js';
+import { Signer } from '../../src/shared/cluster/signer.js';
 import { NatsServer } from '../harness/nats.js';
 
 const BUCKET = 'drover-test-bots';
@@ -24,7 +25,7 @@ afterEach(async () => {
 async function open(connection?: NatsConnection): Promise<BotRecords> {
   const say = (_: string, line: string): void => void lines.push(line);
   const nats = connection ?? (await server.connect());
-  const records = new BotRecords(nats, { bucket: BUCKET, replicas: 1, say });
+  const records = new BotRecords(nats, { bucket: BUCKET, replicas: 1, signer: Signer.NONE, say });
   opened.push(records);
   await loaded(records);
   return records;
@@ -67,12 +68,12 @@ it('gives an id to one of two that create it', async () => {
 
 it('applies each of many changes that are made at the same time', async () => {
   const [a, b] = [await open(), await open()];
-  await a.create('x', record('x', 'h1', 0));
+  await a.create('x', record('x', 'h1', 1));
   await vi.waitFor(() => expect(b.get('x')).toBeDefined(), 40_000);
   const raise = (records: BotRecords) =>
     records.change('x', (before) => ({ ...before, term: before.term + 1 }));
   await Promise.all([a, b, a, b, a, b].map(raise));
-  await vi.waitFor(() => expect([a.get('x')?.term, b.get('x')?.term]).toEqual([6, 6]), 40_000);
+  await vi.waitFor(() => expect([a.get('x')?.term, b.get('x')?.term]).toEqual([7, 7]), 40_000);
 });
 
 it('gives a bot a higher term than a deleted one with its id had', async () => {
@@ -135,7 +136,12 @@ it('does not touch a bucket, or a record, of a later version', async () => {
   const other = 'drover-later-bots';
   await new Kvm(nats).create(other, { description: 'drover protocol 2' });
   const say = (_: string, line: string): void => void lines.push(line);
-  const b = new BotRecords(await server.connect(), { bucket: other, replicas: 1, say });
+  const b = new BotRecords(await server.connect(), {
+    bucket: other,
+    replicas: 1,
+    signer: Signer.NONE,
+    say,
+  });
   opened.push(b);
   await vi.waitFor(() => expect(b.fault).toContain('drover-later-bots has version 2'), 40_000);
 });

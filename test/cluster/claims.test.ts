@@ -5,6 +5,7 @@ import { BotRecords } from '../../src/main/cluster/bot-records.js';
 import { ClusterStore } from '../../src/main/cluster/cluster-store.js';
 import { LeaderDuties } from '../../src/main/cluster/leader-duties.js';
 import type { BotRecord, Member, Members, Sealing } from '../../src/main/cluster/parts.js';
+import { Signer } from '../../src/shared/cluster/signer.js';
 import type { BotSpec } from '../../src/shared/contract/bots.js';
 import { Deferred } from '../../src/shared/deferred.js';
 import { DroverError } from '../../src/shared/errors.js';
@@ -39,7 +40,7 @@ beforeEach(async () => {
   server = await NatsServer.start();
   disk = new Disk();
   const open = async (): Promise<BotRecords> => {
-    const options = { bucket: 'drover-test-bots', replicas: 1, say: () => {} };
+    const options = { bucket: 'drover-test-bots', replicas: 1, signer: Signer.NONE, say: () => {} };
     const records = new BotRecords(await server.connect(), options);
     await vi.waitFor(() => expect(records.fault).toBeNull(), PATIENCE);
     return records;

@@ -14,6 +14,7 @@ import type { BotStore } from '../../src/main/store/bot-store.js';
 import type { ClusterConfig } from '../../src/shared/cluster/bus-messages.js';
 import { NatsLink } from '../../src/shared/cluster/connect.js';
 import { clusterNames } from '../../src/shared/cluster/names.js';
+import { Signer } from '../../src/shared/cluster/signer.js';
 import type { BotSpec } from '../../src/shared/contract/bots.js';
 import { DroverError } from '../../src/shared/errors.js';
 
@@ -225,6 +226,7 @@ export class ClusterNode {
       startedAtMs: Date.now(),
       stopGraceMs: 100,
       replicas: 1,
+      signer: Signer.NONE,
       describe: () => ({ address: null, kinds, figures, has_key: saysKey() }),
       hasBots: (name) => (this.records?.on(name).size ?? 0) > 0,
       events: {
@@ -250,7 +252,12 @@ export class ClusterNode {
     const self = new ClusterNode(options);
     const say = (_: string, line: string): void => void self.lines.push(line);
     const bucket = clusterNames('test').bots;
-    self.records = new BotRecords(await self.link.connected(), { bucket, replicas: 1, say });
+    self.records = new BotRecords(await self.link.connected(), {
+      bucket,
+      replicas: 1,
+      signer: Signer.NONE,
+      say,
+    });
     self.store.attach(self.records);
     self.bots = new NotedBots(self.name, options.witness, self.store);
     self.owner = new Owner({

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Membership } from '../../src/main/cluster/membership.js';
 import type { ClusterConfig } from '../../src/shared/cluster/bus-messages.js';
 import { NatsLink } from '../../src/shared/cluster/connect.js';
+import { Signer } from '../../src/shared/cluster/signer.js';
 
 export interface TestNode {
   name: string;
@@ -27,6 +28,8 @@ export interface NodeOptions {
   replicas?: number;
   /** Another than a new one. */
   dir?: string;
+  /** Default: without a key. */
+  signer?: Signer;
   /** Nodes that bots are given to. */
   withBots?: string[];
 }
@@ -56,6 +59,7 @@ export class TestNodes {
       startedAtMs: Date.now(),
       stopGraceMs: 200,
       replicas,
+      signer: options.signer ?? Signer.NONE,
       describe: () => ({
         has_key: true,
         address: `http://${name}:8080`,

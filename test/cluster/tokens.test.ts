@@ -89,6 +89,8 @@ class Node {
       bucket: names.tokens,
       replicas: 1,
       keyCheck,
+      signer: Signer.NONE,
+      knowsKey: (check) => check === keyCheck,
       say,
       node,
       dataDir: dirs.get(node) as string,

@@ -39,6 +39,10 @@ function model(calls: unknown[]): ClusterControl {
       calls.push('rebalance');
       return { moving: 3 };
     },
+    removeRecord: async (bucket, key) => {
+      if (bucket !== 'bots') throw new DroverError('not_found', `the bucket ${bucket} has none`);
+      calls.push([bucket, key]);
+    },
     pressure: () => ({ ...FIGURES, state: 'cut_off' }),
     metrics: () => ({
       nodes: { live: 2, cordoned: 0, draining: 1, lost: 0 },

@@ -82,6 +82,13 @@ export function addNodes(program: Command): void {
   )
     .option('--json', 'print the number of bots that move as JSON')
     .action(action(rebalance));
+  withConnection(
+    nodes
+      .command('remove-record')
+      .description('remove what is no record from a bucket of the cluster; nodes list names it')
+      .argument('<bucket>')
+      .argument('<key>'),
+  ).action(action(removeRecord));
   addHelp(nodes);
 }
 
@@ -99,6 +106,21 @@ async function listNodes(options: ConnectionOptions & Json): Promise<undefined> 
   else await print(table(HEAD, list.nodes.map(row)));
   if (list.reason !== null) complain(reasonOf(list));
   for (const node of list.nodes) complainOfLeftovers(node);
+  for (const { bucket, key, reason } of list.bad_records ?? []) {
+    complain(
+      `the bucket ${bucket} has no record for ${key}: ${reason}; remove it with: drover nodes remove-record ${bucket} '${key}'`,
+    );
+  }
+}
+
+async function removeRecord(
+  bucket: string,
+  key: string,
+  options: ConnectionOptions,
+): Promise<undefined> {
+  const { client, call } = connect(options);
+  await client.removeRecord(bucket, key, call());
+  await printLine(`the record of ${key} is removed from ${bucket}`);
 }
 
 function complainOfLeftovers({ node, leftovers = [] }: ClusterNode): void {

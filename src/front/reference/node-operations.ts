@@ -42,6 +42,19 @@ export const NODE_OPERATIONS = {
     'Drain a node',
     'Moves its bots to other nodes, one group at a time. The call returns when that has begun.',
   ),
+  'DELETE /api/nodes/records/{bucket}/{key}': {
+    id: 'removeRecord',
+    tag: 'Nodes',
+    summary: 'Remove a bad record',
+    description:
+      'Removes what is no record from a bucket of the cluster on NATS; `bad_records` of `GET /api/nodes` has it. A node that has the bot or the token writes its record again.',
+    responses: { 204: { description: 'It is removed.' } },
+    errors: {
+      404: '`the bucket bots has no bad record x`: what it has is a record, or nothing.',
+      409: NO_CLUSTER,
+      503: CUT_OFF,
+    },
+  },
   'POST /api/nodes/rebalance': {
     id: 'rebalance',
     tag: 'Nodes',

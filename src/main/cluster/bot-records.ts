@@ -1,17 +1,17 @@
 // Runs in main. Owns this node's view of the records of all bots, and all writes to them.
 
 import { idOfKey, isReserved, keyOf } from '../../shared/cluster/names.js';
-import { JetStreamApiError, type KV, type NatsConnection } from '../../shared/cluster/nats.js';
+import type { NatsConnection } from '../../shared/cluster/nats.js';
+import { isWrongSequence } from '../../shared/cluster/reasons.js';
+import type { Signer } from '../../shared/cluster/signer.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { Semaphore } from '../../shared/semaphore.js';
 import { readBotRecord } from './bot-record.js';
-import { openBucket } from './bucket.js';
+import { Bucket, type Entry } from './bucket.js';
 import { KvWatch } from './kv-watch.js';
 import type { BotRecord } from './parts.js';
 import { RecordTable, type Revised } from './record-table.js';
 
-/** JetStream's code for a write that names an old revision. */
-const WRONG_LAST_SEQUENCE = 10071;
 /** Attempts of one change: others write at the same time. */
 const ATTEMPTS = 16;
 /** How long NATS has to answer, in ms. */
@@ -27,15 +27,15 @@ export interface RecordsOptions {
   /** Name of the bucket. */
   bucket: string;
   replicas: number;
+  signer: Signer;
   /** A line for the operator. */
   say(level: 'info' | 'warn' | 'error', line: string): void;
 }
 
 export class BotRecords {
   readonly #options: RecordsOptions;
-  readonly #watch: KvWatch;
-  readonly #nats: NatsConnection;
-  #bucket: KV | undefined;
+  readonly #watch: KvWatch<BotRecord>;
+  readonly bucket: Bucket<BotRecord>;
   readonly #table = new RecordTable();
   readonly #listeners = new Set<(id: string) => void>();
   readonly #loadListeners = new Set<() => void>();
@@ -48,14 +48,15 @@ export class BotRecords {
 
   constructor(nats: NatsConnection, options: RecordsOptions) {
     this.#options = options;
-    this.#nats = nats;
-    this.#watch = new KvWatch(nats, () => this.#open(), {
-      entry: (key, value, revision) => {
-        if (!isReserved(key)) this.#told(idOfKey(key), value, revision);
-      },
-      vanished: (key) => {
-        if (!isReserved(key)) this.#forget(idOfKey(key));
-      },
+    const { bucket: name, replicas, signer } = options;
+    this.bucket = new Bucket(nats, {
+      ...{ name, replicas, signer, answerMs: ANSWER_MS },
+      knows: (key) => !isReserved(key),
+      read: (key, text) => readBotRecord(idOfKey(key), text),
+    });
+    this.#watch = new KvWatch(nats, this.bucket, {
+      entry: (key, entry) => this.#told(idOfKey(key), entry),
+      vanished: (key) => this.#forget(idOfKey(key)),
       loaded: () => this.#loaded(),
       interrupted: (reason) => this.#interrupted(reason),
     });
@@ -130,7 +131,7 @@ export class BotRecords {
 
   /** A new bot's first term: above each that an earlier bot with its id had, because each term has cost a revision. */
   firstTerm(id: string): number {
-    return (this.#table.deletedAt(id) ?? 0) + 1;
+    return Math.max(this.#table.deletedAt(id) ?? 0, this.bucket.revisionOf(keyOf(id))) + 1;
   }
 
   /** Called after each change of a record, and of its being there. @returns a function that ends it. */
@@ -149,9 +150,9 @@ export class BotRecords {
   create(id: string, record: BotRecord): Promise<void> {
     return this.#write(async (bucket) => {
       try {
-        this.#set(id, record, await bucket.create(keyOf(id), JSON.stringify(record)));
+        this.#set(id, record, await bucket.create(keyOf(id), record));
       } catch (thrown) {
-        if (isConflict(thrown)) throw new DroverError('conflict', `bot ${id} exists already`);
+        if (isWrongSequence(thrown)) throw new DroverError('conflict', `bot ${id} exists already`);
         throw thrown;
       }
     });
@@ -166,7 +167,7 @@ export class BotRecords {
       this.#attempts(id, bucket, async (record, revision) => {
         const changed = next(record);
         if (changed === null) return null;
-        this.#set(id, changed, await bucket.update(keyOf(id), JSON.stringify(changed), revision));
+        this.#set(id, changed, await bucket.put(keyOf(id), changed, revision));
         return changed;
       }),
     );
@@ -176,12 +177,21 @@ export class BotRecords {
   replace(id: string, { revision }: Revised, record: BotRecord): Promise<boolean> {
     return this.#write(async (bucket) => {
       try {
-        this.#set(id, record, await bucket.update(keyOf(id), JSON.stringify(record), revision));
+        this.#set(id, record, await bucket.put(keyOf(id), record, revision));
         return true;
       } catch (thrown) {
-        if (isConflict(thrown)) return false;
+        if (isWrongSequence(thrown)) return false;
         throw thrown;
       }
+    });
+  }
+
+  /** Writes a record in the place of what is none. One of a later version is left. */
+  repair(id: string, record: BotRecord): Promise<void> {
+    return this.#write(async (bucket) => {
+      const fault = bucket.faults.get(keyOf(id));
+      if (!fault || fault.isLater) return;
+      this.#set(id, record, await bucket.put(keyOf(id), record, fault.revision));
     });
   }
 
@@ -190,7 +200,7 @@ export class BotRecords {
     const removed = await this.#write((bucket) =>
       this.#attempts(id, bucket, async (record, revision) => {
         if (!may(record)) return null;
-        await bucket.delete(keyOf(id), { previousSeq: revision });
+        await bucket.remove(keyOf(id), revision);
         // Its revision comes by the watch; it is higher than this one.
         this.#setDeleted(id, revision + 1);
         return record;
@@ -206,7 +216,7 @@ export class BotRecords {
 
   async #attempts(
     id: string,
-    bucket: KV,
+    bucket: Bucket<BotRecord>,
     attempt: (record: BotRecord, revision: number) => Promise<BotRecord | null>,
   ): Promise<BotRecord | null> {
     for (let n = 0; n < ATTEMPTS; n += 1) {
@@ -215,36 +225,27 @@ export class BotRecords {
       try {
         return await attempt(entry.record, entry.revision);
       } catch (thrown) {
-        if (!isConflict(thrown)) throw thrown;
+        if (!isWrongSequence(thrown)) throw thrown;
         const stored = await bucket.get(keyOf(id));
         if (stored === null) return null;
-        const isMarker = stored.operation !== 'PUT';
-        this.#told(id, isMarker ? null : stored.value, stored.revision);
+        this.#told(id, stored);
       }
     }
     throw new DroverError('unavailable', `the record of bot ${id} changes all the time`);
   }
 
   /** @throws DroverError `unavailable` unless all records are current. */
-  async #write<T>(task: (bucket: KV) => Promise<T>): Promise<T> {
+  async #write<T>(task: (bucket: Bucket<BotRecord>) => Promise<T>): Promise<T> {
     await this.expectCurrent();
     return this.#writes.run(async () => {
-      const bucket = this.#bucket;
-      if (this.#fault !== null || !bucket) throw refusedChange(this.#fault ?? 'not open');
+      if (this.#fault !== null) throw refusedChange(this.#fault);
       try {
-        return await task(bucket);
+        return await task(this.bucket);
       } catch (thrown) {
         if (thrown instanceof DroverError) throw thrown;
         throw refusedChange(messageOf(thrown));
       }
     });
-  }
-
-  async #open(): Promise<KV> {
-    const { bucket, replicas } = this.#options;
-    const { kv } = await openBucket(this.#nats, bucket, { replicas, answerMs: ANSWER_MS });
-    this.#bucket = kv;
-    return kv;
   }
 
   #loaded(): void {
@@ -273,31 +274,20 @@ export class BotRecords {
     });
   }
 
-  #told(id: string, value: Uint8Array | null, revision: number): void {
-    if (value === null) {
-      this.#setDeleted(id, revision);
-      return;
-    }
+  #told(id: string, { value, revision, isRemoved, fault }: Entry<BotRecord>): void {
+    if (fault) {
+      this.#options.say('error', `the record of bot ${id} is left as it is: ${fault.reason}`);
+      // Whoever has written that it was removed, no node has removed it.
+      if (isRemoved) this.#forget(id);
+      else this.#setUnreadable(id);
+    } else if (value === null) this.#setDeleted(id, revision);
     // Written by this node, or told in an earlier round.
-    if (revision <= this.#table.revisionOf(id)) return;
-    const record = this.#read(id, value);
-    if (record) {
-      this.#set(id, record, revision);
-      return;
-    }
-    this.#table.setUnreadable(id);
-    this.#notify(id);
+    else if (revision > this.#table.revisionOf(id)) this.#set(id, value, revision);
   }
 
-  /** Undefined when it cannot be read. */
-  #read(id: string, value: Uint8Array): BotRecord | undefined {
-    try {
-      return readBotRecord(id, value);
-    } catch (thrown) {
-      const why = messageOf(thrown);
-      this.#options.say('error', `the record of bot ${id} is left as it is: ${why}`);
-      return undefined;
-    }
+  #setUnreadable(id: string): void {
+    this.#table.setUnreadable(id);
+    this.#notify(id);
   }
 
   #set(id: string, record: BotRecord, revision: number): void {
@@ -322,8 +312,4 @@ export class BotRecords {
 /** Nothing of a change is stored. */
 export function refusedChange(reason: string): DroverError {
   return new DroverError('unavailable', `the cluster does not accept the change: ${reason}`, 1);
-}
-
-function isConflict(thrown: unknown): boolean {
-  return thrown instanceof JetStreamApiError && thrown.code === WRONG_LAST_SEQUENCE;
 }

@@ -1,6 +1,13 @@
-// In main. Opens the key-value buckets of a cluster: makes them, and checks their versions.
+// In main. A key-value bucket of a cluster: makes it, checks its version, and reads and writes what is in it. Each value is signed (with a
+// key of the cluster) and checked; what is none is told apart, and can be removed.
+//
+// A removal is signed too: NATS takes a marker with a body. A value names the revision up to which its writer knew the bucket, so that an
+// earlier value of a key that somebody writes again is none.
 
+import { READABLE } from '../../shared/cluster/names.js';
 import {
+  headers,
+  JetStreamApiError,
   jetstream,
   jetstreamManager,
   type KV,
@@ -8,40 +15,259 @@ import {
   type NatsConnection,
 } from '../../shared/cluster/nats.js';
 import { agreeOnProtocol, DESCRIPTION } from '../../shared/cluster/protocol-description.js';
+import { isWrongSequence } from '../../shared/cluster/reasons.js';
+import type { Signer } from '../../shared/cluster/signer.js';
+import { DroverError, messageOf } from '../../shared/errors.js';
 
-export interface BucketOptions {
+const OPERATION = 'KV-Operation';
+/** Attempts of a write that nothing else depends on: others write at the same time. */
+const ATTEMPTS = 16;
+/** Values that are none whose keys are remembered. Of more it is only said that there are some. */
+const MAX_FAULTS = 1000;
+const REMOVED = JSON.stringify({ v: READABLE });
+/** Nothing was removed: what was there was no value. */
+const CLEARED = JSON.stringify({ v: READABLE, cleared: true });
+
+export interface BucketOptions<T> {
+  name: string;
   replicas: number;
   /** How long NATS has to answer, in ms. */
   answerMs: number;
   /** After this, in ms, a value is gone. */
   ttlMs?: number;
+  signer: Signer;
+  /** Whether a key is one that this release knows. It leaves others alone. */
+  knows: (key: string) => boolean;
+  /** @throws Error that says why the text is no value of this key. */
+  read: (key: string, text: string) => T;
 }
 
-export interface OpenedBucket {
-  kv: KV;
+/** What a key has. */
+export interface Entry<T> {
+  revision: number;
+  /** Null for what was removed, and for what is no value. */
+  value: T | null;
+  /** There is a marker that it was removed, whoever has written it. */
+  isRemoved: boolean;
+  /** It was no value that was removed: then nobody has removed one. */
+  isCleared: boolean;
+  /** Signed with the first key of this node. */
+  isCurrent: boolean;
+  fault: Fault | null;
+}
+
+/** Why something is no value, in one line. */
+export interface Fault {
+  revision: number;
+  reason: string;
+  /** It is of a later version: others can read it. */
+  isLater: boolean;
+}
+
+/** Its value is of a later version than this release reads. */
+export class LaterValueError extends Error {
+  constructor(v: unknown) {
+    super(`it has version ${v}, this node knows ${READABLE}: update this node`);
+  }
+}
+
+export class Bucket<T> {
+  readonly #nats: NatsConnection;
+  readonly #options: BucketOptions<T>;
+  #kv: KV | undefined;
+  #created = '';
+  #ttlMs = 0;
+  /** The highest revision of the bucket that is known here. */
+  #highest = 0;
+  /** Revisions of the values and removals that were accepted. Bounded by the bucket. */
+  readonly #accepted = new Map<string, number>();
+  readonly #faults = new Map<string, Fault>();
+
+  constructor(nats: NatsConnection, options: BucketOptions<T>) {
+    this.#nats = nats;
+    this.#options = options;
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
   /** When it was made: another bucket with the same name has another. */
-  created: string;
-  /** In ms, 0 for none: perhaps not what was asked for. */
-  ttlMs: number;
-}
+  get created(): string {
+    return this.#created;
+  }
 
-/** @throws StartupError when it is of another version, or of another program; an error of JetStream. */
-export async function openBucket(
-  nats: NatsConnection,
-  name: string,
-  { replicas, answerMs, ttlMs }: BucketOptions,
-): Promise<OpenedBucket> {
-  const options = { timeout: answerMs };
-  const kv = await new Kvm(jetstream(nats, options)).create(name, {
-    description: DESCRIPTION,
-    history: 1,
-    replicas,
-    ...(ttlMs !== undefined && { ttl: ttlMs }),
-    // Every read is the leader's: another copy may be behind.
-    allow_direct: false,
-  });
-  const { streamInfo, ttl } = await kv.status();
-  const manager = await jetstreamManager(nats, { ...options, checkAPI: false });
-  await agreeOnProtocol(manager, `the NATS bucket ${name}`, streamInfo);
-  return { kv, created: String(streamInfo.created), ttlMs: ttl };
+  /** After this, in ms, a value is gone; 0 for never. Perhaps not what was asked for. */
+  get ttlMs(): number {
+    return this.#ttlMs;
+  }
+
+  /** Keys with what is no value. */
+  get faults(): ReadonlyMap<string, Fault> {
+    return this.#faults;
+  }
+
+  /** Makes it if it is not there. @throws StartupError when it is of another version, or of another program; an error of JetStream. */
+  async open(): Promise<KV> {
+    const { name, replicas, answerMs, ttlMs } = this.#options;
+    const options = { timeout: answerMs };
+    const kv = await new Kvm(jetstream(this.#nats, options)).create(name, {
+      description: DESCRIPTION,
+      history: 1,
+      replicas,
+      ...(ttlMs !== undefined && { ttl: ttlMs }),
+      // Every read is the leader's: another copy may be behind.
+      allow_direct: false,
+    });
+    const { streamInfo, ttl } = await kv.status();
+    const manager = await jetstreamManager(this.#nats, { ...options, checkAPI: false });
+    await agreeOnProtocol(manager, `the NATS bucket ${name}`, streamInfo);
+    const created = String(streamInfo.created);
+    if (created !== this.#created) {
+      this.#accepted.clear();
+      this.#faults.clear();
+      this.#highest = 0;
+    }
+    this.#created = created;
+    this.#ttlMs = ttl;
+    this.#highest = Math.max(this.#highest, streamInfo.state.last_seq);
+    this.#kv = kv;
+    return kv;
+  }
+
+  knows(key: string): boolean {
+    return this.#options.knows(key);
+  }
+
+  /** What the bucket has for a key, as it was read. */
+  read(key: string, revision: number, isRemoved: boolean, data: Uint8Array): Entry<T> {
+    this.#highest = Math.max(this.#highest, revision);
+    try {
+      const { text, stamp, isCurrent } = this.#opened(key, isRemoved, data);
+      const before = this.#accepted.get(key) ?? 0;
+      if (stamp !== null && revision > before && stamp < before) {
+        throw new Error('it is an earlier one that somebody has written again');
+      }
+      const value = isRemoved ? null : this.#options.read(key, text);
+      this.#accept(key, revision);
+      const isCleared = isRemoved && text === CLEARED;
+      return { revision, value, isRemoved, isCleared, isCurrent, fault: null };
+    } catch (thrown) {
+      const isLater = thrown instanceof LaterValueError;
+      const fault = { revision, reason: messageOf(thrown), isLater };
+      if (this.#faults.has(key) || this.#faults.size < MAX_FAULTS) this.#faults.set(key, fault);
+      const nothing = { value: null, isCleared: false, isCurrent: false };
+      return { revision, isRemoved, ...nothing, fault };
+    }
+  }
+
+  /** Of the last value or removal that was accepted; 0 for none. */
+  revisionOf(key: string): number {
+    return this.#accepted.get(key) ?? 0;
+  }
+
+  /** There is nothing for a key any more. */
+  vanished(key: string): void {
+    this.#faults.delete(key);
+  }
+
+  /** Null when there is nothing for it. */
+  async get(key: string): Promise<Entry<T> | null> {
+    const entry = await this.#open.get(key);
+    return entry && this.read(key, entry.revision, entry.operation !== 'PUT', entry.value);
+  }
+
+  /** @param expected the revision that is replaced, 0 for none. @returns the new one. @throws an error of JetStream. */
+  async put(key: string, value: T, expected: number): Promise<number> {
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    const signed = this.#signed('record', key, expected, text);
+    const revision = await this.#open.put(key, signed, { previousSeq: expected });
+    this.#accept(key, revision);
+    return revision;
+  }
+
+  /** Of a key that has no value, or whose value was removed. @throws an error of JetStream, of the wrong sequence when it has one. */
+  async create(key: string, value: T): Promise<number> {
+    try {
+      return await this.put(key, value, 0);
+    } catch (thrown) {
+      if (!isWrongSequence(thrown)) throw thrown;
+      const entry = await this.get(key);
+      if (!entry?.isRemoved) throw thrown;
+      return await this.put(key, value, entry.revision);
+    }
+  }
+
+  /** Whatever the key has. */
+  async set(key: string, value: T): Promise<void> {
+    await this.#attempts(async () => {
+      await this.put(key, value, (await this.get(key))?.revision ?? 0);
+    });
+  }
+
+  /** Leaves a marker. @param expected the revision that is removed; undefined for whatever the key has. */
+  async remove(key: string, expected?: number): Promise<void> {
+    if (expected === undefined) {
+      await this.#attempts(async () => {
+        const entry = await this.get(key);
+        if (entry && (!entry.isRemoved || entry.fault)) await this.remove(key, entry.revision);
+      });
+      return;
+    }
+    await this.#mark(key, expected, REMOVED);
+  }
+
+  /** Removes what is no value. @returns whether there was such a thing. */
+  async clear(key: string): Promise<boolean> {
+    const fault = this.#faults.get(key);
+    if (fault) await this.#mark(key, fault.revision, CLEARED);
+    return fault !== undefined;
+  }
+
+  async #mark(key: string, expected: number, text: string): Promise<void> {
+    const marker = headers();
+    marker.set(OPERATION, 'DEL');
+    const { answerMs, name } = this.#options;
+    const signed = this.#signed('removal', key, expected, text);
+    const { seq } = await jetstream(this.#nats, { timeout: answerMs }).publish(
+      `$KV.${name}.${key}`,
+      signed,
+      { headers: marker, expect: { lastSubjectSequence: expected } },
+    );
+    this.#accept(key, seq);
+  }
+
+  get #open(): KV {
+    if (!this.#kv) throw new DroverError('unavailable', `the NATS bucket ${this.name} is not open`);
+    return this.#kv;
+  }
+
+  #opened(key: string, isRemoved: boolean, data: Uint8Array) {
+    const { signer, name } = this.#options;
+    const text = new TextDecoder().decode(data);
+    return signer.open([isRemoved ? 'removal' : 'record', name, key], text);
+  }
+
+  #signed(what: 'record' | 'removal', key: string, expected: number, text: string): string {
+    const { signer, name } = this.#options;
+    return signer.sign([what, name, key], Math.max(expected, this.#highest), text);
+  }
+
+  #accept(key: string, revision: number): void {
+    this.#highest = Math.max(this.#highest, revision);
+    this.#accepted.set(key, Math.max(this.#accepted.get(key) ?? 0, revision));
+    const fault = this.#faults.get(key);
+    if (fault && fault.revision <= revision) this.#faults.delete(key);
+  }
+
+  async #attempts(write: () => Promise<void>): Promise<void> {
+    for (let n = 1; ; n++) {
+      try {
+        return await write();
+      } catch (thrown) {
+        const isConflict = thrown instanceof JetStreamApiError && isWrongSequence(thrown);
+        if (!isConflict || n === ATTEMPTS) throw thrown;
+      }
+    }
+  }
 }

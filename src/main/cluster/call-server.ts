@@ -2,7 +2,7 @@
 
 import { PROTOCOL } from '../../shared/cluster/names.js';
 import type { Msg, NatsConnection, Subscription } from '../../shared/cluster/nats.js';
-import { Signer } from '../../shared/cluster/signer.js';
+import { EXPIRES_MS, expiryOf, Signer } from '../../shared/cluster/signer.js';
 import { answerable } from '../../shared/contract/rpc.js';
 import { DroverError } from '../../shared/errors.js';
 import {
@@ -25,12 +25,6 @@ const ROOM_BYTES = 1024;
 const RETRY_AFTER_S = 1;
 /** What NATS carries unless its configuration says otherwise (max_payload). */
 export const USUAL_PAYLOAD_BYTES = 1024 * 1024;
-
-/**
- * A signed call is accepted for so long after it was sent, in ms, by the clocks of both machines, and remembered for as long: it runs
- * once. `drover doctor` warns when a clock is wrong by a second.
- */
-export const EXPIRES_MS = 15_000;
 
 export interface CallServerOptions {
   node: string;
@@ -130,25 +124,14 @@ export class CallServer {
   #leftMs(stamp: number | null): number {
     if (stamp === null) return 0;
     const now = this.#now();
-    const leftMs = stamp + EXPIRES_MS - now;
-    if (leftMs < 0 || leftMs > 2 * EXPIRES_MS) {
-      const seconds = Math.round(Math.abs(now - stamp) / 1000);
-      const when = stamp < now ? 'behind' : 'ahead of';
-      throw new DroverError(
-        'unavailable',
-        `node ${this.#node} does not accept the call: the clock of the caller is ${seconds} s ${when} its own, or the call was repeated by somebody; run NTP on both`,
-        RETRY_AFTER_S,
-      );
-    }
-    if (stamp < this.#since) {
-      const why = 'it was sent before the node had started';
-      throw new DroverError(
-        'unavailable',
-        `node ${this.#node} does not accept the call: ${why}`,
-        RETRY_AFTER_S,
-      );
-    }
-    return leftMs;
+    const early = stamp < this.#since ? 'it was sent before the node had started' : null;
+    const why = expiryOf(stamp, now) ?? early;
+    if (why === null) return stamp + EXPIRES_MS - now;
+    throw new DroverError(
+      'unavailable',
+      `node ${this.#node} does not accept the call: ${why}`,
+      RETRY_AFTER_S,
+    );
   }
 
   async #run(call: KnownCall, method: string, input: unknown): Promise<void> {

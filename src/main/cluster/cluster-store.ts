@@ -213,6 +213,16 @@ export class ClusterStore implements SpecStore, BotCluster {
     return this.#claimedIn(lease, id);
   }
 
+  /**
+   * Somebody has written what is no record in the place of that of a bot of this node. Nobody gives it to another node while this one
+   * has claimed it.
+   */
+  async repair(spec: BotSpec): Promise<void> {
+    const { id, term } = spec;
+    if (term === undefined || !this.#claimed.has(id)) return;
+    await this.#records?.repair(id, this.#recordOf(spec, term));
+  }
+
   /** The node has stopped a `leaving` bot: the leader may give it away. @throws DroverError `unavailable`. */
   async free(spec: BotSpec | undefined, { spec: { id }, term }: BotRecord): Promise<void> {
     const parts = spec && this.#sealing.seal(spec);

@@ -36,6 +36,7 @@ import type { FrontPool } from '../threads/front-pool.js';
 import type { JournalThread } from '../threads/journal-thread.js';
 import type { Turning } from '../threads/supervised-thread.js';
 import { BotRecords, refusedChange } from './bot-records.js';
+import type { Bucket } from './bucket.js';
 import { BucketCheck, bucketView } from './bucket-check.js';
 import { checkCall } from './call-messages.js';
 import { NodeCalls } from './calls.js';
@@ -94,6 +95,8 @@ export interface ClusterParts {
   slow: (turn: SlowTurn) => void;
 }
 
+type CheckedRecords = Pick<Bucket<unknown>, 'faults' | 'clear'>;
+
 /** What there is once NATS has answered. */
 interface Connected {
   calls: NodeCalls;
@@ -151,6 +154,7 @@ export class Cluster implements ClusterControl {
       startedAtMs: parts.startedAtMs,
       stopGraceMs: parts.stopGraceMs,
       replicas: replicasOf(config),
+      signer: this.#signer,
       describe: () => this.#describe(),
       hasBots: (node) => (this.#connected?.records.on(node).size ?? 0) > 0,
       events: {
@@ -261,10 +265,14 @@ export class Cluster implements ClusterControl {
     const { nodes, cluster } = this.#membership.nodes();
     const { state, reason } = this.pressure();
     const duties = this.#connected?.duties;
+    const bad = Object.entries(this.#buckets).flatMap(([bucket, { faults }]) =>
+      [...faults].map(([key, fault]) => ({ bucket, key, reason: fault.reason })),
+    );
     return {
       cluster,
       state,
       reason,
+      ...(bad.length > 0 && { bad_records: bad.slice(0, HELD_BOTS) }),
       nodes: nodes.map((node) =>
         node.state === 'draining' && duties
           ? { ...node, stuck: duties.stuckOn(node.node).slice(0, HELD_BOTS) }
@@ -275,6 +283,14 @@ export class Cluster implements ClusterControl {
 
   async actOnNode(node: string, action: NodeAction): Promise<ClusterNode> {
     return this.#expected.actions.act(node, action);
+  }
+
+  async removeRecord(bucket: string, key: string): Promise<void> {
+    const buckets: Record<string, CheckedRecords> = this.#buckets;
+    const isCleared = Object.hasOwn(buckets, bucket) && (await buckets[bucket]?.clear(key));
+    if (!isCleared) {
+      throw new DroverError('not_found', `the bucket ${bucket} has no bad record ${key}`);
+    }
   }
 
   async rebalance(): Promise<Rebalanced> {
@@ -311,6 +327,15 @@ export class Cluster implements ClusterControl {
 
   metrics(): ClusterMetrics {
     return nodeMetrics(this.#membership.members, this.pressure());
+  }
+
+  /** By the names that operators know. */
+  get #buckets() {
+    return {
+      nodes: this.#membership.bucket,
+      ...(this.#connected && { bots: this.#connected.records.bucket }),
+      ...(this.#tokens && { tokens: this.#tokens.bucket }),
+    };
   }
 
   get #expected(): Connected {
@@ -395,7 +420,12 @@ export class Cluster implements ClusterControl {
       check: checkCall,
     });
     const others = new CallsToMembers(calls, members);
-    const records = new BotRecords(nats, { bucket: names.bots, replicas, say });
+    const records = new BotRecords(nats, {
+      bucket: names.bots,
+      replicas,
+      signer: this.#signer,
+      say,
+    });
     this.store.attach(records);
     const check = new BucketCheck({
       buckets: [
@@ -436,7 +466,10 @@ export class Cluster implements ClusterControl {
       bots: this.#parts.registry(),
       store: this.store,
       records,
-      settled: async (keep) => this.#bus?.publish(keep),
+      settled: async (keep) => {
+        await this.#tokens?.expectKey();
+        await this.#bus?.publish(keep);
+      },
       flush: () => this.#flush(FLUSH_MS, false),
       say,
     });
@@ -471,7 +504,9 @@ export class Cluster implements ClusterControl {
     return new TokenSync(this.#nats as NatsConnection, {
       bucket: clusterNames(config.name).tokens,
       replicas: replicasOf(config),
+      signer: this.#signer,
       keyCheck: this.#secrets.check,
+      knowsKey: (check) => this.#secrets.knows(check),
       say,
       node: config.node,
       dataDir,

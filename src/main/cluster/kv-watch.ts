@@ -5,7 +5,6 @@ import {
   createInbox,
   DeliverPolicy,
   jetstreamManager,
-  type KV,
   type Msg,
   type MsgHdrs,
   type NatsConnection,
@@ -13,6 +12,7 @@ import {
 import { reasonOf } from '../../shared/cluster/reasons.js';
 import { Deferred } from '../../shared/deferred.js';
 import { messageOf } from '../../shared/errors.js';
+import type { Bucket, Entry } from './bucket.js';
 
 /** Wait before the next attempt, in ms: doubled each time, up to the second. */
 const FIRST_WAIT_MS = 100;
@@ -27,9 +27,9 @@ const UNUSED_MS = 30_000;
 const nanos = (ms: number): number => ms * 1_000_000;
 
 /** What the watch tells, in order. After it started over it tells again what it has told before. */
-export interface KvListener {
-  /** @param value null when the key was deleted: a marker of that is stored, with its revision. */
-  entry(key: string, value: Uint8Array | null, revision: number): void;
+export interface KvListener<T> {
+  /** Of a key that the bucket knows: a value, a removal, or what is none of both. */
+  entry(key: string, entry: Entry<T>): void;
   /** The key is not in the bucket any more, and there is no marker: the bucket was made again. */
   vanished(key: string): void;
   /** All that the bucket had when the watch began has been told. Again after each time that it started over. */
@@ -38,14 +38,17 @@ export interface KvListener {
   interrupted(reason: string): void;
 }
 
+/** `open` rejects while it cannot be opened, or made. */
+export type WatchedBucket<T> = Pick<Bucket<T>, 'name' | 'open' | 'knows' | 'read' | 'vanished'>;
+
 /**
  * The client's own watch can be silent for a minute after the server that had its consumer is gone, and for ever after its bucket was
  * deleted. This one has a heartbeat of a second, starts over after each reconnect, and opens the bucket again.
  */
-export class KvWatch {
+export class KvWatch<T> {
   readonly #nats: NatsConnection;
-  readonly #open: () => Promise<KV>;
-  readonly #listener: KvListener;
+  readonly #bucket: WatchedBucket<T>;
+  readonly #listener: KvListener<T>;
   /** The keys that were told, markers too. Bounded by what the bucket holds. */
   readonly #known = new Set<string>();
   /** When the bucket was made. */
@@ -55,10 +58,9 @@ export class KvWatch {
   /** Ends the round that is under way. */
   #interrupt: (reason: string) => void = () => {};
 
-  /** @param open opens the bucket, or makes it; rejects while it cannot. */
-  constructor(nats: NatsConnection, open: () => Promise<KV>, listener: KvListener) {
+  constructor(nats: NatsConnection, bucket: WatchedBucket<T>, listener: KvListener<T>) {
     this.#nats = nats;
-    this.#open = open;
+    this.#bucket = bucket;
     this.#listener = listener;
     void this.#keepUp();
     void this.#seeReconnects();
@@ -100,12 +102,18 @@ export class KvWatch {
   async #watch(): Promise<string> {
     const ended = new Deferred<string>();
     this.#interrupt = ended.resolve;
-    const { bucket, streamInfo } = await (await this.#open()).status();
+    const { streamInfo } = await (await this.#bucket.open()).status();
+    const { name: bucket } = this.#bucket;
     if (streamInfo.created !== this.#created) this.#forget();
     this.#created = streamInfo.created;
     const round = new WatchRound(this.#nats, `$KV.${bucket}.`, this.#known, {
-      entry: (key, value, revision) => this.#listener.entry(key, value, revision),
-      vanished: (key) => this.#listener.vanished(key),
+      entry: (key, ...read) => {
+        if (!this.#bucket.knows(key)) return;
+        const entry = this.#bucket.read(key, ...read);
+        if (entry.isCleared) this.#listener.vanished(key);
+        else this.#listener.entry(key, entry);
+      },
+      vanished: (key) => this.#vanished(key),
       loaded: () => {
         this.#isCurrent = true;
         this.#listener.loaded();
@@ -144,8 +152,13 @@ export class KvWatch {
 
   /** The revisions of a bucket that was made again have nothing to do with the earlier ones. */
   #forget(): void {
-    for (const key of this.#known) this.#listener.vanished(key);
+    for (const key of this.#known) this.#vanished(key);
     this.#known.clear();
+  }
+
+  #vanished(key: string): void {
+    this.#bucket.vanished(key);
+    if (this.#bucket.knows(key)) this.#listener.vanished(key);
   }
 
   async #pause(ms: number): Promise<void> {
@@ -157,12 +170,17 @@ export class KvWatch {
   }
 }
 
+/** What a consumer tells; values as they are stored. */
+interface RoundListener extends Omit<KvListener<never>, 'entry'> {
+  entry(key: string, revision: number, isRemoved: boolean, data: Uint8Array): void;
+}
+
 /** One consumer of the bucket, until it may have missed something. */
 class WatchRound {
   readonly #nats: NatsConnection;
   readonly #prefix: string;
   readonly #known: Set<string>;
-  readonly #tell: KvListener;
+  readonly #tell: RoundListener;
   /** Keys of earlier rounds that this one has not seen yet. */
   readonly #missing: Set<string>;
   #silence: NodeJS.Timeout | undefined;
@@ -171,7 +189,7 @@ class WatchRound {
   /** It has sent what the bucket had. */
   #isComplete = false;
 
-  constructor(nats: NatsConnection, prefix: string, known: Set<string>, tell: KvListener) {
+  constructor(nats: NatsConnection, prefix: string, known: Set<string>, tell: RoundListener) {
     this.#nats = nats;
     this.#prefix = prefix;
     this.#known = known;
@@ -210,7 +228,7 @@ class WatchRound {
     this.#missing.delete(key);
     this.#known.add(key);
     const isMarker = Boolean(headers?.get('KV-Operation'));
-    this.#tell.entry(key, isMarker ? null : message.data, revision);
+    this.#tell.entry(key, revision, isMarker, message.data);
     if (pending === 0) this.#complete();
   }
 

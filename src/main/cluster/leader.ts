@@ -6,7 +6,8 @@ import { createLease, LeaseDeadline } from '../../shared/cluster/lease-deadline.
 import { PROTOCOL } from '../../shared/cluster/names.js';
 import type { Clock } from '../threads/clock.js';
 import { Lease, NotKeptError } from './lease.js';
-import { LEADER_KEY, type NodesBucket } from './nodes-bucket.js';
+import { LEADER_KEY } from './node-keys.js';
+import type { NodesBucket } from './nodes-bucket.js';
 
 /** The node that a value of the leader's key names. */
 export function leaderOf(value: string): string | null {

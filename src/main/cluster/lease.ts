@@ -39,6 +39,8 @@ export interface LeaseEntry {
   revision: number;
   /** null: it was ended, by its owner or by another node. */
   value: string | null;
+  /** It is no lease, and why. The value is null then, too. */
+  fault?: string;
 }
 
 /** The key. Each call ends within {@link answerMsOf}, with an error if need be. */
@@ -168,12 +170,11 @@ export class Lease {
     const entry = await store.read();
     const value = entry?.value ?? null;
     // What an earlier run began has ended with it, or at its deadline at the latest; the revision excludes that it renews.
-    if (entry && value !== null && ownerOf(value) === 'other') {
-      const hasRunOut = this.#watchOther(entry.revision);
-      if (!hasRunOut) {
-        events.onOther(value, this.#other?.hasChanged ?? false);
-        return false;
-      }
+    const isOther = value !== null && ownerOf(value) === 'other';
+    if (entry && (isOther || entry.fault !== undefined) && !this.#watchOther(entry.revision)) {
+      if (value !== null) events.onOther(value, this.#other?.hasChanged ?? false);
+      else events.onTrouble(`what has the key of its lease is no lease: ${entry.fault}`, null);
+      return false;
     }
     await this.#write(entry?.revision ?? 0, true);
     return true;
@@ -279,6 +280,8 @@ export class Lease {
       if (whenGone === 'lose') throw new TakenError(GONE);
       return await this.#write(0, true);
     }
+    // As when it is gone: nobody may have ended it.
+    if (entry.fault !== undefined) return await this.#write(entry.revision);
     if (entry.value === null) throw new TakenError('another node has ended it');
     if (ownerOf(entry.value) !== 'self') throw new TakenError('another service has taken it');
     await this.#write(entry.revision);

@@ -6,8 +6,9 @@ import type { NatsConnection } from '../../shared/cluster/nats.js';
 import type { Clock } from '../threads/clock.js';
 import { KvWatch } from './kv-watch.js';
 import { leaderOf } from './leader.js';
+import { LEADER_KEY, nodeKey, nodeOfKey } from './node-keys.js';
 import { readNodeRecord } from './node-record.js';
-import { LEADER_KEY, type NodesBucket, nodeKey, nodeOfKey } from './nodes-bucket.js';
+import type { NodesBucket } from './nodes-bucket.js';
 import type { Member, Members } from './parts.js';
 import { SeenLeases } from './seen-leases.js';
 
@@ -30,7 +31,7 @@ export class ClusterMembers implements Members {
   readonly #seen: SeenLeases;
   readonly #members = new Map<string, Member>();
   readonly #listeners = new Set<() => void>();
-  #watch: KvWatch | null = null;
+  #watch: KvWatch<string> | null = null;
   #stopTicking: () => void = () => {};
 
   constructor(options: MembersOptions) {
@@ -62,9 +63,11 @@ export class ClusterMembers implements Members {
 
   start(nats: NatsConnection): void {
     const { bucket, clock } = this.#options;
-    this.#watch ??= new KvWatch(nats, () => bucket.open(), {
-      entry: (key, value, revision) => {
-        this.#seen.saw(key, value && Buffer.from(value).toString(), revision);
+    this.#watch ??= new KvWatch(nats, bucket, {
+      entry: (key, { value, revision, fault }) => {
+        // Whoever has written it, the owner may have renewed the lease before that.
+        if (fault) this.#seen.disturbed(key, revision);
+        else this.#seen.saw(key, value, revision);
         this.#update(key);
       },
       vanished: (key) => {
@@ -128,7 +131,7 @@ export class ClusterMembers implements Members {
     }
     // The bucket has dropped it, or another has ended it, or it was renewed after all.
     const entry = await store.read();
-    return entry === null || entry.value === null;
+    return entry === null || (entry.value === null && entry.fault === undefined);
   }
 
   #update(key: string): void {

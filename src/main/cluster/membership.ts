@@ -10,6 +10,7 @@ import {
   type SharedLease,
 } from '../../shared/cluster/lease-deadline.js';
 import { clusterNames, PROTOCOL } from '../../shared/cluster/names.js';
+import type { Signer } from '../../shared/cluster/signer.js';
 import type { ClusterNode, ClusterStreamState, NodeList } from '../../shared/contract/nodes.js';
 import { Deferred } from '../../shared/deferred.js';
 import { StartupError } from '../../shared/errors.js';
@@ -19,9 +20,10 @@ import { Leadership } from './leader.js';
 import { Lease, type LeaseOwner, marginOf, stopMsOf } from './lease.js';
 import { ClusterMembers } from './members.js';
 import { NodeIdentity } from './node-identity.js';
+import { nodeKey } from './node-keys.js';
 import { readNodeRecord } from './node-record.js';
 import { clusterNode, nodeList } from './nodes.js';
-import { NodesBucket, nodeKey } from './nodes-bucket.js';
+import { NodesBucket } from './nodes-bucket.js';
 import type { Member, Members, NodeRecord } from './parts.js';
 
 export interface MembershipEvents {
@@ -54,6 +56,7 @@ export interface MembershipOptions {
   /** hosts.stop_grace_ms */
   stopGraceMs: number;
   replicas: number;
+  signer: Signer;
   /** What changes, asked before each renewal. */
   describe: () => Pick<NodeRecord, 'address' | 'kinds' | 'figures' | 'has_key' | 'leftovers'>;
   /** Whether bots are given to the node. */
@@ -79,7 +82,7 @@ export class Membership {
   /** @throws Error of the system when the node's identity cannot be kept in the data directory */
   constructor(options: MembershipOptions) {
     this.#options = options;
-    const { config, link, dir, events, incarnation, replicas } = options;
+    const { config, link, dir, events, incarnation, replicas, signer } = options;
     const { node, lease_ms: leaseMs } = config;
     const clock = options.clock ?? SYSTEM_CLOCK;
     this.#identity = new NodeIdentity(dir);
@@ -87,6 +90,7 @@ export class Membership {
       name: clusterNames(config.name).nodes,
       leaseMs,
       replicas,
+      signer,
       connected: () => link.connected(),
     });
     this.#leadership = new Leadership({
@@ -133,6 +137,10 @@ export class Membership {
 
   get members(): Members {
     return this.#members;
+  }
+
+  get bucket(): Pick<NodesBucket, 'faults' | 'clear'> {
+    return this.#bucket;
   }
 
   /** For the check of the bucket. */

@@ -1,7 +1,9 @@
 // In main. What a node writes into its lease, and how others read it: of a later version, they take what they know.
 
-import { PROTOCOL } from '../../shared/cluster/names.js';
+import { checkNamed, parseJson } from '../../shared/bus-validators.js';
+import { PROTOCOL, READABLE } from '../../shared/cluster/names.js';
 import type { HeldBot } from '../../shared/contract/nodes.js';
+import { nodeOfKey } from './node-keys.js';
 import type { NodeRecord } from './parts.js';
 
 const NOBODY: Omit<NodeRecord, 'node' | 'id' | 'incarnation'> = {
@@ -19,6 +21,18 @@ const NOBODY: Omit<NodeRecord, 'node' | 'id' | 'incarnation'> = {
 };
 
 const WANTED: readonly string[] = ['live', 'cordoned', 'draining'];
+
+/** A lease of a node, or of the leader. @returns the text. @throws Error that says why it is none. A lease of any version counts. */
+export function checkLease(key: string, text: string): string {
+  const record = parseJson(text);
+  const { v } = (record ?? {}) as { v?: number };
+  const isNode = nodeOfKey(key) !== null;
+  // What a later version has beside this is not known.
+  if (!isNode || !(Number(v) > READABLE))
+    checkNamed('BusRecords', isNode ? 'node' : 'leader', record);
+  else if (readNodeRecord('', text) === null) throw new Error('it names no run of a node');
+  return text;
+}
 
 /** @returns null for what is not a record. A lease of any version counts: its node runs bots. */
 export function readNodeRecord(node: string, text: string): NodeRecord | null {

@@ -2,17 +2,13 @@
 
 import type { KV, NatsConnection } from '../../shared/cluster/nats.js';
 import { isMissing, isWrongSequence, reasonOf } from '../../shared/cluster/reasons.js';
+import type { Signer } from '../../shared/cluster/signer.js';
 import { DroverError, StartupError } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
-import { openBucket } from './bucket.js';
+import { Bucket, type Entry, type Fault } from './bucket.js';
 import { answerMsOf, type LeaseEntry, type LeaseStore } from './lease.js';
-
-/** The leases of nodes, and beside them the leader's: no node can have its key. */
-export const LEADER_KEY = 'leader';
-const NODE = 'node.';
-export const nodeKey = (node: string): string => NODE + node;
-export const nodeOfKey = (key: string): string | null =>
-  key.startsWith(NODE) ? key.slice(NODE.length) : null;
+import { LEADER_KEY, nodeOfKey } from './node-keys.js';
+import { checkLease } from './node-record.js';
 
 /** How long NATS has to answer, in ms; less where the lease needs it. */
 const ANSWER_MS = 5000;
@@ -22,17 +18,45 @@ export interface NodesBucketOptions {
   name: string;
   leaseMs: number;
   replicas: number;
+  signer: Signer;
   /** Resolves once NATS was reached. */
   connected: () => Promise<NatsConnection>;
 }
 
 export class NodesBucket {
   readonly #options: NodesBucketOptions;
+  #bucket: Bucket<string> | undefined;
   #opened: Promise<KV> | null = null;
   #isReopening = false;
 
   constructor(options: NodesBucketOptions) {
     this.#options = options;
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  /** Keys with what is no lease. */
+  get faults(): ReadonlyMap<string, Fault> {
+    return this.#bucket?.faults ?? new Map();
+  }
+
+  knows(key: string): boolean {
+    return key === LEADER_KEY || nodeOfKey(key) !== null;
+  }
+
+  read(key: string, revision: number, isRemoved: boolean, data: Uint8Array): Entry<string> {
+    return (this.#bucket as Bucket<string>).read(key, revision, isRemoved, data);
+  }
+
+  vanished(key: string): void {
+    this.#bucket?.vanished(key);
+  }
+
+  /** As {@link Bucket.clear}. */
+  clear(key: string): Promise<boolean> {
+    return this.use((bucket) => bucket.clear(key));
   }
 
   get leaseMs(): number {
@@ -52,24 +76,24 @@ export class NodesBucket {
    * Does something with the bucket. If it is not there, it is made again meanwhile: the next attempt finds it.
    * @throws Error in time for another attempt before the lease runs out
    */
-  async use<T>(action: (kv: KV) => Promise<T>): Promise<T> {
+  async use<T>(action: (bucket: Bucket<string>) => Promise<T>): Promise<T> {
     return await this.#inTime(this.#use(action));
   }
 
   lease(key: string): LeaseStore {
     return {
-      read: () => this.use((kv) => entryOf(kv, key)),
-      write: (value, expected) => this.use((kv) => kv.put(key, value, { previousSeq: expected })),
-      end: (expected) => this.use((kv) => kv.delete(key, { previousSeq: expected })),
+      read: () => this.use((bucket) => entryOf(bucket, key)),
+      write: (value, expected) => this.use((bucket) => bucket.put(key, value, expected)),
+      end: (expected) => this.use((bucket) => bucket.remove(key, expected)),
       isOutdated: isWrongSequence,
       reasonOf: reasonOfBucket,
     };
   }
 
-  async #use<T>(action: (kv: KV) => Promise<T>): Promise<T> {
-    const kv = await this.open();
+  async #use<T>(action: (bucket: Bucket<string>) => Promise<T>): Promise<T> {
+    await this.open();
     try {
-      return await action(kv);
+      return await action(this.#bucket as Bucket<string>);
     } catch (thrown) {
       if (!isMissing(thrown)) throw thrown;
       void this.#reopen();
@@ -95,10 +119,15 @@ export class NodesBucket {
   }
 
   async #open(): Promise<KV> {
-    const { name, leaseMs, replicas, connected } = this.#options;
-    const nats = await connected();
-    const options = { replicas, ttlMs: leaseMs, answerMs: this.#answerMs };
-    const { kv, ttlMs } = await openBucket(nats, name, options);
+    const { name, leaseMs, replicas, signer, connected } = this.#options;
+    const options = { name, replicas, ttlMs: leaseMs, answerMs: this.#answerMs, signer };
+    this.#bucket ??= new Bucket(await connected(), {
+      ...options,
+      knows: (key) => this.knows(key),
+      read: checkLease,
+    });
+    const kv = await this.#bucket.open();
+    const { ttlMs } = this.#bucket;
     if (ttlMs !== leaseMs)
       throw new StartupError(
         `cluster.lease_ms is ${leaseMs} here, and ${ttlMs} in the cluster: give all nodes the same; to change it, stop all nodes and delete the NATS bucket ${name}`,
@@ -117,10 +146,11 @@ export class NodesBucket {
   }
 }
 
-async function entryOf(kv: KV, key: string): Promise<LeaseEntry | null> {
-  const entry = await kv.get(key);
+async function entryOf(bucket: Bucket<string>, key: string): Promise<LeaseEntry | null> {
+  const entry = await bucket.get(key);
   if (!entry) return null;
-  return { revision: entry.revision, value: entry.operation === 'PUT' ? entry.string() : null };
+  const { revision, value, fault } = entry;
+  return { revision, value, ...(fault && { fault: fault.reason }) };
 }
 
 function reasonOfBucket(thrown: unknown): string {

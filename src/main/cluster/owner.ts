@@ -161,9 +161,13 @@ export class Owner {
 
   async #apply(id: string): Promise<void> {
     const { bots, records, store, node } = this.#parts;
-    if (!this.#isActive || store.isBusy(id) || records.isUnreadable(id)) return;
+    if (!this.#isActive || store.isBusy(id)) return;
     const record = records.get(id);
     const spec = bots.specOf(id);
+    if (records.isUnreadable(id)) {
+      if (spec) await store.repair(spec);
+      return;
+    }
     if (!record) {
       if (spec) await this.#unrecorded(spec);
       return;

@@ -51,6 +51,13 @@ export class SeenLeases {
     else if (lease) Object.assign(lease, { revision, isEnded: true });
   }
 
+  /** Its key has what is no lease: the owner may have renewed it just before that, or may hold it again. */
+  disturbed(key: string, revision: number): void {
+    const { value = '', revision: before } = this.#leases.get(key) ?? {};
+    if (before === revision) return;
+    this.#leases.set(key, { value, revision, isEnded: false, seenMs: this.#clock.now() });
+  }
+
   /** The owner may still count on it until its time is over. */
   vanished(key: string): void {
     const lease = this.#leases.get(key);

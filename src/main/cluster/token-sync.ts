@@ -33,7 +33,10 @@ const USES_MS = 60_000;
 const LATE_USE_MS = 12 * 3_600_000;
 
 export interface TokenSyncOptions
-  extends Pick<TokensBucketOptions, 'bucket' | 'replicas' | 'keyCheck' | 'say'> {
+  extends Pick<
+    TokensBucketOptions,
+    'bucket' | 'replicas' | 'signer' | 'keyCheck' | 'knowsKey' | 'say'
+  > {
   /** Name of this node. */
   node: string;
   dataDir: string;
@@ -80,6 +83,7 @@ export class TokenSync implements TokenSharing {
         if (token === null) this.#revocations.markDead(id);
         void this.#apply(id, token);
       },
+      spoiled: () => this.#retryLater(),
     });
     registry.share(this);
     calls.serve({
@@ -102,6 +106,16 @@ export class TokenSync implements TokenSharing {
   /** Why this node cannot read the secrets of the others; null when it can, as far as is known. */
   get keyFault(): string | null {
     return this.#bucket.keyFault;
+  }
+
+  get bucket(): TokensBucket['bucket'] {
+    return this.#bucket.bucket;
+  }
+
+  /** @throws Error when the others do not have the key of this node: then it is in no cluster with them. */
+  async expectKey(): Promise<void> {
+    await withTimeout(this.#firstLoad.promise, LOAD_MS, () => {});
+    if (this.keyFault !== null) throw new Error(this.keyFault);
   }
 
   /**

@@ -1,17 +1,25 @@
 // Runs in main. Owns this node's connection to the bucket of tokens: makes it, follows it, and writes to it.
 
+import { checkNamed, parseJson } from '../../shared/bus-validators.js';
 import { idOfKey, isReserved, keyOf, PROTOCOL, READABLE } from '../../shared/cluster/names.js';
-import type { KV, NatsConnection } from '../../shared/cluster/nats.js';
+import type { NatsConnection } from '../../shared/cluster/nats.js';
 import { isWrongSequence } from '../../shared/cluster/reasons.js';
+import type { Signer } from '../../shared/cluster/signer.js';
 import type { TokenRecord, TokenUse } from '../../shared/contract/tokens.js';
-import { messageOf } from '../../shared/errors.js';
-import { openBucket } from './bucket.js';
+import { Bucket, type Entry, LaterValueError } from './bucket.js';
 import { KvWatch } from './kv-watch.js';
 
 /** How long NATS has to answer, in ms. */
 const ANSWER_MS = 4000;
 /** Key of what tells whether all nodes have the same secret key. */
 const KEY_CHECK = '_secret_key';
+
+interface KeyCheck {
+  v: number;
+  check: string;
+  /** Nodes without a key are accepted. */
+  unsigned?: boolean;
+}
 
 /** Value of a key: the token by its digest, as it is stored on its node. */
 export interface SharedToken {
@@ -26,19 +34,23 @@ export interface SharedToken {
 export interface TokensBucketOptions {
   bucket: string;
   replicas: number;
+  signer: Signer;
   /** Of this node's secret key; null without one. */
   keyCheck: string | null;
+  /** Whether a check is that of one of this node's keys. */
+  knowsKey: (check: string) => boolean;
   /** What the bucket has when it is current, and each change after that. Null: the token was removed. */
   loaded(tokens: ReadonlyMap<string, SharedToken | null>): void;
   changed(id: string, token: SharedToken | null): void;
+  /** What the bucket has for a token is none. */
+  spoiled(): void;
   say(level: 'info' | 'warn' | 'error', line: string): void;
 }
 
 export class TokensBucket {
   readonly #options: TokensBucketOptions;
-  readonly #watch: KvWatch;
-  readonly #nats: NatsConnection;
-  #kv: KV | undefined;
+  readonly #watch: KvWatch<SharedToken | KeyCheck>;
+  readonly bucket: Bucket<SharedToken | KeyCheck>;
   #created = '';
   /** The bucket was made again: what it does not have was not removed. */
   #isRemade = false;
@@ -46,15 +58,22 @@ export class TokensBucket {
   #round: Map<string, SharedToken | null> | null = new Map();
   /** The tokens that it has, with the time of the last use that it knows, or of their creation. */
   readonly #present = new Map<string, number>();
-  #hasKeyCheck = false;
+  /** The last one that was of a key of this node. */
+  #keyCheck: KeyCheck | null = null;
+  #isKeyCurrent = false;
   #fault: string | null = 'NATS was not reached yet';
   #keyFault: string | null = null;
 
   constructor(nats: NatsConnection, options: TokensBucketOptions) {
     this.#options = options;
-    this.#nats = nats;
-    this.#watch = new KvWatch(nats, () => this.#open(), {
-      entry: (key, value) => this.#told(key, value),
+    const { bucket: name, replicas, signer } = options;
+    this.bucket = new Bucket<SharedToken | KeyCheck>(nats, {
+      ...{ name, replicas, signer, answerMs: ANSWER_MS },
+      knows: (key) => key === KEY_CHECK || !isReserved(key),
+      read: readValue,
+    });
+    this.#watch = new KvWatch(nats, this.bucket, {
+      entry: (key, entry) => this.#told(key, entry),
       vanished: (key) => this.#vanished(key),
       loaded: () => this.#loaded(),
       interrupted: (reason) => this.#interrupted(reason),
@@ -77,7 +96,7 @@ export class TokensBucket {
 
   /** @throws Error in one line. */
   async put(id: string, token: SharedToken): Promise<void> {
-    await this.#current().put(keyOf(id), JSON.stringify(token));
+    await this.#current().set(keyOf(id), token);
     this.#present.set(id, lastUseOf(token));
   }
 
@@ -89,14 +108,13 @@ export class TokensBucket {
 
   /** Keeps a later use. A token that was removed meanwhile stays removed. @throws Error in one line. */
   async putUse(id: string, use: TokenUse): Promise<void> {
-    const kv = this.#current();
-    const entry = await kv.get(keyOf(id));
-    if (entry?.operation !== 'PUT') return;
-    const token = entry.json<SharedToken>();
-    if (!(token.v <= PROTOCOL) || lastUseOf(token) >= use.at_ms) return;
+    const bucket = this.#current();
+    const entry = await bucket.get(keyOf(id));
+    const token = entry?.value as SharedToken | null | undefined;
+    if (!entry || !token || token.v > PROTOCOL || lastUseOf(token) >= use.at_ms) return;
     try {
       // Refused if it was removed since then, or if another node was faster, whose use is as good.
-      await kv.update(keyOf(id), JSON.stringify({ ...token, use }), entry.revision);
+      await bucket.put(keyOf(id), { ...token, use }, entry.revision);
     } catch (thrown) {
       if (!isWrongSequence(thrown)) throw thrown;
     }
@@ -104,7 +122,7 @@ export class TokensBucket {
 
   /** Leaves a mark. @throws Error in one line. */
   async remove(id: string): Promise<void> {
-    await this.#current().delete(keyOf(id));
+    await this.#current().remove(keyOf(id));
     this.#present.delete(id);
   }
 
@@ -112,44 +130,47 @@ export class TokensBucket {
     this.#watch.close();
   }
 
-  #current(): KV {
-    if (this.#fault !== null || !this.#kv) throw new Error(this.#fault ?? 'not open');
-    return this.#kv;
+  #current(): Bucket<SharedToken | KeyCheck> {
+    if (this.#fault !== null) throw new Error(this.#fault);
+    return this.bucket;
   }
 
-  async #open(): Promise<KV> {
-    const { bucket, replicas } = this.#options;
-    const options = { replicas, answerMs: ANSWER_MS };
-    const { kv, created } = await openBucket(this.#nats, bucket, options);
-    this.#isRemade = this.#created !== '' && this.#created !== created;
-    if (this.#isRemade) this.#hasKeyCheck = false;
-    this.#created = created;
-    this.#kv = kv;
-    return kv;
-  }
-
-  #told(key: string, value: Uint8Array | null): void {
+  #told(key: string, entry: Entry<SharedToken | KeyCheck>): void {
+    this.#turn();
     if (key === KEY_CHECK) {
-      this.#checkKey(value);
+      this.#checkKey(entry);
       return;
     }
-    if (isReserved(key)) return;
     const id = idOfKey(key);
-    let token: SharedToken | null = null;
-    try {
-      token = value && readToken(id, JSON.parse(new TextDecoder().decode(value)));
-    } catch (thrown) {
-      const line = `the record of token ${id}: ${messageOf(thrown)}; it is not accepted here`;
-      this.#options.say('error', line);
+    const { fault } = entry;
+    if (fault) {
+      this.#present.delete(id);
+      this.#options.say(
+        'error',
+        `the record of token ${id}: ${fault.reason}; it is not accepted here`,
+      );
+      this.#options.spoiled();
       return;
     }
-    if (token) this.#present.set(id, lastUseOf(token));
+    const token = entry.value as SharedToken | null;
+    // One that is signed with an earlier key gets the present one from its node.
+    if (token && entry.isCurrent) this.#present.set(id, lastUseOf(token));
     else this.#present.delete(id);
     if (this.#round) this.#round.set(id, token);
     else this.#options.changed(id, token);
   }
 
+  /** The bucket may be another one by now. */
+  #turn(): void {
+    const { created } = this.bucket;
+    if (created === this.#created) return;
+    this.#isRemade = this.#created !== '';
+    if (this.#isRemade) this.#keyCheck = null;
+    this.#created = created;
+  }
+
   #vanished(key: string): void {
+    this.#turn();
     if (isReserved(key)) return;
     const id = idOfKey(key);
     this.#present.delete(id);
@@ -159,12 +180,13 @@ export class TokensBucket {
   }
 
   #loaded(): void {
+    this.#turn();
     const round = this.#round ?? new Map();
     this.#round = null;
     this.#isRemade = false;
     this.#fault = null;
     this.#options.loaded(round);
-    if (!this.#hasKeyCheck) void this.#writeKeyCheck();
+    void this.#writeKeyCheck();
   }
 
   #interrupted(reason: string): void {
@@ -174,47 +196,55 @@ export class TokensBucket {
     this.#round ??= new Map();
   }
 
-  #checkKey(value: Uint8Array | null): void {
-    this.#hasKeyCheck = value !== null;
-    const { keyCheck, bucket, say } = this.#options;
+  #checkKey({ value, isRemoved, isCurrent }: Entry<SharedToken | KeyCheck>): void {
+    const { keyCheck, knowsKey, bucket, say } = this.#options;
+    const found = value as KeyCheck | null;
+    this.#isKeyCurrent = isCurrent;
     this.#keyFault = null;
-    if (value === null || keyCheck === null) return;
-    if (keyCheckIn(value) === keyCheck) return;
-    this.#keyFault = `the key of cluster.secret_key_file is not the one of the cluster: give each node the same, or, if all have a new one, delete the key ${KEY_CHECK} of the bucket ${bucket}`;
-    say('error', this.#keyFault);
+    if (found === null && (isRemoved || keyCheck === null)) return;
+    if (found === null && this.#keyCheck !== null) {
+      // It was that of this node's key, and somebody has written something else.
+      void this.#writeKeyCheck();
+      return;
+    }
+    const isOwn = found !== null && (keyCheck === null ? found.unsigned : knowsKey(found.check));
+    if (isOwn) this.#keyCheck = found;
+    else {
+      this.#keyFault =
+        keyCheck === null
+          ? 'the nodes of the cluster have a key, and this one has none: set cluster.secret_key_file'
+          : `the key of cluster.secret_key_file is not the one of the cluster: give each node the same, or, if all have a new one, delete the key ${KEY_CHECK} of the bucket ${bucket}`;
+      say('error', this.#keyFault);
+    }
   }
 
-  /** The first node with a key says which it is. */
+  /** The first node with a key says which it is; the last one that starts, with what it is replaced. */
   async #writeKeyCheck(): Promise<void> {
-    const { keyCheck } = this.#options;
-    if (keyCheck === null) return;
+    const { keyCheck, signer } = this.#options;
+    if (keyCheck === null || this.#keyFault !== null) return;
+    const check = { v: PROTOCOL, check: keyCheck, ...(!signer.isStrict && { unsigned: true }) };
+    const { check: there, unsigned } = this.#keyCheck ?? {};
+    if (this.#isKeyCurrent && there === keyCheck && unsigned === check.unsigned) return;
     // When another was faster the watch tells which key it has.
-    await this.#current()
-      .create(KEY_CHECK, JSON.stringify({ v: PROTOCOL, check: keyCheck }))
-      .catch(() => {});
+    const isNew = this.#keyCheck === null;
+    await this.bucket[isNew ? 'create' : 'set'](KEY_CHECK, check).catch(() => {});
   }
+}
+
+function readValue(key: string, text: string): SharedToken | KeyCheck {
+  const value = parseJson(text);
+  if (key !== KEY_CHECK) return readToken(idOfKey(key), value);
+  checkNamed('BusRecords', 'key', value);
+  return value as KeyCheck;
 }
 
 /** @throws Error that says why it cannot be read. */
 export function readToken(id: string, value: unknown): SharedToken {
-  const { v, node, record } = (value ?? {}) as Partial<SharedToken>;
-  if (v !== undefined && v > READABLE) {
-    throw new Error(`it has version ${v}, this node knows ${READABLE}: update this node`);
-  }
-  const isToken = record?.id === id && typeof record.digest === 'string';
-  if (v === undefined || typeof node !== 'string' || !isToken || !Array.isArray(record.scopes)) {
-    throw new Error('it is not of this token');
-  }
-  return value as SharedToken;
-}
-
-/** Undefined when there is none in it: then no key is the right one. */
-function keyCheckIn(value: Uint8Array): unknown {
-  try {
-    return (JSON.parse(new TextDecoder().decode(value)) as { check?: unknown } | null)?.check;
-  } catch {
-    return undefined;
-  }
+  const token = value as SharedToken | null;
+  if (Number(token?.v) > READABLE) throw new LaterValueError(token?.v);
+  checkNamed('BusRecords', 'token', token);
+  if (token?.record.id !== id) throw new Error('it is not of this token');
+  return token;
 }
 
 function lastUseOf({ record, use }: SharedToken): number {

@@ -87,6 +87,18 @@ export const NodeList = Type.Object(
     }),
     reason: nullable(Type.String(), 'Why it is not `on`, in one line.'),
     nodes: Type.Array(ClusterNode),
+    bad_records: Type.Optional(
+      Type.Array(
+        Type.Object({
+          bucket: Type.String({ description: '`nodes`, `bots` or `tokens`.' }),
+          key: Type.String(),
+          reason: Type.String({ description: 'Why, in one line.' }),
+        }),
+        {
+          description: `What this node does not accept as a record in the buckets of the cluster on NATS, at most ${HELD_BOTS}. \`DELETE /api/nodes/records/{bucket}/{key}\` removes one. Absent when there is none.`,
+        },
+      ),
+    ),
   },
   {
     description: 'The nodes of the cluster.',

@@ -273,6 +273,8 @@ export type ControlMethods = LoopEvents & {
   actOnNode(input: { node: string; action: NodeAction }): ClusterNode;
   /** @throws DroverError `conflict` in a single service. */
   rebalance(input: null): Rebalanced;
+  /** @throws DroverError `not_found`, `conflict` in a single service. */
+  removeRecord(input: { bucket: string; key: string }): void;
   /**
    * This and the next three answer when it is done: null when the node's own stream shows the bot as it is then, else its snapshot,
    * which another node of the cluster has.

@@ -3,14 +3,14 @@ import { readBotRecord } from '../../../src/main/cluster/bot-record.js';
 
 const RECORD = {
   v: 1,
-  spec: { id: 'a', kind: 'k', config: {}, labels: {} },
+  spec: { id: 'a', kind: 'k', config: {}, labels: {}, dedicated: false, desired: 'running' },
   node: 'h1',
   term: 3,
   state: 'placed',
   failover: 'restart',
   sealed: null,
 };
-const read = (value: unknown) => readBotRecord('a', Buffer.from(JSON.stringify(value)));
+const read = (value: unknown) => readBotRecord('a', JSON.stringify(value));
 
 it('keeps what it does not know', () => {
   const more = { ...RECORD, more: [1], spec: { ...RECORD.spec, more: { deep: true } } };
@@ -19,19 +19,21 @@ it('keeps what it does not know', () => {
 
 it.for([
   [{ v: 2 }, 'it has version 2, this node knows 1: update this node'],
-  [{ v: '1' }, 'it has no version'],
+  [{ v: 'x' }, 'bot.v must be integer'],
   [{ spec: { ...RECORD.spec, id: 'b' } }, 'it is not of this bot'],
-  [{ spec: null }, 'it is not of this bot'],
-  [{ node: 7 }, 'it names no node'],
-  [{ term: 'x' }, 'it names no node'],
-  [{ state: 'resting' }, 'its state is "resting"'],
-  [{ failover: 'twice' }, 'its failover is "twice"'],
-  [{ sealed: {} }, 'its secrets are no text'],
+  [{ spec: null }, 'bot.spec must be object'],
+  [{ spec: { ...RECORD.spec, labels: null } }, 'bot.spec.labels must be object'],
+  [{ spec: { ...RECORD.spec, id: '../../x' } }, 'bot.spec.id must be 1 to 64 letters'],
+  [{ node: 7 }, 'bot.node must be string'],
+  [{ term: 'x' }, 'bot.term must be integer'],
+  [{ state: 'resting' }, 'bot.state must be one of placing, placed'],
+  [{ failover: 'twice' }, 'bot.failover must be one of restart, stay'],
+  [{ sealed: {} }, 'bot.sealed must be string or null'],
 ] as const)('says why it cannot read %j', ([change, why]) => {
   expect(() => read({ ...RECORD, ...change })).toThrow(why);
 });
 
 it('says what is no record at all', () => {
-  expect(() => read(null)).toThrow('it is no object');
-  expect(() => readBotRecord('a', Buffer.from('{'))).toThrow(/^it is not JSON: /);
+  expect(() => read(null)).toThrow('bot must be object');
+  expect(() => readBotRecord('a', '{')).toThrow(/^it is not JSON: /);
 });

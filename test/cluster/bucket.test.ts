@@ -1,0 +1,176 @@
+// What is written to the buckets by somebody who is no node, over a real NATS server.
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Bucket, type Entry } from '../../src/main/cluster/bucket.js';
+import { KvWatch } from '../../src/main/cluster/kv-watch.js';
+import { type KV, Kvm, type NatsConnection } from '../../src/shared/cluster/nats.js';
+import { Signer } from '../../src/shared/cluster/signer.js';
+import { NatsServer } from '../harness/nats.js';
+import { TestNodes } from './nodes.js';
+
+interface Value {
+  v: number;
+  n: number;
+}
+
+const keyOf = (fill: number): Signer =>
+  new Signer({ keys: [new Uint8Array(32).fill(fill)], acceptsUnsigned: false });
+let server: NatsServer;
+let watches: KvWatch<Value>[];
+
+beforeEach(async () => {
+  server = await NatsServer.start();
+  watches = [];
+});
+afterEach(async () => {
+  for (const watch of watches) watch.close();
+  await server.stop();
+});
+
+/** A bucket as a node has it, and what its watch has told. */
+async function open(signer = keyOf(1)) {
+  const nats = await server.connect();
+  const bucket = new Bucket<Value>(nats, {
+    ...{ name: 'values', replicas: 1, answerMs: 4000, signer },
+    knows: (key) => !key.startsWith('_'),
+    read(_, text) {
+      const value = JSON.parse(text) as Partial<Value>;
+      if (typeof value.n !== 'number') throw new Error('it has no number');
+      return value as Value;
+    },
+  });
+  await bucket.open();
+  const told = new Map<string, Entry<Value> | 'vanished'>();
+  const watch = new KvWatch(nats, bucket, {
+    entry: (key, entry) => void told.set(key, entry),
+    vanished: (key) => void told.set(key, 'vanished'),
+    loaded: () => {},
+    interrupted: () => {},
+  });
+  watches.push(watch);
+  await vi.waitFor(() => expect(watch.isCurrent).toBe(true), 40_000);
+  return { nats, bucket, told };
+}
+
+const raw = async (nats: NatsConnection): Promise<KV> => new Kvm(nats).open('values');
+const last = async (kv: KV, key: string): Promise<Uint8Array> =>
+  (await kv.get(key))?.value ?? new Uint8Array();
+
+describe('with a key', () => {
+  it('values and removals of nodes are told, those of others are faults', async () => {
+    const [a, b] = [await open(), await open()];
+    const kv = await raw(a.nats);
+    const first = await a.bucket.create('x', { v: 1, n: 1 });
+    await vi.waitFor(() => expect(b.told.get('x')).toMatchObject({ value: { n: 1 } }), 40_000);
+    const second = await b.bucket.put('x', { v: 1, n: 2 }, first);
+    await a.bucket.remove('x', second);
+    await vi.waitFor(
+      () => expect(b.told.get('x')).toMatchObject({ value: null, isRemoved: true, fault: null }),
+      40_000,
+    );
+    await kv.put('x', JSON.stringify({ v: 1, n: 3 }));
+    await vi.waitFor(() => expect(a.bucket.faults.get('x')?.reason).toMatch(/not signed/), 40_000);
+    await kv.put('y', JSON.stringify({ v: 1, n: 3 }));
+    await a.bucket.set('y', { v: 1, n: 4 });
+    await kv.delete('y');
+    await vi.waitFor(
+      () =>
+        expect(b.told.get('y')).toMatchObject({
+          isRemoved: true,
+          fault: { reason: expect.stringMatching(/not signed/) },
+        }),
+      40_000,
+    );
+    // It may be made again.
+    await b.bucket.create('y', { v: 1, n: 5 });
+    await vi.waitFor(() => expect(a.told.get('y')).toMatchObject({ value: { n: 5 } }), 40_000);
+    expect([...a.bucket.faults.keys()]).toEqual(['x']);
+    // What is no value is removed, and nothing with it.
+    expect(await a.bucket.clear('x')).toBe(true);
+    expect(await a.bucket.clear('x')).toBe(false);
+    await vi.waitFor(() => expect(b.told.get('x')).toBe('vanished'), 40_000);
+    expect(b.bucket.faults.size).toBe(0);
+  });
+
+  it('an earlier value, and that of another key, are faults', async () => {
+    const [a, b] = [await open(), await open()];
+    const kv = await raw(a.nats);
+    const first = await a.bucket.create('x', { v: 1, n: 1 });
+    const recorded = await last(kv, 'x');
+    const second = await a.bucket.put('x', { v: 1, n: 2 }, first);
+    await a.bucket.remove('x', second);
+    const removal = await last(kv, 'x');
+    expect(removal.length).toBeGreaterThan(0);
+    await a.bucket.create('x', { v: 1, n: 3 });
+    await vi.waitFor(() => expect(b.told.get('x')).toMatchObject({ value: { n: 3 } }), 40_000);
+    await kv.put('x', recorded);
+    const again = expect.objectContaining({ reason: expect.stringMatching(/an earlier one/) });
+    await vi.waitFor(() => expect(b.bucket.faults.get('x')).toEqual(again), 40_000);
+    await a.bucket.set('x', { v: 1, n: 4 });
+    await kv.put('other', recorded);
+    await vi.waitFor(
+      () => expect(b.bucket.faults.get('other')?.reason).toMatch(/signature/),
+      40_000,
+    );
+    expect(b.told.get('x')).toMatchObject({ value: { n: 4 } });
+  });
+
+  it('a value whose key was gone meanwhile is one: NATS drops leases that have run out', async () => {
+    const [a, b] = [await open(), await open()];
+    await a.bucket.create('x', { v: 1, n: 1 });
+    await vi.waitFor(() => expect(b.told.get('x')).toMatchObject({ value: { n: 1 } }), 40_000);
+    await (await raw(a.nats)).purge('x');
+    const { streams } = await (await import('../../src/shared/cluster/nats.js')).jetstreamManager(
+      a.nats,
+    );
+    await streams.purge('KV_values', { filter: '$KV.values.x' });
+    // One that starts then, and has not seen the key.
+    const c = await open();
+    await c.bucket.put('x', { v: 1, n: 2 }, 0);
+    await vi.waitFor(() => expect(b.told.get('x')).toMatchObject({ value: { n: 2 } }), 40_000);
+  });
+});
+
+it('without a key what is no value is a fault, and the rest is told', async () => {
+  const a = await open(Signer.NONE);
+  const kv = await raw(a.nats);
+  for (const [n, text] of ['', 'x', '{}', '[]', 'null', '{"n":"1"}'].entries())
+    await kv.put(`k${n}`, text);
+  await kv.put('_later', 'x');
+  await kv.put('y', '{"n":1}');
+  await vi.waitFor(() => expect(a.told.get('y')).toMatchObject({ value: { n: 1 } }), 40_000);
+  expect([...a.bucket.faults.keys()]).toEqual(['k0', 'k1', 'k2', 'k3', 'k4', 'k5']);
+  await kv.delete('y');
+  await vi.waitFor(
+    () => expect(a.told.get('y')).toMatchObject({ isRemoved: true, fault: null }),
+    40_000,
+  );
+});
+
+describe('a lease', () => {
+  const nodes = new TestNodes();
+  afterEach(() => nodes.close());
+
+  it.each([
+    ['what is no lease', (kv: KV) => kv.put('node.h1', '12345')],
+    ['a removal by somebody else', (kv: KV) => kv.delete('node.h1')],
+  ])('is held on when %s has its key, and nobody else ends it', async (_, disturb) => {
+    const options = { servers: [server.url], signer: keyOf(1) };
+    const h1 = await nodes.join('h1', options);
+    const h2 = await nodes.join('h2', options);
+    await vi.waitFor(() => expect(h2.membership.members.get('h1')?.isLive).toBe(true), 40_000);
+    const kv = await new Kvm(await server.connect()).open('drover-test-nodes');
+    const { revision = 0 } = (await kv.get('node.h1')) ?? {};
+    await disturb(kv);
+    expect(await h2.membership.members.end('h1')).toBe(false);
+    await vi.waitFor(async () => {
+      const entry = await kv.get('node.h1');
+      expect(entry?.operation).toBe('PUT');
+      expect(entry?.revision).toBeGreaterThan(revision + 1);
+      expect(entry?.string()).toContain('"incarnation"');
+    }, 40_000);
+    expect(h1.membership.isHeld).toBe(true);
+    expect(h1.log).not.toContain('lost');
+    expect(h2.membership.members.get('h1')?.isLive).toBe(true);
+  });
+});
