@@ -40,7 +40,14 @@ it('finds a server with JetStream, and leaves nothing there', async () => {
   });
   expect(await checkCluster(config({ servers }))).toMatchObject({
     result: 'warn',
-    message: expect.stringMatching(/without cluster\.secret_key_file, bots with secrets do not/),
+    message: expect.stringMatching(
+      /without cluster\.secret_key_file, everyone who reaches NATS controls/,
+    ),
+  });
+  const lax = { servers, secret_key_file: key, accept_unsigned: true };
+  expect(await checkCluster(config(lax))).toMatchObject({
+    result: 'warn',
+    message: expect.stringMatching(/cluster\.accept_unsigned is on/),
   });
   writeFileSync(key, 'short');
   expect(await checkCluster(config({ servers, secret_key_file: key }))).toMatchObject({

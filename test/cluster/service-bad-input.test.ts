@@ -6,6 +6,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { clusterNames } from '../../src/shared/cluster/names.js';
 import { jetstreamManager, Kvm } from '../../src/shared/cluster/nats.js';
+import { call } from '../harness/api.js';
 import { create, eventually } from '../harness/bots.js';
 import { type ClusterOptions, type ServiceNode, TestCluster } from '../harness/cluster.js';
 import { HoppingClient, presentNumber, type Texts } from '../harness/hopping-client.js';
@@ -181,23 +182,46 @@ it('what is no record of Drover in its buckets is named, and stops nothing', asy
   await ofNodes?.put('leader.bad', '7');
   await eventually(
     () =>
-      /the record of bot bad-5 is left as it is: it has version 99/.test(node.service.stderr()) &&
-      /the record of token bad-5: it has version 99/.test(node.service.stderr()),
+      /the record of bot bad-5 is left as it is: it is not signed/.test(node.service.stderr()) &&
+      /the record of token bad-5: it is not signed/.test(node.service.stderr()),
     'a line for each',
   );
   await allJoined(cluster);
-  // Another key than that of the node, and none at all.
+  // What is not the check of the node's key: it writes its own again.
   await ofTokens?.put('_secret_key', 'no JSON');
-  await expectAlone(node, /secret_key_file is not the one of the cluster/);
-  await ofTokens?.delete('_secret_key');
+  await eventually(
+    async () => /"check"/.test((await ofTokens?.get('_secret_key'))?.string() ?? ''),
+    'the check of its key',
+  );
   await allJoined(cluster);
-  const made = await create(node.service, {
-    id: 'bad-1',
-    kind: 'witness',
-    config: cluster.witnessAt,
-  });
-  expect(made.status, made.text).toBe(409);
-  await cluster.witness.all(ids);
+  // The same with a bot that it has.
+  await ofBots?.put('w1', '{}');
+  await eventually(
+    async () => /"spec"/.test((await ofBots?.get('w1'))?.string() ?? ''),
+    'the record of its bot',
+  );
+  await ofBots?.delete('w2');
+  await eventually(
+    async () => /"spec"/.test((await ofBots?.get('w2'))?.string() ?? ''),
+    'the record that somebody has removed',
+  );
+  const body = { id: 'bad-1', kind: 'witness', config: cluster.witnessAt };
+  const refused = await create(node.service, body);
+  expect(refused.status, refused.text).toBe(409);
+  const { bad_records: listed = [] } = await nodesOf(node.service);
+  expect(listed.length).toBeGreaterThan(10);
+  for (const { bucket, key, reason } of listed) {
+    expect(reason).toMatch(/not signed/);
+    const answer = await call(node.service, 'DELETE', `/api/nodes/records/${bucket}/${key}`);
+    expect(answer.status, answer.text).toBe(204);
+  }
+  await eventually(
+    async () => (await nodesOf(node.service)).bad_records === undefined,
+    'no bad record',
+  );
+  const made = await create(node.service, body);
+  expect(made.status, made.text).toBe(201);
+  await cluster.witness.all([...ids, 'bad-1']);
   expectOnce(cluster);
 });
 

@@ -1,5 +1,6 @@
 // Run by `npm run fuzz`: the long form of fuzz.test.ts on both engines, of what queries and masks can cost, and of the fuzz of the
-// pipes between bot host processes and the service, with progress, a summary, and exit code 0 on success.
+// pipes between bot host processes and the service, with progress, a summary, and exit code 0 on success. The part bus, what comes over
+// NATS, needs nats-server and is run only when it is asked for.
 //
 //   npm run fuzz -- --seed 7 --cases 100000 --engine node --part http
 
@@ -11,7 +12,7 @@ const options = {
   cases: { type: 'string', default: '100000' },
   // The projects of vitest.config.ts: uws is node:http too where no binary loads.
   engine: { type: 'string', default: 'uws,node' },
-  // http, cost, pipe; all of them by default.
+  // http, cost, pipe; all of them by default. Or bus.
   part: { type: 'string' },
 };
 
@@ -23,8 +24,10 @@ try {
   }
   // Queries and pipes are no matter of the engine: they are tried in the project uws.
   values.part ??= values.engine.includes('uws') ? 'http,cost,pipe' : 'http';
-  if (!/^(http|cost|pipe)(,(http|cost|pipe)){0,2}$/.test(values.part)) {
-    throw new Error('--part must be http, cost or pipe, or some of them with commas between them');
+  if (!/^(bus|(http|cost|pipe)(,(http|cost|pipe)){0,2})$/.test(values.part)) {
+    throw new Error(
+      '--part must be bus; or http, cost or pipe, or some of them with commas between them',
+    );
   }
   if (!/^(uws|node)(,(uws|node))?$/.test(values.engine)) {
     throw new Error('--engine must be uws or node, or both with a comma between them');
@@ -38,19 +41,23 @@ process.env.FUZZ_SEED = values.seed;
 process.env.FUZZ_CASES = values.cases;
 // Each needs its own process.
 process.env.FUZZ_WIRE_CASES = String(Math.ceil(Number(values.cases) / 1000));
+// Each round of them looks at everything.
+process.env.FUZZ_BUS_CASES = String(Math.ceil(Number(values.cases) / 10));
 process.env.FUZZ_PROGRESS = 'true';
 
 const FILES = {
   http: ['test/fuzz/fuzz.test.ts'],
   cost: ['test/unit/shared/query/cost.test.ts', 'test/unit/bot-host/secret-starts.test.ts'],
+  bus: ['test/cluster/bus-fuzz.test.ts'],
   pipe: ['test/unit/host-relay/pipe-fuzz.test.ts', 'test/integration/process-intruder.test.ts'],
 };
 
 // A failed run is a finding, so it is not retried. `npm run fuzz -- --seed` repeats it.
 const parts = values.part.split(',');
 const files = parts.flatMap((part) => FILES[part]);
-const projects = values.engine.split(',');
-if (parts.some((part) => part !== 'http') && !projects.includes('uws')) {
+const isBus = values.part === 'bus';
+const projects = isBus ? ['cluster'] : values.engine.split(',');
+if (!isBus && parts.some((part) => part !== 'http') && !projects.includes('uws')) {
   process.stderr.write('fuzz: the parts cost and pipe need --engine uws\n');
   process.exit(2);
 }
@@ -60,11 +67,12 @@ const vitest = await startVitest('test', files, {
   retry: 0,
   fileParallelism: false,
   project: projects,
+  ...(isBus && { config: 'test/cluster/vitest.config.ts' }),
 });
 const done = vitest.state.getFiles();
 const held = done.length > 0 && done.every(({ result }) => result?.state === 'pass');
 process.stderr.write(
-  `fuzz ${held ? 'held' : 'FAILED'}: ${values.part}, ${values.cases} cases on ${values.engine}, seed ${values.seed}\n`,
+  `fuzz ${held ? 'held' : 'FAILED'}: ${values.part}, ${values.cases} cases on ${isBus ? 'NATS' : values.engine}, seed ${values.seed}\n`,
 );
 await vitest.close();
 process.exit(held ? 0 : 1);

@@ -65,10 +65,16 @@ async function checkServer(
   }
   const risk = natsRisk(version, replicasOf(config));
   if (risk !== null) return { result: 'warn', message: risk };
+  if (config.accept_unsigned) {
+    return {
+      result: 'warn',
+      message: `${text}; cluster.accept_unsigned is on, so everyone who reaches NATS controls the cluster; switch it off when all nodes have the key`,
+    };
+  }
   if (config.secret_key_file !== null) return { result: 'ok', message: text };
   return {
     result: 'warn',
-    message: `${text}; without cluster.secret_key_file, bots with secrets do not move to other nodes`,
+    message: `${text}; without cluster.secret_key_file, everyone who reaches NATS controls the cluster, and bots with secrets do not move to other nodes`,
   };
 }
 

@@ -219,9 +219,13 @@ export class Bucket<T> {
 
   /** Removes what is no value. @returns whether there was such a thing. */
   async clear(key: string): Promise<boolean> {
-    const fault = this.#faults.get(key);
-    if (fault) await this.#mark(key, fault.revision, CLEARED);
-    return fault !== undefined;
+    if (!this.#faults.has(key)) return false;
+    await this.#attempts(async () => {
+      const entry = await this.get(key);
+      // NATS may have dropped it by itself, and nobody was told.
+      if (!entry || entry.fault) await this.#mark(key, entry?.revision ?? 0, CLEARED);
+    });
+    return true;
   }
 
   async #mark(key: string, expected: number, text: string): Promise<void> {
