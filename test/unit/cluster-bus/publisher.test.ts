@@ -161,7 +161,7 @@ it.each([0, 1])(
     const { publisher, log } = node();
     publisher.open(subject, ['bot']);
     const lines = Array.from({ length: own }, (_, n) => `line ${n}`);
-    lines.forEach(log);
+    for (const one of lines) log(one);
     await publisher.flushed();
     subject.messages.push(NO_BLOCK, NO_BLOCK);
     log('after');
