@@ -54,7 +54,10 @@ async function hear(nats: NatsConnection, cluster: TestCluster): Promise<Heard[]
   for (const id of ['w1', 'w2']) await call(h2, 'POST', `/api/bots/${id}/restart`);
   const invoked = { session_id: ['w1', 'w2'], command: 'heard', args: {} };
   await call(h2, 'POST', '/invoke', { body: invoked });
-  const wanted = [names.events('h1'), names.calls('h1'), names.bus('h1'), `$KV.${names.nodes}`];
+  const wanted = [
+    ...[names.events, names.calls, names.bus].map((of) => of('')),
+    ...[names.nodes, names.tokens].map((bucket) => `$KV.${bucket}.`),
+  ];
   await eventually(
     () => wanted.every((one) => heard.some(({ subject }) => subject.startsWith(one))),
     'something of each sort',

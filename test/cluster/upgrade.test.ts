@@ -30,8 +30,8 @@ beforeAll(async () => {
     to: `${ADDED}, v: PROTOCOL,`,
   });
   const stored = {
-    from: 'JSON.stringify(record)',
-    to: 'JSON.stringify({ ...record, added_again: 1 })',
+    from: 'JSON.stringify(value)',
+    to: 'JSON.stringify({ ...value, added_again: 1 })',
   };
   next = buildRelease(path.join(dir, 'next'), {
     version: NEXT,
@@ -57,7 +57,7 @@ beforeAll(async () => {
         'src/main/cluster/token-sync.ts',
         'src/main/cluster/tokens-bucket.ts',
       ].map(inEach),
-      { file: 'src/main/cluster/bot-records.ts', ...stored },
+      { file: 'src/main/cluster/bucket.ts', ...stored },
       {
         file: 'src/main/cluster/membership.ts',
         from: 'JSON.stringify(this.#record())',

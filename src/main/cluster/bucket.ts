@@ -4,7 +4,7 @@
 // A removal is signed too: NATS takes a marker with a body. A value names the revision up to which its writer knew the bucket, so that an
 // earlier value of a key that somebody writes again is none.
 
-import { READABLE } from '../../shared/cluster/names.js';
+import { PROTOCOL, READABLE } from '../../shared/cluster/names.js';
 import {
   headers,
   JetStreamApiError,
@@ -24,9 +24,10 @@ const OPERATION = 'KV-Operation';
 const ATTEMPTS = 16;
 /** Values that are none whose keys are remembered. Of more it is only said that there are some. */
 const MAX_FAULTS = 1000;
-const REMOVED = JSON.stringify({ v: READABLE });
+const REMOVED = JSON.stringify({ v: PROTOCOL });
 /** Nothing was removed: what was there was no value. */
-const CLEARED = JSON.stringify({ v: READABLE, cleared: true });
+const CLEARED_FIELD = '"cleared":true';
+const CLEARED = `{"v":${PROTOCOL},${CLEARED_FIELD}}`;
 
 export interface BucketOptions<T> {
   name: string;
@@ -150,7 +151,7 @@ export class Bucket<T> {
       }
       const value = isRemoved ? null : this.#options.read(key, text);
       this.#accept(key, revision);
-      const isCleared = isRemoved && text === CLEARED;
+      const isCleared = isRemoved && text.includes(CLEARED_FIELD);
       return { revision, value, isRemoved, isCleared, isCurrent, fault: null };
     } catch (thrown) {
       const isLater = thrown instanceof LaterValueError;
