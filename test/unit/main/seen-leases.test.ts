@@ -86,3 +86,22 @@ it('is in the bucket for certain for half of its time, unless it was ended or va
   await time.pass((LEASE_MS + MARGIN_MS) / 2);
   expect([...seen.fresh()]).toEqual([]);
 });
+
+it('counts for its whole time from when somebody has written what is no lease: the owner may have renewed before', async () => {
+  seen.current(true);
+  seen.saw(KEY, '{}', 1);
+  await time.pass(LEASE_MS);
+  seen.disturbed(KEY, 2);
+  // Told again.
+  await time.pass(LEASE_MS);
+  seen.disturbed(KEY, 2);
+  expect(seen.mayBeEnded(KEY)).toBe(false);
+  await time.pass(MARGIN_MS);
+  expect(seen.mayBeEnded(KEY)).toBe(true);
+  expect(seen.get(KEY)).toMatchObject({ value: '{}', revision: 2 });
+  // It has ended, and the node may hold another by now.
+  seen.saw(KEY, null, 3);
+  expect(seen.mayBeEnded(KEY)).toBe(true);
+  seen.disturbed(KEY, 4);
+  expect(seen.mayBeEnded(KEY)).toBe(false);
+});
