@@ -276,7 +276,8 @@ export class BotRecords {
 
   #told(id: string, { value, revision, isRemoved, fault }: Entry<BotRecord>): void {
     if (fault) {
-      this.#options.say('error', `the record of bot ${id} is left as it is: ${fault.reason}`);
+      const line = `the record of bot ${id} is left as it is: ${fault.reason}`;
+      if (fault.isNews) this.#options.say('error', line);
       // Whoever has written that it was removed, no node has removed it.
       if (isRemoved) this.#forget(id);
       else this.#setUnreadable(id);

@@ -63,6 +63,8 @@ export interface Fault {
   reason: string;
   /** It is of a later version: others can read it. */
   isLater: boolean;
+  /** Not the same as before, and one of those that are remembered: it is to be said once. */
+  isNews: boolean;
 }
 
 /** Its value is of a later version than this release reads. */
@@ -155,8 +157,11 @@ export class Bucket<T> {
       return { revision, value, isRemoved, isCleared, isCurrent, fault: null };
     } catch (thrown) {
       const isLater = thrown instanceof LaterValueError;
-      const fault = { revision, reason: messageOf(thrown), isLater };
-      if (this.#faults.has(key) || this.#faults.size < MAX_FAULTS) this.#faults.set(key, fault);
+      const reason = messageOf(thrown);
+      const before = this.#faults.get(key);
+      const isKept = before !== undefined || this.#faults.size < MAX_FAULTS;
+      const fault = { revision, reason, isLater, isNews: isKept && before?.reason !== reason };
+      if (isKept) this.#faults.set(key, fault);
       const nothing = { value: null, isCleared: false, isCurrent: false };
       return { revision, isRemoved, ...nothing, fault };
     }

@@ -145,10 +145,11 @@ export class TokensBucket {
     const { fault } = entry;
     if (fault) {
       this.#present.delete(id);
-      this.#options.say(
-        'error',
-        `the record of token ${id}: ${fault.reason}; it is not accepted here`,
-      );
+      if (fault.isNews)
+        this.#options.say(
+          'error',
+          `the record of token ${id}: ${fault.reason}; it is not accepted here`,
+        );
       this.#options.spoiled();
       return;
     }
