@@ -87,7 +87,7 @@ const use = object({
 });
 const wanted = oneOf(['live', 'cordoned', 'draining']);
 
-/** A token as it is stored. */
+/** A token as it is stored; by earlier releases with less. */
 const { id: tokenId, digest } = TokenFile.properties;
 const token = object({
   id: tokenId,
@@ -98,18 +98,20 @@ const token = object({
   reach,
   by_pin: Type.Boolean(),
   created_at_ms: natural,
-  created_by: orNull(
-    object({
-      how: anyText,
-      token: orNull(anyText),
-      name: orNull(anyText),
-      address: orNull(anyText),
-    }),
+  created_by: some(
+    orNull(
+      object({
+        how: anyText,
+        token: orNull(anyText),
+        name: orNull(anyText),
+        address: orNull(anyText),
+      }),
+    ),
   ),
   expires_at_ms: orNull(natural),
   idle_from_ms: some(natural),
 });
-export const BusToken = object({ v: version, node, record: token, use: orNull(use) });
+export const BusToken = object({ v: version, node, record: token, use: some(orNull(use)) });
 
 /** Values of the buckets, by what they are. */
 export const BusRecords = Type.Partial(
