@@ -98,12 +98,14 @@ it('nodes get a key, and another one, one at a time; a node without it is told s
   }, 'their leases to be bad records');
   await other.stop();
   await none.stop();
-  for (const name of ['h3', 'h4']) {
-    // Nobody renews it: it is gone by itself, too.
-    const removed = await call(service, 'DELETE', `/api/nodes/records/nodes/node.${name}`);
-    expect([204, 404]).toContain(removed.status);
-  }
-  await eventually(async () => (await nodesOf(service)).bad_records === undefined, 'no bad record');
+  // Also the tokens of their PINs.
+  await eventually(async () => {
+    const { bad_records: found = [] } = await nodesOf(service);
+    for (const { bucket, key } of found) {
+      await call(service, 'DELETE', `/api/nodes/records/${bucket}/${key}`);
+    }
+    return found.length === 0;
+  }, 'no bad record');
   expect((await call(service, 'DELETE', '/api/nodes/records/bots/w1')).status).toBe(404);
   expect((await botsOf(service)).filter(({ status }) => status === 'online')).toHaveLength(4);
   expectOnce(cluster);
