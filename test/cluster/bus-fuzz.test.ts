@@ -67,7 +67,7 @@ async function hear(nats: NatsConnection, cluster: TestCluster): Promise<Heard[]
 }
 
 it.each([false, true])(
-  'a cluster goes on (with a key: %s)',
+  'a cluster keeps running (with a key: %s)',
   { timeout: 90_000 + cases * 100 },
   async (hasKey) => {
     const dir = makeDir();

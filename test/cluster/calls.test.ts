@@ -278,10 +278,10 @@ it('a signed call is of one node, runs once, and not after its time', async () =
   }
   now = 1_015_001;
   await a.call('b', 'run', null, 1000);
-  expect(await repeat('b')).toMatch(/the clock of who has sent it is 15 s behind its own/);
+  expect(await repeat('b')).toMatch(/the clock of who has sent it is 15 s behind this one/);
   expect(await repeat('c')).toMatch(/not trusted/);
   now = 984_000;
-  expect(await repeat('b')).toMatch(/the clock of who has sent it is 16 s ahead of its own/);
+  expect(await repeat('b')).toMatch(/the clock of who has sent it is 16 s ahead of this one/);
   expect(ran).toBe(2);
   // One that has just started does not know whether it has run.
   now = 1_000_001;

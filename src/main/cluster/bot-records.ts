@@ -278,7 +278,7 @@ export class BotRecords {
     if (fault) {
       const line = `the record of bot ${id} is left as it is: ${fault.reason}`;
       if (fault.isNews) this.#options.say('error', line);
-      // Whoever has written that it was removed, no node has removed it.
+      // It is said to be removed, and no node has said so.
       if (isRemoved) this.#forget(id);
       else this.#setUnreadable(id);
     } else if (value === null) this.#setDeleted(id, revision);

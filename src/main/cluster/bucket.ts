@@ -48,7 +48,7 @@ export interface Entry<T> {
   revision: number;
   /** Null for what was removed, and for what is no value. */
   value: T | null;
-  /** There is a marker that it was removed, whoever has written it. */
+  /** There is a marker that it was removed; by a node, when there is no fault. */
   isRemoved: boolean;
   /** It was no value that was removed: then nobody has removed one. */
   isCleared: boolean;
@@ -204,14 +204,14 @@ export class Bucket<T> {
     }
   }
 
-  /** Whatever the key has. */
+  /** Over any value that the key has. */
   async set(key: string, value: T): Promise<void> {
     await this.#attempts(async () => {
       await this.put(key, value, (await this.get(key))?.revision ?? 0);
     });
   }
 
-  /** Leaves a marker. @param expected the revision that is removed; undefined for whatever the key has. */
+  /** Leaves a marker. @param expected the revision that is removed; undefined for any that the key has. */
   async remove(key: string, expected?: number): Promise<void> {
     if (expected === undefined) {
       await this.#attempts(async () => {

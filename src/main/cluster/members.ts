@@ -65,7 +65,7 @@ export class ClusterMembers implements Members {
     const { bucket, clock } = this.#options;
     this.#watch ??= new KvWatch(nats, bucket, {
       entry: (key, { value, revision, fault }) => {
-        // Whoever has written it, the owner may have renewed the lease before that.
+        // The owner may have renewed the lease before somebody has written that.
         if (fault) this.#seen.disturbed(key, revision);
         else this.#seen.saw(key, value, revision);
         this.#update(key);

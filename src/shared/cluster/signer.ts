@@ -52,7 +52,7 @@ export function expiryOf(sentMs: number, nowMs: number): string | null {
   if (Math.abs(lateMs) <= EXPIRES_MS) return null;
   const seconds = Math.round(Math.abs(lateMs) / 1000);
   const when = lateMs > 0 ? 'behind' : 'ahead of';
-  return `the clock of who has sent it is ${seconds} s ${when} its own, or somebody has sent it again: run NTP on both`;
+  return `the clock of who has sent it is ${seconds} s ${when} this one, or somebody has sent it again: run NTP on both`;
 }
 
 export class Signer {

@@ -154,25 +154,22 @@ it.each(['lost', 'answer lost'] as const)(
   },
 );
 
-it.each([0, 1])(
-  'what is no block on its subject is passed, after %s blocks of its own',
-  async (own) => {
-    const subject = new Subject();
-    const { publisher, log } = node();
-    publisher.open(subject, ['bot']);
-    const lines = Array.from({ length: own }, (_, n) => `line ${n}`);
-    for (const one of lines) log(one);
-    await publisher.flushed();
-    subject.messages.push(NO_BLOCK, NO_BLOCK);
-    log('after');
-    await publisher.flushed();
-    subject.messages.push(NO_BLOCK);
-    publisher.resume(subject);
-    log('again');
-    await publisher.flushed();
-    expect(subject.texts).toEqual([...lines, 'after', 'again']);
-  },
-);
+it.each([0, 1])('what is no block on its subject is passed, after %s own blocks', async (own) => {
+  const subject = new Subject();
+  const { publisher, log } = node();
+  publisher.open(subject, ['bot']);
+  const lines = Array.from({ length: own }, (_, n) => `line ${n}`);
+  for (const one of lines) log(one);
+  await publisher.flushed();
+  subject.messages.push(NO_BLOCK, NO_BLOCK);
+  log('after');
+  await publisher.flushed();
+  subject.messages.push(NO_BLOCK);
+  publisher.resume(subject);
+  log('again');
+  await publisher.flushed();
+  expect(subject.texts).toEqual([...lines, 'after', 'again']);
+});
 
 it('works again, as it says, when the answer that was lost was that of the last block', async () => {
   const subject = new Subject();
