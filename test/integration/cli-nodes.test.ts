@@ -231,6 +231,22 @@ it('rebalance says how many bots move', async () => {
   expect(JSON.parse((await drover('nodes', 'rebalance', '--json')).stdout)).toEqual({ moving: 7 });
 });
 
+it('names bad records with the command that removes them', async () => {
+  const reason = 'it is not signed with the key of the cluster (cluster.secret_key_file)';
+  const [now] = lists;
+  lists = [{ ...(now as NodeList), bad_records: [{ bucket: 'bots', key: 'a b', reason }] }];
+  const listed = await drover('nodes');
+  expect(listed.stderr).toContain(
+    `the bucket bots has no record for a b: ${reason}; remove it with: drover nodes remove-record bots 'a b'`,
+  );
+  asked = [];
+  const removed = await drover('nodes', 'remove-record', 'bots', 'a b');
+  expect(removed.stdout).toBe('the record of a b is removed from bots\n');
+  expect(asked.map(({ method, path }) => [method, path])).toEqual([
+    ['DELETE', '/api/nodes/records/bots/a%20b'],
+  ]);
+});
+
 it('lists of bots and top have a column of nodes, when bots have one', async () => {
   snapshots = [snapshot('a', { node: 'h1' }), snapshot('b', { node: 'h2' })];
   const [head = '', first = ''] = (await drover('bots', 'list')).stdout.split('\n');
