@@ -1,4 +1,4 @@
-// Runs in main. Owns this node's view of the records of all bots, and all writes to them.
+// Runs in main. Owns this node's view of the records of a bucket, those of bots or others, and all writes to them.
 
 import { idOfKey, isReserved, keyOf } from '../../shared/cluster/names.js';
 import type { NatsConnection } from '../../shared/cluster/nats.js';
@@ -10,7 +10,7 @@ import { readBotRecord } from './bot-record.js';
 import { Bucket, type Entry } from './bucket.js';
 import { KvWatch } from './kv-watch.js';
 import type { BotRecord } from './parts.js';
-import { RecordTable, type Revised } from './record-table.js';
+import { BotTable, RecordTable, type Revised } from './record-table.js';
 
 /** Attempts of one change: others write at the same time. */
 const ATTEMPTS = 16;
@@ -23,36 +23,42 @@ const WRITES = 128;
 /** Writes that wait. Each is one request of a client, or one bot; more are refused as `overloaded`. */
 const WAITING_WRITES = 100_000;
 
-export interface RecordsOptions {
+export interface RecordsOptions<R> {
   /** Name of the bucket. */
   bucket: string;
   replicas: number;
   signer: Signer;
+  /** What a record is about, for messages. */
+  noun: string;
+  /** A record of the bucket. @throws Error that says why it cannot be read. */
+  read(id: string, text: string): R;
   /** A line for the operator. */
   say(level: 'info' | 'warn' | 'error', line: string): void;
 }
 
-export class BotRecords {
-  readonly #options: RecordsOptions;
-  readonly #watch: KvWatch<BotRecord>;
-  readonly bucket: Bucket<BotRecord>;
-  readonly #table = new RecordTable();
+export class Records<R> {
+  readonly #options: RecordsOptions<R>;
+  readonly #watch: KvWatch<R>;
+  readonly bucket: Bucket<R>;
+  readonly #table: RecordTable<R>;
   readonly #listeners = new Set<(id: string) => void>();
   readonly #loadListeners = new Set<() => void>();
   readonly #writes = new Semaphore({ permits: WRITES, maxQueued: WAITING_WRITES });
   #wasLoaded = false;
-  #fault: string | null = 'the records of the bots are not loaded yet';
+  #fault: string | null;
   /** Resolves when they are current again, or patience has ended. */
   #back: Promise<void> = Promise.resolve();
   #isBack: () => void = () => {};
 
-  constructor(nats: NatsConnection, options: RecordsOptions) {
+  constructor(nats: NatsConnection, options: RecordsOptions<R>, table = new RecordTable<R>()) {
     this.#options = options;
-    const { bucket: name, replicas, signer } = options;
+    this.#table = table;
+    const { bucket: name, replicas, signer, noun, read } = options;
+    this.#fault = `the records of the ${noun}s are not loaded yet`;
     this.bucket = new Bucket(nats, {
       ...{ name, replicas, signer, answerMs: ANSWER_MS },
       knows: (key) => !isReserved(key),
-      read: (key, text) => readBotRecord(idOfKey(key), text),
+      read: (key, text) => read(idOfKey(key), text),
     });
     this.#watch = new KvWatch(nats, this.bucket, {
       entry: (key, entry) => this.#told(idOfKey(key), entry),
@@ -78,16 +84,16 @@ export class BotRecords {
     return this.#wasLoaded;
   }
 
-  get(id: string): Readonly<BotRecord> | undefined {
+  get(id: string): Readonly<R> | undefined {
     return this.#table.get(id)?.record;
   }
 
   /** A record with its revision, for {@link replace}. */
-  entry(id: string): Readonly<Revised> | undefined {
+  entry(id: string): Readonly<Revised<R>> | undefined {
     return this.#table.get(id);
   }
 
-  /** Whether the bot was deleted, as far as is known. */
+  /** Whether it was deleted, as far as is known. */
   isDeleted(id: string): boolean {
     return this.#table.deletedAt(id) !== undefined;
   }
@@ -114,26 +120,6 @@ export class BotRecords {
     }
   }
 
-  /** Bots whose record names this node. */
-  on(node: string): ReadonlySet<string> {
-    return this.#table.on(node);
-  }
-
-  /** The nodes that records name. */
-  nodes(): Iterable<string> {
-    return this.#table.nodes();
-  }
-
-  /** Bots of a host group. */
-  inGroup(group: string): ReadonlySet<string> {
-    return this.#table.inGroup(group);
-  }
-
-  /** A new bot's first term: above each that an earlier bot with its id had, because each term has cost a revision. */
-  firstTerm(id: string): number {
-    return Math.max(this.#table.deletedAt(id) ?? 0, this.bucket.revisionOf(keyOf(id))) + 1;
-  }
-
   /** Called after each change of a record, and of its being there. @returns a function that ends it. */
   onChange(listener: (id: string) => void): () => void {
     this.#listeners.add(listener);
@@ -147,12 +133,13 @@ export class BotRecords {
   }
 
   /** @throws DroverError `conflict` when there is a record, `unavailable`. */
-  create(id: string, record: BotRecord): Promise<void> {
+  create(id: string, record: R): Promise<void> {
     return this.#write(async (bucket) => {
       try {
         this.#set(id, record, await bucket.create(keyOf(id), record));
       } catch (thrown) {
-        if (isWrongSequence(thrown)) throw new DroverError('conflict', `bot ${id} exists already`);
+        if (isWrongSequence(thrown))
+          throw new DroverError('conflict', `${this.#options.noun} ${id} exists already`);
         throw thrown;
       }
     });
@@ -162,7 +149,7 @@ export class BotRecords {
    * Changes a record. @param next gets the present one, perhaps several times, and returns the new one, or null to leave it as it is.
    * @returns the new one, or null when there is none or it was left. @throws DroverError `unavailable`.
    */
-  change(id: string, next: (record: BotRecord) => BotRecord | null): Promise<BotRecord | null> {
+  change(id: string, next: (record: R) => R | null): Promise<R | null> {
     return this.#write((bucket) =>
       this.#attempts(id, bucket, async (record, revision) => {
         const changed = next(record);
@@ -174,7 +161,7 @@ export class BotRecords {
   }
 
   /** Writes a record if it has not changed since. @returns false when it has. @throws DroverError `unavailable`. */
-  replace(id: string, { revision }: Revised, record: BotRecord): Promise<boolean> {
+  replace(id: string, { revision }: Revised<R>, record: R): Promise<boolean> {
     return this.#write(async (bucket) => {
       try {
         this.#set(id, record, await bucket.put(keyOf(id), record, revision));
@@ -187,7 +174,7 @@ export class BotRecords {
   }
 
   /** Writes a record in the place of what is none. One of a later version is left. */
-  repair(id: string, record: BotRecord): Promise<void> {
+  repair(id: string, record: R): Promise<void> {
     return this.#write(async (bucket) => {
       const fault = bucket.faults.get(keyOf(id));
       if (!fault || fault.isLater) return;
@@ -196,7 +183,7 @@ export class BotRecords {
   }
 
   /** Removes a record that `may` accepts. @returns whether it was removed. @throws DroverError `unavailable`. */
-  async remove(id: string, may: (record: BotRecord) => boolean): Promise<boolean> {
+  async remove(id: string, may: (record: R) => boolean): Promise<boolean> {
     const removed = await this.#write((bucket) =>
       this.#attempts(id, bucket, async (record, revision) => {
         if (!may(record)) return null;
@@ -216,9 +203,9 @@ export class BotRecords {
 
   async #attempts(
     id: string,
-    bucket: Bucket<BotRecord>,
-    attempt: (record: BotRecord, revision: number) => Promise<BotRecord | null>,
-  ): Promise<BotRecord | null> {
+    bucket: Bucket<R>,
+    attempt: (record: R, revision: number) => Promise<R | null>,
+  ): Promise<R | null> {
     for (let n = 0; n < ATTEMPTS; n += 1) {
       const entry = this.#table.get(id);
       if (!entry) return null;
@@ -231,11 +218,14 @@ export class BotRecords {
         this.#told(id, stored);
       }
     }
-    throw new DroverError('unavailable', `the record of bot ${id} changes all the time`);
+    throw new DroverError(
+      'unavailable',
+      `the record of ${this.#options.noun} ${id} changes all the time`,
+    );
   }
 
   /** @throws DroverError `unavailable` unless all records are current. */
-  async #write<T>(task: (bucket: Bucket<BotRecord>) => Promise<T>): Promise<T> {
+  async #write<T>(task: (bucket: Bucket<R>) => Promise<T>): Promise<T> {
     await this.expectCurrent();
     return this.#writes.run(async () => {
       if (this.#fault !== null) throw refusedChange(this.#fault);
@@ -274,9 +264,9 @@ export class BotRecords {
     });
   }
 
-  #told(id: string, { value, revision, isRemoved, fault }: Entry<BotRecord>): void {
+  #told(id: string, { value, revision, isRemoved, fault }: Entry<R>): void {
     if (fault) {
-      const line = `the record of bot ${id} is left as it is: ${fault.reason}`;
+      const line = `the record of ${this.#options.noun} ${id} is left as it is: ${fault.reason}`;
       if (fault.isNews) this.#options.say('error', line);
       // It is said to be removed, and no node has said so.
       if (isRemoved) this.#forget(id);
@@ -291,7 +281,7 @@ export class BotRecords {
     this.#notify(id);
   }
 
-  #set(id: string, record: BotRecord, revision: number): void {
+  #set(id: string, record: R, revision: number): void {
     if (this.#table.set(id, record, revision)) this.#notify(id);
   }
 
@@ -307,6 +297,36 @@ export class BotRecords {
 
   #notify(id: string): void {
     for (const listener of this.#listeners) listener(id);
+  }
+}
+
+export class BotRecords extends Records<BotRecord> {
+  readonly #bots: BotTable;
+
+  constructor(nats: NatsConnection, options: Omit<RecordsOptions<BotRecord>, 'noun' | 'read'>) {
+    const bots = new BotTable();
+    super(nats, { ...options, noun: 'bot', read: readBotRecord }, bots);
+    this.#bots = bots;
+  }
+
+  /** Bots whose record names this node. */
+  on(node: string): ReadonlySet<string> {
+    return this.#bots.on(node);
+  }
+
+  /** The nodes that records name. */
+  nodes(): Iterable<string> {
+    return this.#bots.nodes();
+  }
+
+  /** Bots of a host group. */
+  inGroup(group: string): ReadonlySet<string> {
+    return this.#bots.inGroup(group);
+  }
+
+  /** A new bot's first term: above each that an earlier bot with its id had, because each term has cost a revision. */
+  firstTerm(id: string): number {
+    return Math.max(this.#bots.deletedAt(id) ?? 0, this.bucket.revisionOf(keyOf(id))) + 1;
   }
 }
 

@@ -1,24 +1,22 @@
-// Runs in main. Owns the records of bots in memory, with their revisions: by bot, by node and by host group.
+// Runs in main. Owns the records of a bucket in memory, with their revisions; those of bots by node and by host group too.
 
 import type { BotRecord } from './parts.js';
 
-export interface Revised {
-  record: BotRecord;
+export interface Revised<R = BotRecord> {
+  record: R;
   revision: number;
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
 /** What is older than what it has changes nothing: the watch and the answers to writes overtake each other. */
-export class RecordTable {
+export class RecordTable<R> {
   /** Bounded by the bucket, like the following. */
-  readonly #entries = new Map<string, Revised>();
-  /** Revision of the marker of each bot that was deleted. */
+  readonly #entries = new Map<string, Revised<R>>();
+  /** Revision of the marker of each record that was deleted. */
   readonly #deleted = new Map<string, number>();
   /** Records that this version cannot read. */
   readonly #unreadable = new Set<string>();
-  readonly #byNode = new Map<string, Set<string>>();
-  readonly #byGroup = new Map<string, Set<string>>();
 
   get size(): number {
     return this.#entries.size;
@@ -28,7 +26,7 @@ export class RecordTable {
     return this.#entries.keys();
   }
 
-  get(id: string): Readonly<Revised> | undefined {
+  get(id: string): Readonly<Revised<R>> | undefined {
     return this.#entries.get(id);
   }
 
@@ -46,25 +44,11 @@ export class RecordTable {
     return this.#unreadable.has(id);
   }
 
-  on(node: string): ReadonlySet<string> {
-    return this.#byNode.get(node) ?? NONE;
-  }
-
-  nodes(): Iterable<string> {
-    return this.#byNode.keys();
-  }
-
-  inGroup(group: string): ReadonlySet<string> {
-    return this.#byGroup.get(group) ?? NONE;
-  }
-
   /** @returns whether that is news. */
-  set(id: string, record: BotRecord, revision: number): boolean {
+  set(id: string, record: R, revision: number): boolean {
     if (revision <= this.revisionOf(id)) return false;
     this.drop(id);
     this.#entries.set(id, { record, revision });
-    add(this.#byNode, record.node, id);
-    if (record.spec.host_group !== undefined) add(this.#byGroup, record.spec.host_group, id);
     return true;
   }
 
@@ -84,10 +68,38 @@ export class RecordTable {
 
   /** There is neither a record nor a marker. */
   drop(id: string): void {
-    const record = this.#entries.get(id)?.record;
     this.#entries.delete(id);
     this.#deleted.delete(id);
     this.#unreadable.delete(id);
+  }
+}
+
+export class BotTable extends RecordTable<BotRecord> {
+  readonly #byNode = new Map<string, Set<string>>();
+  readonly #byGroup = new Map<string, Set<string>>();
+
+  on(node: string): ReadonlySet<string> {
+    return this.#byNode.get(node) ?? NONE;
+  }
+
+  nodes(): Iterable<string> {
+    return this.#byNode.keys();
+  }
+
+  inGroup(group: string): ReadonlySet<string> {
+    return this.#byGroup.get(group) ?? NONE;
+  }
+
+  override set(id: string, record: BotRecord, revision: number): boolean {
+    if (!super.set(id, record, revision)) return false;
+    add(this.#byNode, record.node, id);
+    if (record.spec.host_group !== undefined) add(this.#byGroup, record.spec.host_group, id);
+    return true;
+  }
+
+  override drop(id: string): void {
+    const record = this.get(id)?.record;
+    super.drop(id);
     if (!record) return;
     remove(this.#byNode, record.node, id);
     if (record.spec.host_group !== undefined) remove(this.#byGroup, record.spec.host_group, id);
