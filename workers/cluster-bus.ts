@@ -58,8 +58,8 @@ const methods: Serves<ClusterBusMethods> = {
     const peer: FrontPeer = new Rpc<BroadcasterFrontMethods, FrontBellMethods>(stream, {
       baseline: () => bus.baseline(),
     });
-    new Rpc<JournalFrontMethods, never>(historyPort, history.frontMethods());
-    fronts.set(front, { peer, ports: [stream, historyPort] });
+    if (historyPort) new Rpc<JournalFrontMethods, never>(historyPort, history.frontMethods());
+    fronts.set(front, { peer, ports: historyPort ? [stream, historyPort] : [stream] });
   },
   detachFront: ({ front }) => detachFront(front),
   publish: ({ keep }) => bus.publish(keep),

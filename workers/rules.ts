@@ -13,6 +13,7 @@ import type {
 import type { BroadcasterFrontMethods, FrontBellMethods } from '../src/shared/contract/threads.js';
 import { DroverError } from '../src/shared/errors.js';
 import { watchLag } from '../src/shared/lag-watch.js';
+import { NodeNames } from '../src/shared/memory/node-names.js';
 import { RingReader } from '../src/shared/memory/ring-reader.js';
 import { letOthersGoFirst } from '../src/shared/thread-priority.js';
 
@@ -36,6 +37,8 @@ const methods: Serves<RulesMethods> = {
     broadcaster = { peer: new Rpc<FrontBellMethods, BroadcasterFrontMethods>(port, bell), port };
   },
   watch: ({ rules, from }) => evaluation.watch(rules, from),
+  stall: ({ isStalled }) => evaluation.stall(isStalled),
+  catchUp: () => evaluation.catchUp(),
   block: (input) => blockLater(input),
   close() {
     evaluation.close();
@@ -47,8 +50,10 @@ const main = new Rpc<RulesMethods, RulesEvents>(parent, methods);
 const evaluation = new Evaluation({
   ring: new RingReader(stream.ring, reader),
   names: new NameHasher(stream.hashKey),
+  nodes: stream.nodes && new NodeNames(stream.nodes),
   baseline: async () => broadcaster?.peer.call('baseline', null).catch(() => undefined),
   changed: (reports) => main.tell('changed', { reports }),
+  alerted: (event) => main.tell('alerted', { event }),
   lost: (frames) => main.tell('lost', { frames }),
   every(ms, task) {
     const timer = setInterval(() => {

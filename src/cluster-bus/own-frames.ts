@@ -32,7 +32,7 @@ export interface OwnJournal {
 
 /** Which of the frames that were read go into a block. */
 export interface Selection {
-  /** Frames before this number are left out, unless their bot is in `keep`, or they have none. */
+  /** Frames before this number are left out, unless their bot is in `keep`, or they are lines of no bot. */
   before: number;
   keep: ReadonlySet<string>;
 }
@@ -164,10 +164,10 @@ export class OwnFrames {
 
   /** Whether a frame is for the other nodes. */
   #isWanted(seq: number, kind: number, session: string | null, text: () => string): boolean {
-    // Nodes of the release before do not know this kind: it stays on the node's own stream (docs/decisions/0099).
-    if (kind === KIND_CODE.alert) return false;
     if (kind === KIND_CODE.gap) return this.#declares(seq, seq);
     const { before, keep } = this.#selection;
+    // An alert that was not published in time was said by another node.
+    if (seq < before && kind === KIND_CODE.alert) return false;
     if (seq < before && session !== null && !keep.has(session)) return false;
     return kind !== KIND_CODE.session || !isMoved(text());
   }

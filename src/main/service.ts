@@ -69,7 +69,7 @@ import type { HostThread } from './threads/host-thread.js';
 import { JournalThread } from './threads/journal-thread.js';
 import { ProcessLimits } from './threads/process-limits.js';
 import { ProcessLinks } from './threads/process-link.js';
-import { RulesThread } from './threads/rules-thread.js';
+import { type AttachReader, RulesThread } from './threads/rules-thread.js';
 import { startThreadLink } from './threads/thread-link.js';
 import { checkTls } from './tls-snapshot.js';
 
@@ -206,7 +206,8 @@ export class Service {
       }),
     );
     const bots = new BotStore(store);
-    this.#cluster = ClusterOf && this.#createCluster(ClusterOf, bots, stream, numbering);
+    const stores = { bots, ruleStore: new RuleStore(store) };
+    this.#cluster = ClusterOf && this.#createCluster(ClusterOf, stores, stream, numbering);
     this.#hosts = this.#createHosts(hosts, quota);
     this.#incidents = new Incidents(
       new IncidentStore(store),
@@ -250,12 +251,20 @@ export class Service {
     this.#usage = new UsageWatch(config.quota, this.#registry, this.#events);
     this.#journal = this.#createJournal(stream, numbering);
     this.#rules = new Rules({
-      store: new RuleStore(store),
+      store: this.#cluster?.rules ?? stores.ruleStore,
+      sharing: this.#cluster?.rules ?? null,
       tell: (...items) => this.#events.tell(...items),
       watch: (rules) => this.#rulesThread.watch(rules),
       now: Date.now,
     });
-    this.#rulesThread = this.#createRulesThread(stream);
+    this.#rulesThread = this.#createRulesThread();
+    // In a cluster, rules look at the stream of that once it is there.
+    if (!this.#cluster)
+      this.#followStream(
+        stream,
+        config.http.fronts + RULES_READER,
+        toBroadcaster(this.#broadcaster),
+      );
     this.#memoryGuard = new MemoryGuard(() => this.#hosts.threads(), config.hosts.max_heap_mb);
     this.#access = this.#createAccess();
     this.#fronts = this.#createFronts(stream, quota);
@@ -408,7 +417,7 @@ export class Service {
 
   #createCluster(
     ClusterOf: typeof Cluster,
-    bots: BotStore,
+    stores: Pick<ClusterParts, 'bots' | 'ruleStore'>,
     stream: StreamIdentity,
     { first }: StreamNumbering,
   ): Cluster {
@@ -426,7 +435,7 @@ export class Service {
       stopGraceMs: hosts.stop_grace_ms,
       invokeMs: invoke.timeout_ms,
       schemas: this.#schemas,
-      bots,
+      ...stores,
       stream,
       reader: http.fronts + BUS_READER,
       first,
@@ -440,6 +449,12 @@ export class Service {
       frontPool: () => this.#fronts,
       registry: () => this.#registry,
       tokens: () => this.#access.tokens,
+      rules: () => this.#rules,
+      rulesThread: () => this.#rulesThread,
+      followStream: (...input) => {
+        this.#followStream(...input);
+        this.#rules.streamBegins();
+      },
       describe: () => this.#described(),
       leaseChanged: () => this.#processes.leaseChanged(),
       say: (level, line) => {
@@ -596,19 +611,20 @@ export class Service {
     return new JournalThread(options, this.#broadcaster);
   }
 
-  #createRulesThread(stream: StreamIdentity): RulesThread {
+  #createRulesThread(): RulesThread {
     const rules = this.#rules;
-    return new RulesThread(
-      {
-        start: { stream, lag: this.#counts.rules, reader: this.#config.http.fronts + RULES_READER },
-        watched: () => rules.watched,
-        changed: (reports) => rules.changed(reports),
-        lost: (frames) => rules.lost(frames),
-        slow: (turn) => this.#watch.slow('rules', turn),
-        threadLost: (reason) => rules.threadLost(reason),
-      },
-      this.#broadcaster,
-    );
+    return new RulesThread({
+      watched: () => rules.watched,
+      changed: (reports) => rules.changed(reports),
+      alerted: (event) => rules.alerted(event),
+      lost: (frames) => rules.lost(frames),
+      slow: (turn) => this.#watch.slow('rules', turn),
+      threadLost: (reason) => rules.threadLost(reason),
+    });
+  }
+
+  #followStream(stream: StreamIdentity, reader: number, attach: AttachReader): void {
+    this.#rulesThread.follow({ stream, reader, lag: this.#counts.rules }, attach);
   }
 
   #createFronts(stream: StreamIdentity, quota: SharedQuota<'perToken' | 'perAddress'>): FrontPool {
@@ -718,7 +734,7 @@ export class Service {
       broadcaster.tell('restore', { snapshots: this.#registry.snapshots(hosted) });
     });
     this.#journal.reattach(broadcaster);
-    this.#rulesThread.reattach(broadcaster);
+    if (!this.#cluster) this.#rulesThread.reattach(toBroadcaster({ peer: broadcaster }));
     this.#cluster?.reattach(broadcaster);
     await this.#fronts.reattach(broadcaster);
     this.#say('error', `the broadcaster was lost and replaced: ${reason}`);
@@ -741,6 +757,10 @@ function newQuota({ stream, http }: Config): SharedQuota<'perToken' | 'perAddres
     perAddress: stream.max_streams_per_address,
   };
   return createQuota(limits, http.fronts);
+}
+
+function toBroadcaster(broadcaster: Pick<BroadcasterThread, 'peer'>): AttachReader {
+  return (front, port) => broadcaster.peer.tell('attachFront', { front, port }, [port]);
 }
 
 function nodeName({ node }: Config['cluster']): string {

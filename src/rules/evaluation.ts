@@ -3,7 +3,10 @@
 
 import type { NameHasher } from '../shared/contract/name-hash.js';
 import type { RuleReport, WatchedRule } from '../shared/contract/rule-messages.js';
+import type { AlertEvent } from '../shared/contract/rules.js';
 import { RULES_SCOPE } from '../shared/contract/scopes.js';
+import { Deferred } from '../shared/deferred.js';
+import type { NodeNaming } from '../shared/memory/node-names.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
 import { frameData, KIND_CODE } from '../shared/stream/frame.js';
 import { nowRuns } from '../shared/turn.js';
@@ -23,9 +26,13 @@ const CLOCK_EVERY = 8;
 export interface EvaluationParts {
   ring: RingReader;
   names: NameHasher;
+  /** Of the stream of a cluster. */
+  nodes?: NodeNaming | undefined;
   /** All snapshots as of just before frame `next`; undefined while there is no broadcaster. */
   baseline(): Promise<{ next: number; sessions: string[] } | undefined>;
   changed(reports: RuleReport[]): void;
+  /** An alert is on the stream. */
+  alerted(event: AlertEvent): void;
   /** Frames were overwritten before they were read. */
   lost(frames: number): void;
   /** Calls `task` every so many ms. @returns what ends that. */
@@ -58,6 +65,11 @@ export class Evaluation {
   #isSuspended = false;
   #sliceEnd = 0;
   #looks = 0;
+  /** Since when the stream is stalled, and how long it was before that. */
+  #stalledSince: number | undefined;
+  #stalledMs = 0;
+  /** Who waits for {@link catchUp}: as many as ask from one look to the next. */
+  #waiting: Deferred[] = [];
 
   constructor(parts: EvaluationParts) {
     this.#parts = parts;
@@ -77,6 +89,28 @@ export class Evaluation {
   tick(): void {
     this.#isDue = true;
     this.#go();
+  }
+
+  /** Nothing that a rule waits for can come while the stream is stalled: its time stops too. */
+  stall(isStalled: boolean): void {
+    const now = this.#parts.now();
+    if (isStalled) this.#stalledSince ??= now;
+    else if (this.#stalledSince !== undefined) {
+      this.#stalledMs += now - this.#stalledSince;
+      this.#stalledSince = undefined;
+    }
+  }
+
+  /** Resolves when what is on the ring now was read, and what has changed by that was told. At once without rules. */
+  async catchUp(): Promise<void> {
+    const done = new Deferred();
+    this.#waiting.push(done);
+    this.tick();
+    await done.promise;
+  }
+
+  get #now(): number {
+    return (this.#stalledSince ?? this.#parts.now()) - this.#stalledMs;
   }
 
   /** Works until all is done or the slice is over, then later. */
@@ -109,7 +143,7 @@ export class Evaluation {
   };
 
   *#watch(rules: readonly WatchedRule[], from: number): Generator<undefined> {
-    const { names, now, every } = this.#parts;
+    const { names, nodes, every } = this.#parts;
     if (this.#next === undefined) this.#startAt ??= from;
     else yield* this.#read(from);
     const before = new Map(this.#watched.map((one) => [one.id, one]));
@@ -118,11 +152,12 @@ export class Evaluation {
       const known = before.get(rule.rule.id);
       if (known?.revision === rule.revision) {
         before.delete(rule.rule.id);
+        known.take(rule, this.#now);
         watched.push(known);
         continue;
       }
       nowRuns(titleOf(rule));
-      watched.push(new Watched(rule, this.#mirror, names, now()));
+      watched.push(new Watched(rule, this.#mirror, names, nodes, this.#now));
       if (this.#isOver()) yield;
     }
     this.#watched = watched;
@@ -136,18 +171,24 @@ export class Evaluation {
   }
 
   *#look(): Generator<undefined> {
+    const waiting = this.#waiting;
+    this.#waiting = [];
     yield* this.#read();
-    if (this.#next === undefined) return;
+    if (this.#stop && this.#next === undefined) {
+      this.#waiting.push(...waiting);
+      return;
+    }
     const withValues = this.#ticks % VALUES_EVERY === 0;
     this.#ticks += 1;
     const reports: RuleReport[] = [];
     for (const one of this.#watched) {
       nowRuns(one.title);
       yield* one.catchUp(withValues, this.#isOver);
-      const report = one.look(this.#parts.now(), withValues);
+      const report = one.look(this.#now, withValues);
       if (report) reports.push(report);
     }
     if (reports.length > 0) this.#parts.changed(reports);
+    for (const done of waiting) done.resolve();
   }
 
   close(): void {
@@ -165,6 +206,7 @@ export class Evaluation {
     this.#startAt = undefined;
     this.#lostFrom = undefined;
     this.#mirror.clear();
+    for (const done of this.#waiting.splice(0)) done.resolve();
   }
 
   *#read(head = this.#parts.ring.head()): Generator<undefined> {
@@ -181,8 +223,9 @@ export class Evaluation {
       for (let seq = frames.first; seq < frames.end; seq++) {
         const kind = frames.kind(seq);
         if (kind === KIND_CODE.session) this.#mirror.see(frameData(frames.text(seq)));
+        if (kind === KIND_CODE.alert) this.#parts.alerted(JSON.parse(frameData(frames.text(seq))));
         if (kind !== KIND_CODE.log || this.#isOwn(seq)) continue;
-        const now = this.#parts.now();
+        const now = this.#now;
         for (const one of this.#watched) {
           if (!one.countsLines) continue;
           one.see(frames, seq, now);

@@ -17,6 +17,7 @@ export class FrameCopy implements IndexedFrames {
   readonly #ends = new Uint32Array(STEP_FRAMES);
   readonly #kinds = new Uint8Array(STEP_FRAMES);
   readonly #levels = new Uint8Array(STEP_FRAMES);
+  readonly #nodes = new Uint16Array(STEP_FRAMES);
   /** Four words of each frame: session and scope. */
   readonly #names = new Uint32Array(4 * STEP_FRAMES);
   /** All rules read the same frame one after the other. */
@@ -56,6 +57,7 @@ export class FrameCopy implements IndexedFrames {
         this.#ends[at] = ring.end(seq) - start;
         this.#kinds[at] = ring.kind(seq);
         this.#levels[at] = ring.level(seq);
+        this.#nodes[at] = ring.node(seq);
         this.#names[4 * at] = ring.sessionLow(seq);
         this.#names[4 * at + 1] = ring.sessionHigh(seq);
         this.#names[4 * at + 2] = ring.scopeLow(seq);
@@ -92,9 +94,8 @@ export class FrameCopy implements IndexedFrames {
     return this.#names[4 * (seq - this.#first) + 3] as number;
   }
 
-  /** A node's own stream has no names of nodes. */
-  node(): number {
-    return 0;
+  node(seq: number): number {
+    return this.#nodes[seq - this.#first] as number;
   }
 
   text(seq: number): string {

@@ -13,6 +13,7 @@ export class RuleWatch {
   readonly #count: WindowCount | undefined;
   /** The bots of the last lines, the latest last, with the time of their line; at most {@link MAX_RULE_BOTS}. */
   readonly #lastBots = new Map<string, number>();
+  readonly #begun: number;
   #lastAt: number;
   #matching: { count: number; sample: readonly string[] } = { count: 0, sample: [] };
   #state: RuleReport['state'] = 'ok';
@@ -23,10 +24,24 @@ export class RuleWatch {
   /** @param now when it begins to be looked at: an absence is counted from then. */
   constructor(rule: RuleSettings, now: number) {
     this.#rule = rule;
+    this.#begun = now;
     this.#lastAt = now;
     const { condition, window_ms: window } = rule;
     const counts = condition === 'count' || condition === 'rate';
     this.#count = counts ? new WindowCount(window ?? 0) : undefined;
+  }
+
+  /**
+   * Who has looked at it for longer says that it fires. This counts until a whole window was seen here; after that one's own count does.
+   * @param forMs since when.
+   */
+  takeFiring(forMs: number, now: number): void {
+    if (this.#state === 'firing' || (now > this.#begun && this.#hasWindow(now))) return;
+    this.#state = 'firing';
+    const { condition, window_ms: window } = this.#rule;
+    if (condition === 'absence' && this.#lastAt === this.#begun) {
+      this.#lastAt = now - forMs - (window ?? 0);
+    }
   }
 
   /** A line has matched. */
@@ -51,6 +66,10 @@ export class RuleWatch {
     const value = this.#value(now);
     this.#step(this.#holds(value, now), now);
     return { state: this.#state, value, bots: this.#bots(now) };
+  }
+
+  #hasWindow(now: number): boolean {
+    return now - this.#begun >= (this.#rule.window_ms ?? 0);
   }
 
   #value(now: number): number {
@@ -83,6 +102,7 @@ export class RuleWatch {
     }
     this.#holdsFrom = undefined;
     if (this.#state === 'firing') {
+      if (this.#count && !this.#hasWindow(now)) return;
       this.#calmFrom ??= now;
       if (now - this.#calmFrom < CALM_MS) return;
     }

@@ -1,5 +1,6 @@
 import type { NameHasher } from '../shared/contract/name-hash.js';
 import type { RuleReport, WatchedRule } from '../shared/contract/rule-messages.js';
+import type { NodeNaming } from '../shared/memory/node-names.js';
 import { readQuery } from '../shared/query/read-query.js';
 import { type Filter, parseFilter } from '../shared/stream/filter.js';
 import type { IndexedFrames } from '../shared/stream/frame-line.js';
@@ -20,13 +21,21 @@ export class Watched {
   readonly #mirror: BotMirror;
   #last: Omit<RuleReport, 'id' | 'revision'> | undefined;
 
-  constructor(watched: WatchedRule, mirror: BotMirror, names: NameHasher, now: number) {
+  /** @param nodes of the stream; undefined on one without. */
+  constructor(
+    watched: WatchedRule,
+    mirror: BotMirror,
+    names: NameHasher,
+    nodes: NodeNaming | undefined,
+    now: number,
+  ) {
     const { rule, revision } = watched;
     this.title = titleOf(watched);
     this.id = rule.id;
     this.revision = revision;
     this.#mirror = mirror;
     this.#watch = new RuleWatch(rule, now);
+    this.take(watched, now);
     if (rule.condition === 'bots') {
       this.#bots = new MatchingBots(mirror, readQuery(rule.query, 'bots'));
       return;
@@ -35,10 +44,15 @@ export class Watched {
       [['query', rule.query]],
       names,
       null,
-      undefined,
+      nodes,
       (_, condition) => new LiveJudge(mirror, condition),
     );
     this.#lines?.begin();
+  }
+
+  /** What others know of it. */
+  take({ firingForMs }: WatchedRule, now: number): void {
+    if (firingForMs !== undefined) this.#watch.takeFiring(firingForMs, now);
   }
 
   get countsLines(): boolean {

@@ -198,6 +198,7 @@ export class InjectedService implements ServiceApi {
     this.#evaluation = this.#createEvaluation();
     this.#rules = new Rules({
       store: new RuleStore(store),
+      sharing: null,
       tell: (...items) => this.#events.tell(...items),
       watch: (rules) => this.#evaluation.watch(rules, this.#ring.head()),
       now: Date.now,
@@ -267,6 +268,7 @@ export class InjectedService implements ServiceApi {
       names: new NameHasher(stream.hashKey),
       baseline: async () => broadcaster.baseline(),
       changed: (reports) => this.#rules.changed(reports),
+      alerted: (event) => this.#rules.alerted(event),
       lost: (frames) => this.#rules.lost(frames),
       every: () => () => {},
       now: () => this.#rulesTime,

@@ -58,10 +58,18 @@ export const STATES: Readonly<
 > = {
   off: { title: 'alerts.off', tone: 'off' },
   refused: { title: 'alerts.refused', tone: 'wait' },
+  unknown: { title: 'alerts.unknown', tone: 'wait' },
   ok: { title: 'alerts.ok', tone: 'good' },
   pending: { title: 'alerts.pending', tone: 'wait' },
   firing: { title: 'alerts.firing', tone: 'bad' },
 };
 
 /** Those that need a person first. */
-export const STATE_ORDER: readonly RuleState[] = ['firing', 'refused', 'pending', 'ok', 'off'];
+export const STATE_ORDER: readonly RuleState[] = [
+  'firing',
+  'refused',
+  'unknown',
+  'pending',
+  'ok',
+  'off',
+];

@@ -32,7 +32,7 @@ export class HubAlerts {
     this.#parts = parts;
   }
 
-  /** A line of the log. One is on the stream for each alert, in a cluster too, where events of rules stay on their node. */
+  /** A line of the log: one is on the stream for each alert. */
   saw(id: string, { scope, message }: LogEvent): void {
     if (scope !== RULES_SCOPE) return;
     this.refresh();

@@ -48,6 +48,7 @@ export const de: Texts = {
   'alerts.allLines': 'alle Zeilen',
   'alerts.off': 'Aus',
   'alerts.refused': 'Abgelehnt',
+  'alerts.unknown': 'Unbekannt',
   'alerts.ok': 'OK',
   'alerts.pending': 'Wartet',
   'alerts.firing': 'Ausgelöst',

@@ -47,6 +47,7 @@ export const en = {
   'alerts.allLines': 'all lines',
   'alerts.off': 'Off',
   'alerts.refused': 'Refused',
+  'alerts.unknown': 'Unknown',
   'alerts.ok': 'OK',
   'alerts.pending': 'Pending',
   'alerts.firing': 'Firing',

@@ -74,7 +74,9 @@ async function listRules(
   const shown = options.firing ? all.filter(({ state }) => state === 'firing') : all;
   if (options.json) await printJson(shown);
   else await print(table(HEAD, shown.map(row)));
-  for (const { name, reason } of shown) if (reason) complain(`${name} is not looked at: ${reason}`);
+  for (const { name, state, reason } of shown) {
+    if (reason) complain(`${name} is ${state === 'unknown' ? state : 'not looked at'}: ${reason}`);
+  }
   return options.firing && shown.length > 0 ? EXIT.failed : undefined;
 }
 

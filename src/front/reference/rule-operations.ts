@@ -21,7 +21,7 @@ export const RULE_OPERATIONS = {
     tag: 'Rules',
     summary: 'List all rules, with their states',
     description:
-      'A rule looks at the lines or at the bots that a query selects, and fires when there are too many of them, or none. It makes an `alert` event on the stream when it begins to fire and when it stops, and a line in the scope `drover.rules`. In a cluster a rule belongs to the node where it was made, and sees what is on that node.',
+      'A rule looks at the lines or at the bots that a query selects, and fires when there are too many of them, or none. It makes an `alert` event on the stream when it begins to fire and when it stops, and a line in the scope `drover.rules`. In a cluster all nodes have the same rules, and judge them over the events of all.',
     responses: {
       200: { description: 'All rules.', schema: RuleList, example: { rules: [rule] } },
     },

@@ -28,18 +28,22 @@ import type { TokenRegistry } from '../access/token-registry.js';
 import type { KindSchemas } from '../bots/kind-schemas.js';
 import type { BotRegistry } from '../bots/registry.js';
 import type { ClusterControl } from '../cluster-control.js';
+import type { RuleRecord, Rules } from '../rules/rules.js';
 import type { BroadcasterPeer, EventSink, ServiceEvents } from '../service-events.js';
 import type { BotStore } from '../store/bot-store.js';
+import type { RuleStore } from '../store/rule-store.js';
 import { SYSTEM_CLOCK } from '../threads/clock.js';
 import { ClusterBusThread } from '../threads/cluster-bus-thread.js';
 import type { FrontPool } from '../threads/front-pool.js';
 import type { JournalThread } from '../threads/journal-thread.js';
+import type { AttachReader, RulesThread } from '../threads/rules-thread.js';
 import type { Turning } from '../threads/supervised-thread.js';
-import { BotRecords, refusedChange } from './bot-records.js';
 import type { Bucket } from './bucket.js';
+import { BotRecords, Records, refusedChange } from './bot-records.js';
 import { BucketCheck, bucketView } from './bucket-check.js';
 import { checkCall } from './call-messages.js';
 import { NodeCalls } from './calls.js';
+import { ClusterRules, readRuleRecord } from './cluster-rules.js';
 import { ClusterStore } from './cluster-store.js';
 import { LeaderDuties } from './leader-duties.js';
 import { Membership, type MembershipOptions } from './membership.js';
@@ -85,6 +89,11 @@ export interface ClusterParts {
   frontPool: () => FrontPool;
   registry: () => BotRegistry;
   tokens: () => TokenRegistry;
+  ruleStore: RuleStore;
+  rules: () => Rules;
+  rulesThread: () => Pick<RulesThread, 'stall' | 'catchUp'>;
+  /** Rules look at the stream of the cluster from now on. */
+  followStream: (stream: StreamIdentity, reader: number, attach: AttachReader) => void;
   /** Asked before each renewal of the lease. */
   describe: () => Pick<NodeRecord, 'address' | 'kinds'> & {
     figures: Omit<NodeRecord['figures'], 'unpublished'>;
@@ -102,6 +111,7 @@ interface Connected {
   calls: NodeCalls;
   others: CallsToMembers;
   records: BotRecords;
+  ruleRecords: Records<RuleRecord>;
   duties: LeaderDuties;
   check: BucketCheck;
   actions: NodeActions;
@@ -109,6 +119,7 @@ interface Connected {
 
 export class Cluster implements ClusterControl {
   readonly store: ClusterStore;
+  readonly rules: ClusterRules;
   readonly #parts: ClusterParts;
   readonly #secrets: Secrets;
   readonly #signer: Signer;
@@ -141,6 +152,16 @@ export class Cluster implements ClusterControl {
     this.store = new ClusterStore(parts.bots, config.node, this.#secrets, () =>
       refusedChange(this.#notJoined),
     );
+    this.rules = new ClusterRules({
+      local: parts.ruleStore,
+      rules: parts.rules,
+      caughtUp: async () => {
+        await this.#flush(FLUSH_MS, false);
+        await parts.rulesThread().catchUp();
+      },
+      notJoined: () => this.#notJoined,
+      say,
+    });
     this.#link = new NatsLink({
       config,
       name: `drover ${config.node}`,
@@ -253,6 +274,7 @@ export class Cluster implements ClusterControl {
     check?.stop();
     duties?.close();
     this.#tokens?.close();
+    this.rules.close();
     others?.close();
     await this.#bus?.close(0);
     await this.#membership.close();
@@ -312,8 +334,9 @@ export class Cluster implements ClusterControl {
     if (state === 'on') {
       const keyFault = this.#tokens?.keyFault ?? null;
       if (keyFault !== null) return { state: 'joining', reason: keyFault, unpublished, behind };
-      const bucketFault = this.#connected?.records.fault ?? this.#tokens?.fault ?? null;
-      const now = this.#connected?.records.wasLoaded ? 'cut_off' : 'joining';
+      const { records, ruleRecords } = this.#connected ?? {};
+      const bucketFault = records?.fault ?? this.#tokens?.fault ?? ruleRecords?.fault ?? null;
+      const now = records?.wasLoaded ? 'cut_off' : 'joining';
       if (bucketFault !== null) return { state: now, reason: bucketFault, unpublished, behind };
     }
     if (state !== 'on' || !bus || bus.state === 'on') return { state, reason, unpublished, behind };
@@ -333,7 +356,10 @@ export class Cluster implements ClusterControl {
   get #buckets() {
     return {
       nodes: this.#membership.bucket,
-      ...(this.#connected && { bots: this.#connected.records.bucket }),
+      ...(this.#connected && {
+        bots: this.#connected.records.bucket,
+        rules: this.#connected.ruleRecords.bucket,
+      }),
       ...(this.#tokens && { tokens: this.#tokens.bucket }),
     };
   }
@@ -360,7 +386,8 @@ export class Cluster implements ClusterControl {
           local: stream,
           reader,
           first,
-          fronts,
+          // The rules too.
+          fronts: fronts + 1,
           ringBytes,
           dir: dataDir,
           hasJournal,
@@ -370,10 +397,12 @@ export class Cluster implements ClusterControl {
         ready: (identity) => void this.#showStream(identity),
         lost: (reason) => {
           this.#parts.frontPool().detachCluster();
+          this.#streamChanged(reason);
           say('error', `the bus of the cluster was lost: ${reason}`);
         },
         changed: ({ state, reason }, notice) => {
           this.#parts.frontPool().tellClusterState({ state, reason });
+          this.#streamChanged(state === 'on' ? null : (reason ?? 'it is connecting'));
           if (notice !== null) say('warn', notice);
         },
         slow,
@@ -393,8 +422,16 @@ export class Cluster implements ClusterControl {
     tell();
   }
 
+  /** @param stalled why nothing comes; null when it does. */
+  #streamChanged(stalled: string | null): void {
+    this.#parts.rulesThread().stall(stalled !== null);
+    this.rules.streamChanged(stalled);
+  }
+
   async #showStream(stream: StreamIdentity): Promise<void> {
     const bus = this.#bus as ClusterBusThread;
+    const { followStream, fronts } = this.#parts;
+    followStream(stream, fronts, (reader, port) => bus.attachReader(reader, port));
     await this.#parts.frontPool().attachCluster({
       stream,
       connect: (front) => {
@@ -427,11 +464,21 @@ export class Cluster implements ClusterControl {
       say,
     });
     this.store.attach(records);
+    const ruleRecords = new Records<RuleRecord>(nats, {
+      bucket: names.rules,
+      replicas,
+      signer: this.#signer,
+      noun: 'rule',
+      read: readRuleRecord,
+      say,
+    });
+    this.rules.attach(ruleRecords);
     const check = new BucketCheck({
       buckets: [
         { name: names.nodes, known: () => this.#membership.leases() },
         { name: names.bots, known: () => records.revisions() },
         { name: names.tokens, known: () => [] },
+        { name: names.rules, known: () => ruleRecords.revisions() },
       ],
       view: (bucket) => bucketView(nats, bucket),
       clock: SYSTEM_CLOCK,
@@ -451,7 +498,7 @@ export class Cluster implements ClusterControl {
       rebalance: () => duties.rebalance(),
     });
     const actions = new NodeActions(members, calls, (wanted) => this.#membership.want(wanted));
-    this.#connected = { calls, others, records, duties, check, actions };
+    this.#connected = { calls, others, records, ruleRecords, duties, check, actions };
     if (this.#hasBots) this.#own(this.#connected);
     if (this.#isLeader) this.#elected(true);
     const risk = natsRisk(nats.info?.version ?? '', replicas);
@@ -518,6 +565,7 @@ export class Cluster implements ClusterControl {
 
   #elected(isLeader: boolean): void {
     this.#isLeader = isLeader;
+    this.rules.elected(isLeader);
     const { duties, check } = this.#connected ?? {};
     if (isLeader) {
       duties?.elected();

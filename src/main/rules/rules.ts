@@ -1,4 +1,7 @@
 // Runs in main. Owns the rules and their states. The rules thread says when a condition holds, and main publishes the alert.
+//
+// In a cluster every node looks at the rules, on the same stream, so that each knows what is within a window. One of them speaks: it
+// stores with the rule that it fires, and then says it.
 
 import { randomBytes } from 'node:crypto';
 import { alertLine } from '../../shared/contract/alert-line.js';
@@ -24,8 +27,33 @@ const MAX_WAITING = 1000;
 /** Least time between two lines about lost frames, in ms. */
 const LOST_EVERY_MS = 60_000;
 
+/** A rule as all nodes of a cluster have it: value of a key in the bucket of rules. */
+export interface RuleRecord {
+  /** Version of the format (PROTOCOL). */
+  v: number;
+  rule: RuleSettings;
+  /** When the cluster got it, in Unix epoch ms: of two with one name the later is refused. */
+  made_at_ms: number;
+  /** When somebody changed it last: its state begins again. */
+  changed_at_ms: number;
+  /** The last alert since then; null for none. */
+  alert: AlertEvent | null;
+}
+
+/** What rules need of a cluster. */
+export interface RuleSharing {
+  /** Why this node does not know which rules fire, in one line; null when it does. */
+  readonly fault: string | null;
+  /** It is this node that says what has fired. */
+  readonly speaks: boolean;
+  /** Stores an alert with its rule, unless that has changed: {@link Rules.learn} gets it then. Never rejects. */
+  raise(id: string, alert: AlertEvent): Promise<void>;
+}
+
 export interface RulesParts {
   store: Pick<RuleStore, 'all' | 'put' | 'remove'>;
+  /** Null in a single service. */
+  sharing: RuleSharing | null;
   /** Publishes at once, without waiting. */
   tell(...items: MainItem[]): void;
   /** The thread looks at these from now on. */
@@ -36,12 +64,20 @@ export interface RulesParts {
 
 interface Known {
   rule: RuleSettings;
+  /** Of {@link RuleRecord}; 0 in a single service. */
+  madeAt: number;
+  changedAt: number;
   /** Why it is not looked at, in one line; null when it can be. */
   fault: string | null;
   /** Increases with each change: reports of earlier ones are late. */
   revision: number;
   report: Pick<RuleReport, 'state' | 'bots'> & { value: number | null };
-  firingSince: number | null;
+  /** The last one: it fires, or has stopped. */
+  alert: AlertEvent | null;
+  /** In a cluster: the time of the last alert that is on the stream. */
+  heardAt: number | null;
+  /** An alert is being stored. */
+  isRaising: boolean;
 }
 
 /** Who asks: the rights of the token, and its name. */
@@ -81,8 +117,8 @@ export class Rules {
   list({ rights }: Pick<RuleCaller, 'rights'>): Rule[] {
     expectAll(rights);
     return [...this.#known.values()]
-      .map(shown)
-      .sort((one, other) => (one.name < other.name ? -1 : 1));
+      .sort((one, other) => (isBefore(one, other) ? -1 : 1))
+      .map((known) => this.#shown(known));
   }
 
   /** On disk when this resolves. @throws DroverError `bad_request`, `conflict`, `forbidden`, `not_stored`. */
@@ -125,15 +161,64 @@ export class Rules {
       const known = this.#known.get(id);
       if (known?.revision !== revision) continue;
       known.report = { state, value, bots };
-      if (state === 'firing' && known.firingSince === null) {
-        known.firingSince = this.#parts.now();
-        this.#alert(known, 'firing');
-      } else if (state !== 'firing') this.#end(known);
+      this.#decide(known);
     }
+  }
+
+  /**
+   * What the cluster has of a rule; null when it was removed.
+   * @param isNews it was not there when this node has loaded the rules: an alert may not have been said yet.
+   */
+  learn(id: string, record: RuleRecord | null, isNews: boolean): void {
+    const before = this.#known.get(id);
+    if (!record) this.#known.delete(id);
+    else {
+      const { rule, made_at_ms: madeAt, changed_at_ms: changedAt, alert } = record;
+      const isSame = before?.changedAt === changedAt;
+      const known = isSame ? { ...before } : { ...this.#fresh(rule, faultOf(rule)), changedAt };
+      this.#known.set(id, Object.assign(known, { madeAt, alert, isRaising: false }));
+      if (!isNews) known.heardAt = alert?.timestamp_ms ?? null;
+      else if (this.#parts.sharing?.speaks) this.#sayUnheard(known);
+    }
+    this.#watch();
+  }
+
+  /** An alert is on the stream. */
+  alerted({ rule: { id }, timestamp_ms }: AlertEvent): void {
+    const known = this.#known.get(id);
+    if (known) known.heardAt = timestamp_ms;
+  }
+
+  /** This node speaks from now on: it says what the one before it had stored and not said, and what has changed since. */
+  speak(): void {
+    for (const known of this.#known.values()) this.#sayUnheard(known);
+    this.decide();
+  }
+
+  /** Looks for what has changed since the last alerts. */
+  decide(): void {
+    for (const known of this.#known.values()) this.#decide(known);
+  }
+
+  /** The thread has got another stream, on which each rule begins again. */
+  streamBegins(): void {
+    for (const known of this.#known.values()) {
+      this.#revision += 1;
+      known.revision = this.#revision;
+      known.report = { ...NOTHING_YET };
+    }
+    this.#missed();
+    this.#watch();
+  }
+
+  /** The thread has not seen all that was on the stream: what had to be said counts as said. */
+  #missed(): void {
+    for (const known of this.#known.values()) known.heardAt = known.alert?.timestamp_ms ?? null;
   }
 
   /** The ring has overwritten so many frames before the thread could read them. */
   lost(frames: number): void {
+    this.#missed();
     this.#lost += frames;
     const now = this.#parts.now();
     if (now - this.#lostSaidAt < LOST_EVERY_MS) return;
@@ -149,23 +234,29 @@ export class Rules {
   threadLost(reason: string): void {
     this.#say('error', `the rules thread was lost and is replaced: ${reason}`);
     for (const known of this.#known.values()) {
-      this.#end(known);
+      // In a cluster the next thread is told what fires.
+      if (!this.#parts.sharing) this.#end(known);
       known.report = { ...NOTHING_YET };
     }
+    this.#missed();
   }
 
   /** What the thread is to look at. */
   get watched(): WatchedRule[] {
-    return [...this.#known.values()].flatMap(({ rule, revision, fault }) =>
-      rule.enabled && fault === null ? [{ rule, revision }] : [],
-    );
+    const { sharing, now } = this.#parts;
+    return [...this.#known.values()].flatMap((known) => {
+      const { rule, revision, alert } = known;
+      if (!rule.enabled || this.#faultOf(known) !== null) return [];
+      if (!sharing || alert?.state !== 'firing') return [{ rule, revision }];
+      return [{ rule, revision, firingForMs: Math.max(0, now() - alert.since_ms) }];
+    });
   }
 
   /** Rules that fire, by severity. */
   firing(): Record<Severity, number> {
     const counts = { info: 0, warn: 0, error: 0 };
-    for (const { rule, firingSince } of this.#known.values()) {
-      if (firingSince !== null) counts[rule.severity] += 1;
+    for (const known of this.#known.values()) {
+      if (this.#shown(known).state === 'firing') counts[known.rule.severity] += 1;
     }
     return counts;
   }
@@ -180,19 +271,29 @@ export class Rules {
         throw new DroverError('conflict', `there is a rule ${JSON.stringify(rule.name)} already`);
       }
     }
-    await this.#parts.store.put(rule);
     const before = this.#known.get(rule.id);
+    await this.#parts.store.put(rule);
+    // In a cluster it was learned.
+    if (!this.#parts.sharing) this.#known.set(rule.id, this.#fresh(rule));
     if (before) this.#end(before);
-    const known = this.#fresh(rule);
-    this.#known.set(rule.id, known);
     this.#said(done, rule, caller);
     this.#watch();
-    return shown(known);
+    return this.#shown(this.#get(rule.id));
   }
 
   #fresh(rule: RuleSettings, fault: string | null = null): Known {
     this.#revision += 1;
-    return { rule, fault, revision: this.#revision, report: { ...NOTHING_YET }, firingSince: null };
+    return {
+      rule,
+      madeAt: 0,
+      changedAt: 0,
+      fault,
+      revision: this.#revision,
+      report: { ...NOTHING_YET },
+      alert: null,
+      heardAt: null,
+      isRaising: false,
+    };
   }
 
   #get(id: string): Known {
@@ -205,25 +306,86 @@ export class Rules {
     this.#parts.watch(this.watched);
   }
 
-  #end(known: Known): void {
-    if (known.firingSince === null) return;
-    this.#alert(known, 'resolved');
-    known.firingSince = null;
+  /** Whether it fires, or has stopped, since the last alert. */
+  #decide(known: Known): void {
+    const { rule, report, alert } = known;
+    const { sharing } = this.#parts;
+    const isFiring = alert?.state === 'firing';
+    const isOther = report.state === (isFiring ? 'ok' : 'firing');
+    if (report.value === null || !isOther || known.isRaising) return;
+    const event = this.#eventOf(known, isFiring ? 'resolved' : 'firing');
+    if (!sharing) {
+      known.alert = event;
+      this.#publish(event);
+    } else if (sharing.speaks) {
+      known.isRaising = true;
+      void sharing.raise(rule.id, event).then(() => {
+        known.isRaising = false;
+      });
+    }
   }
 
-  #alert({ rule, report, firingSince }: Known, state: AlertEvent['state']): void {
+  /** Nobody has said its alert on the stream. */
+  #sayUnheard(known: Known): void {
+    const { alert } = known;
+    if (alert && alert.timestamp_ms !== known.heardAt) this.#publish(alert);
+  }
+
+  /** Somebody has changed or removed it, or the thread was lost. */
+  #end(known: Known): void {
+    if (known.alert?.state !== 'firing') return;
+    known.alert = this.#eventOf(known, 'resolved');
+    this.#publish(known.alert);
+  }
+
+  #eventOf({ rule, report, alert }: Known, state: AlertEvent['state']): AlertEvent {
     const { enabled: _, ...then } = rule;
     const now = this.#parts.now();
-    const event: AlertEvent = {
+    return {
       timestamp_ms: now,
       state,
       rule: then,
-      since_ms: firingSince ?? now,
+      since_ms: state === 'resolved' && alert ? alert.since_ms : now,
       value: report.value,
       bots: report.bots,
     };
-    const level = state === 'firing' ? rule.severity : 'info';
+  }
+
+  #publish(event: AlertEvent): void {
+    const level = event.state === 'firing' ? event.rule.severity : 'info';
     this.#parts.tell({ kind: 'alert', event }, logItem(level, RULES_SCOPE, alertLine(event)));
+  }
+
+  /** Why it is not looked at, in one line; null when it is. */
+  #faultOf(known: Known): string | null {
+    if (known.fault !== null || !this.#parts.sharing) return known.fault;
+    if (known.changedAt === 0) return 'the cluster does not have it';
+    const isTaken = [...this.#known.values()].some(
+      (other) => other.rule.name === known.rule.name && isBefore(other, known),
+    );
+    return isTaken ? 'another rule of the cluster has its name; change one of the names' : null;
+  }
+
+  #shown(known: Known): Rule {
+    const { rule, report, alert } = known;
+    const off = { ...rule, since_ms: null, value: null, bots: [] };
+    const unknown = this.#parts.sharing?.fault ?? null;
+    const fault = unknown === null ? this.#faultOf(known) : known.fault;
+    if (fault !== null) return { ...off, state: 'refused', reason: fault };
+    if (!rule.enabled) return { ...off, state: 'off', reason: null };
+    if (unknown !== null) return { ...off, state: 'unknown', reason: unknown };
+    const isFiring = alert?.state === 'firing';
+    // Of one that fires here, and of which that is not stored yet.
+    const state = isFiring ? 'firing' : report.state === 'firing' ? 'pending' : report.state;
+    const { value, bots } = report;
+    return {
+      ...rule,
+      state,
+      reason: null,
+      since_ms: isFiring ? alert.since_ms : null,
+      value,
+      bots,
+    };
   }
 
   #said(done: string, { name }: RuleSettings, { by }: RuleCaller): void {
@@ -238,10 +400,11 @@ export class Rules {
 
 const NOTHING_YET: Known['report'] = { state: 'ok', value: null, bots: [] };
 
-function shown({ rule, fault, report, firingSince }: Known): Rule {
-  const state = fault !== null ? 'refused' : rule.enabled ? report.state : 'off';
-  const { value, bots } = report;
-  return { ...rule, state, reason: fault, since_ms: firingSince, value, bots };
+/** In a list. Of two with one name the older counts. */
+function isBefore(one: Known, other: Known): boolean {
+  const [a, b] = [one.rule, other.rule];
+  if (a.name !== b.name) return a.name < b.name;
+  return one.madeAt === other.madeAt ? a.id < b.id : one.madeAt < other.madeAt;
 }
 
 function faultOf(rule: RuleSettings): string | null {

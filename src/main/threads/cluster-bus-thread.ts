@@ -102,6 +102,12 @@ export class ClusterBusThread {
     return { stream: stream.port2, history: history.port2 };
   }
 
+  /** Gives another reader of the ring its channel: BroadcasterFrontMethods. */
+  attachReader(front: number, port: MessagePort): void {
+    if (this.#thread.isAlive)
+      this.#thread.peer.tell('attachFront', { front, stream: port }, [port]);
+  }
+
   detachFront(front: number): void {
     if (this.#thread.isAlive) this.#thread.peer.tell('detachFront', { front });
   }

@@ -1,6 +1,6 @@
 // Runs in main. Owns the rules thread, which starts with the first rule that is looked at, and its channels.
 
-import { MessageChannel } from 'node:worker_threads';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type {
   RuleReport,
   RulesEvents,
@@ -8,23 +8,34 @@ import type {
   RulesStart,
   WatchedRule,
 } from '../../shared/contract/rule-messages.js';
+import type { AlertEvent } from '../../shared/contract/rules.js';
 import type { Block, LoopEvents } from '../../shared/contract/slow-turn.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { RingReader, releaseReader } from '../../shared/memory/ring-reader.js';
 import { WORKERS } from '../../shared/package-paths.js';
-import type { BroadcasterPeer, EventSink } from '../service-events.js';
 import { type Clock, SYSTEM_CLOCK } from './clock.js';
 import { doubledPauses, SupervisedThread, type Turning } from './supervised-thread.js';
-import { startWorker, type ThreadSource } from './thread-source.js';
+import { startWorker, type ThreadHandle } from './thread-source.js';
+
+/** Connects a reader of the stream's ring with the thread that writes it: BroadcasterFrontMethods. */
+export type AttachReader = (reader: number, port: MessagePort) => void;
 
 /** Longest pause before a lost thread is replaced, in ms. */
 const MAX_RESTART_MS = 60_000;
 
-export interface RulesThreadOptions {
+interface WatchedStream {
   start: RulesStart;
+  attach: AttachReader;
+  /** For its head only: the thread reads. */
+  ring: Pick<RingReader, 'head'>;
+}
+
+export interface RulesThreadOptions {
   /** What it is to look at, when one has to begin. */
   watched: () => WatchedRule[];
   changed: (reports: RuleReport[]) => void;
+  /** It has seen an alert on the stream. */
+  alerted: (event: AlertEvent) => void;
   lost: (frames: number) => void;
   /** Its loop was blocked. */
   slow: LoopEvents['slow'];
@@ -33,37 +44,56 @@ export interface RulesThreadOptions {
 
 export class RulesThread {
   readonly #options: RulesThreadOptions;
-  readonly #broadcaster: EventSink;
-  /** For its head only: the thread reads. */
-  readonly #ring: Pick<RingReader, 'head'>;
+  /** Undefined while there is none. */
+  #stream: WatchedStream | undefined;
   #thread: SupervisedThread<RulesEvents, RulesMethods> | undefined;
-  readonly #source: ThreadSource;
+  readonly #source: (start: RulesStart) => ThreadHandle;
   readonly #clock: Clock;
   #isClosed = false;
+  #isStalled = false;
 
   constructor(
     options: RulesThreadOptions,
-    broadcaster: EventSink,
-    source: ThreadSource = () => startWorker(WORKERS.rules, options.start),
+    source = (start: RulesStart): ThreadHandle => startWorker(WORKERS.rules, start),
     clock: Clock = SYSTEM_CLOCK,
   ) {
     this.#source = source;
     this.#clock = clock;
     this.#options = options;
-    this.#broadcaster = broadcaster;
-    this.#ring = new RingReader(options.start.stream.ring, options.start.reader);
+  }
+
+  /** Reads this stream from the next {@link watch} on. */
+  follow(start: RulesStart, attach: AttachReader): void {
+    const before = this.#thread;
+    this.#thread = undefined;
+    void before?.stop((peer) => peer.tell('close', null));
+    this.#stream = { start, attach, ring: new RingReader(start.stream.ring, start.reader) };
   }
 
   /** Looks at these from now on. It starts with the first ones, and stays: without rules it sleeps. */
   watch(rules: WatchedRule[]): void {
-    const from = this.#ring.head();
+    if (!this.#stream || this.#isClosed) return;
+    const from = this.#stream.ring.head();
     if (this.#thread?.isAlive) this.#thread.peer.tell('watch', { rules, from });
-    else if (!this.#thread && rules.length > 0) this.#begin(from);
+    else if (!this.#thread && rules.length > 0) this.#begin(this.#stream, from);
   }
 
-  /** Connects it to a new broadcaster. */
-  reattach(broadcaster: BroadcasterPeer): void {
-    if (this.#thread?.isAlive) this.#connect(this.#thread.peer, broadcaster);
+  /** There is a new broadcaster. */
+  reattach(attach: AttachReader): void {
+    if (!this.#stream) return;
+    this.#stream.attach = attach;
+    if (this.#thread?.isAlive) this.#connect(this.#thread.peer, this.#stream);
+  }
+
+  /** While the stream is stalled, the time of rules stops too. */
+  stall(isStalled: boolean): void {
+    this.#isStalled = isStalled;
+    if (this.#thread?.isAlive) this.#thread.peer.tell('stall', { isStalled });
+  }
+
+  /** Resolves when it has read what is on the ring now, and told what has changed by that. @throws DroverError when it is lost. */
+  async catchUp(): Promise<void> {
+    if (this.#thread?.isAlive) await this.#thread.peer.call('catchUp', null);
   }
 
   /** For the watch over its loop; undefined before the first rule. */
@@ -89,19 +119,22 @@ export class RulesThread {
   }
 
   /** @param first number of the frame from which the first rules see lines. */
-  #begin(first: number): void {
-    const { start, watched, changed, lost, slow, threadLost } = this.#options;
+  #begin(stream: WatchedStream, first: number): void {
+    const { watched, changed, alerted, lost, slow, threadLost } = this.#options;
+    const { start, ring } = stream;
     const thread = new SupervisedThread<RulesEvents, RulesMethods>({
-      source: this.#source,
+      source: () => this.#source(start),
       methods: {
         changed: ({ reports }) => changed(reports),
+        alerted: ({ event }) => alerted(event),
         lost: ({ frames }) => lost(frames),
         slow,
       },
       lost: () => new DroverError('unavailable', 'the rules thread was lost'),
       prepare: async (peer, replaces) => {
-        this.#connect(peer, this.#broadcaster.peer);
-        const from = replaces === undefined ? first : this.#ring.head();
+        this.#connect(peer, stream);
+        if (this.#isStalled) peer.tell('stall', { isStalled: true });
+        const from = replaces === undefined ? first : ring.head();
         peer.tell('watch', { rules: watched(), from });
       },
       exited: ({ reason, isExpected }) => {
@@ -111,28 +144,27 @@ export class RulesThread {
       restart: doubledPauses(MAX_RESTART_MS),
     });
     this.#thread = thread;
-    void this.#start(thread);
+    void this.#bringUp(thread);
   }
 
   /** When the system allows no thread, another try follows. */
-  async #start(thread: SupervisedThread<RulesEvents, RulesMethods>): Promise<void> {
+  async #bringUp(thread: SupervisedThread<RulesEvents, RulesMethods>): Promise<void> {
     try {
       await thread.start();
     } catch (thrown) {
       this.#options.threadLost(messageOf(thrown));
-      this.#thread = undefined;
+      if (this.#thread === thread) this.#thread = undefined;
       await this.#clock.sleep(MAX_RESTART_MS);
-      if (!this.#isClosed) this.watch(this.#options.watched());
+      this.watch(this.#options.watched());
     }
   }
 
   #connect(
     peer: { tell: SupervisedThread<RulesEvents, RulesMethods>['peer']['tell'] },
-    broadcaster: BroadcasterPeer,
+    { start, attach }: WatchedStream,
   ): void {
     const { port1, port2 } = new MessageChannel();
-    const { reader } = this.#options.start;
-    broadcaster.tell('attachFront', { front: reader, port: port1 }, [port1]);
+    attach(start.reader, port1);
     peer.tell('attachBroadcaster', { port: port2 }, [port2]);
   }
 }

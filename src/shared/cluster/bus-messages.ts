@@ -22,7 +22,7 @@ export interface ClusterBusStart {
   reader: number;
   /** First sequence number of this run in the node's own stream. A node that is new to the cluster publishes from there. */
   first: number;
-  /** Readers of the ring of the cluster's stream: the fronts. */
+  /** Readers of the ring of the cluster's stream: the fronts, and the rules. */
   fronts: number;
   /** Bytes of that ring. */
   ringBytes: number;
@@ -64,8 +64,10 @@ export type ClusterBusMethods = {
   attachBroadcaster(input: { port: MessagePort }): void;
   /** The channel to the node's own journal. A new one replaces the old; null when there is none. */
   attachJournal(input: { port: MessagePort | null }): void;
-  /** Gives a front its channels: `stream` as to a broadcaster, `history` as to a journal (JournalFrontMethods). */
-  attachFront(input: { front: number; stream: MessagePort; history: MessagePort }): void;
+  /**
+   * Gives a front its channels: `stream` as to a broadcaster, `history` as to a journal (JournalFrontMethods). Rules ask for no history.
+   */
+  attachFront(input: { front: number; stream: MessagePort; history?: MessagePort }): void;
   detachFront(input: { front: number }): void;
   /**
    * The node holds its lease: from now on its frames are published. Of the frames that exist already and are not published, those of

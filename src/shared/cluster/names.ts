@@ -33,6 +33,8 @@ export function clusterNames(name: string) {
     bots: bucket('bots'),
     /** A record for each token. */
     tokens: bucket('tokens'),
+    /** A record for each rule. */
+    rules: bucket('rules'),
     /** Calls to the main thread of a node. */
     calls: (node: string): string => `${subject}.calls.${node}`,
     /** Questions to the bus thread of a node: its baseline, its history. */

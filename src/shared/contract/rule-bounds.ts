@@ -17,5 +17,5 @@ export type Condition = (typeof CONDITIONS)[number];
 export const SEVERITIES = ['info', 'warn', 'error'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-export const RULE_STATES = ['off', 'refused', 'ok', 'pending', 'firing'] as const;
+export const RULE_STATES = ['off', 'refused', 'unknown', 'ok', 'pending', 'firing'] as const;
 export type RuleState = (typeof RULE_STATES)[number];

@@ -3,7 +3,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { SharedLag } from '../memory/loop-lag.js';
 import type { RuleState } from './rule-bounds.js';
-import type { RuleSettings } from './rules.js';
+import type { AlertEvent, RuleSettings } from './rules.js';
 import type { Block, LoopEvents } from './slow-turn.js';
 import type { StreamIdentity } from './threads.js';
 
@@ -18,6 +18,8 @@ export interface RulesStart {
 export interface WatchedRule {
   rule: RuleSettings;
   revision: number;
+  /** In a cluster, of one that fires: since when, in ms. */
+  firingForMs?: number;
 }
 
 /** What a rule has come to. */
@@ -35,6 +37,10 @@ export type RulesMethods = {
   attachBroadcaster(input: { port: MessagePort }): void;
   /** The rules from now on. Those whose revision is the same keep their past; others see lines from frame `from` on. */
   watch(input: { rules: WatchedRule[]; from: number }): void;
+  /** While the stream is stalled, the time of rules stops too. */
+  stall(input: { isStalled: boolean }): void;
+  /** Answers when it has read what is on the ring now, and told what has changed by that. */
+  catchUp(input: null): void;
   /** For drills: blocks its event loop for so long. */
   block(input: Block): void;
   close(input: null): void;
@@ -44,6 +50,8 @@ export type RulesMethods = {
 export type RulesEvents = LoopEvents & {
   /** Rules whose state or value has changed. A change of state is told at once, of values once a second. */
   changed(input: { reports: RuleReport[] }): void;
+  /** An alert is on the stream. */
+  alerted(input: { event: AlertEvent }): void;
   /** The ring has overwritten so many frames before the thread could read them. */
   lost(input: { frames: number }): void;
 };

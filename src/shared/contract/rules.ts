@@ -95,9 +95,12 @@ export const Rule = Type.Object(
     ...RuleSettings.properties,
     state: oneOf(RULE_STATES, {
       description:
-        '`pending`: the condition holds, but not yet for `for_ms`. `off`: it is not looked at. `refused`: it was stored by an earlier version, and this one does not accept its query.',
+        '`pending`: the condition holds, but not yet for `for_ms`. `off`: it is not looked at. `refused`: it was stored by an earlier version, and this one does not accept its query; or another rule of the cluster has its name. `unknown`: this node of a cluster does not know it at present.',
     }),
-    reason: nullable(Type.String(), 'Why it is `refused`, in one line; otherwise null.'),
+    reason: nullable(
+      Type.String(),
+      'Why it is `refused` or `unknown`, in one line; otherwise null.',
+    ),
     since_ms: nullable(Type.Integer(), 'Since when it fires. Unix epoch milliseconds.'),
     value,
     bots,

@@ -1,6 +1,5 @@
 import { beforeEach, expect, it, vi } from 'vitest';
 import { ruleOfBody } from '../../../src/main/rules/rule-of-body.js';
-import type { BroadcasterPeer } from '../../../src/main/service-events.js';
 import { RulesThread } from '../../../src/main/threads/rules-thread.js';
 import type { ThreadSource } from '../../../src/main/threads/thread-source.js';
 import { createRing } from '../../../src/shared/memory/layout.js';
@@ -17,7 +16,6 @@ const RULES = [{ rule, revision: 1 }];
 const ring = createRing({ bytes: 65_536, slots: 1024, fronts: 2 }, 0);
 const threadLost = vi.fn();
 const attached = vi.fn();
-const peer = { tell: attached } as unknown as BroadcasterPeer;
 let clock: FakeClock;
 beforeEach(() => {
   clock = new FakeClock();
@@ -27,18 +25,18 @@ beforeEach(() => {
 
 function rulesThread(source: ThreadSource): RulesThread {
   const options = {
-    start: {
-      stream: { ring, epoch: '0000000000', hashKey: '00'.repeat(16) },
-      lag: { buffer: createLags(1), block: 0 },
-      reader: 1,
-    },
     watched: () => RULES,
     changed: vi.fn(),
+    alerted: vi.fn(),
     lost: vi.fn(),
     slow: vi.fn(),
     threadLost,
   };
-  return new RulesThread(options, { peer, ready: Promise.resolve(peer) }, source, clock);
+  const rules = new RulesThread(options, source, clock);
+  const stream = { ring, epoch: '0000000000', hashKey: '00'.repeat(16) };
+  const lag = { buffer: createLags(1), block: 0 };
+  rules.follow({ stream, lag, reader: 1 }, attached);
+  return rules;
 }
 
 it('has no thread until there are rules', () => {
@@ -48,9 +46,7 @@ it('has no thread until there are rules', () => {
   expect(source).not.toHaveBeenCalled();
   rules.watch(RULES);
   expect(source).toHaveBeenCalledOnce();
-  expect(attached).toHaveBeenCalledWith('attachFront', expect.objectContaining({ front: 1 }), [
-    expect.anything(),
-  ]);
+  expect(attached).toHaveBeenCalledWith(1, expect.anything());
 });
 
 it('tries again after a while when the system allows no thread', async () => {

@@ -19,6 +19,7 @@ function world(bytes = 2 ** 16) {
   const broadcaster = new Broadcaster(stream, () => {});
   const ring = new RingReader(stream.ring, 0);
   const states = new Map<string, RuleReport>();
+  const alerts: string[] = [];
   let reports = 0;
   const began = performance.now();
   // Time that looks take, where a test lets them take some.
@@ -34,6 +35,7 @@ function world(bytes = 2 ** 16) {
       reports += changed.length;
       for (const report of changed) states.set(report.id, report);
     },
+    alerted: ({ rule: { id }, state }) => void alerts.push(`${id} ${state}`),
     lost: (frames) => {
       lost += frames;
     },
@@ -79,6 +81,7 @@ function world(bytes = 2 ** 16) {
     head: () => ring.head(),
     reports: () => reports,
     timers: () => timers,
+    alerts: () => alerts,
     lost: () => lost,
   };
 }
@@ -242,4 +245,54 @@ it('a hostile query about many bots, and many rules for many lines, take slices'
   for (let at = 0; at < bots; at++) bot(`bot-${at}`, { last_error: 'b' });
   await watch({ all: { condition: 'bots', query: 'last_error:b' } }, 2);
   await settled('all', bots);
+});
+
+it('while the stream is stalled, nothing is late', async () => {
+  const { say, watch, tick, of, evaluation } = world();
+  await watch({ quiet: { condition: 'absence', window_ms: 5000 }, lines: { threshold: 2 } });
+  await tick();
+  say('a', 'one');
+  await tick();
+  await tick(4000);
+  evaluation.stall(true);
+  await tick(600_000);
+  expect(of('quiet')).toMatchObject({ state: 'ok', value: 4 });
+  evaluation.stall(false);
+  say('a', 'two');
+  await tick(1000);
+  expect(of('quiet')).toMatchObject({ state: 'ok', value: 0 });
+  expect(of('lines')).toMatchObject({ state: 'firing', value: 2 });
+});
+
+it('tells the alerts on the stream, before it says that it has caught up', async () => {
+  const { publish, watch, alerts, evaluation } = world();
+  await watch({ a: {} });
+  evaluation.tick();
+  await new Promise(setImmediate);
+  const rule = { ...ruleOfBody('a', { name: 'a', query: '', condition: 'bots' }) };
+  const event = {
+    timestamp_ms: 1,
+    state: 'firing' as const,
+    rule,
+    since_ms: 1,
+    value: 1,
+    bots: [],
+  };
+  publish({ kind: 'alert', event });
+  await evaluation.catchUp();
+  expect(alerts()).toEqual(['a firing']);
+  await watch({});
+  await evaluation.catchUp();
+});
+
+it('what others say of a rule counts also for one that is looked at already', async () => {
+  const { tick, of, head, evaluation } = world();
+  const rule = ruleOfBody('r', { name: 'r', query: '', condition: 'count', window_ms: 60_000 });
+  evaluation.watch([{ rule, revision: 1 }], head());
+  await new Promise(setImmediate);
+  await tick();
+  expect(of('r')).toMatchObject({ state: 'ok' });
+  evaluation.watch([{ rule, revision: 1, firingForMs: 1000 }], head());
+  await tick();
+  expect(of('r')).toMatchObject({ state: 'firing' });
 });

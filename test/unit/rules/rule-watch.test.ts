@@ -19,6 +19,7 @@ const S = 1000;
 function rule(change: Partial<RuleSettings>) {
   const watch = new RuleWatch({ ...BASE, ...change }, 0);
   return {
+    take: (forMs: number, now: number) => watch.takeFiring(forMs, now),
     note: (now: number, bot?: string) => watch.note(bot, now),
     match: (count: number, ...sample: string[]) => watch.match(count, sample),
     at: (now: number) => watch.look(now),
@@ -95,4 +96,38 @@ it('counts a flood exactly, and forgets it after a pause that is longer than the
   expect(at(10 * S)).toMatchObject({ value: 10_000 });
   expect(at(10 * S).bots).toEqual(Array.from({ length: 10 }, (_, at) => `bot-${9999 - at}`));
   expect(at(3 * 86_400_000)).toEqual({ state: 'ok', value: 0, bots: [] });
+});
+
+it('one that others know to fire does not stop before a whole window was seen', () => {
+  const { take, note, state } = rule({});
+  take(20 * S, 0);
+  expect(state(0)).toBe('firing');
+  note(10 * S);
+  expect(state(59 * S)).toBe('firing');
+  expect(state(60 * S)).toBe('firing');
+  expect(state(65 * S)).toBe('ok');
+  // Its own count is as good as that of others by now.
+  take(0, 70 * S);
+  expect(state(70 * S)).toBe('ok');
+});
+
+it('an absence that others know to fire stops with the first line', () => {
+  const { take, note, state } = rule({ condition: 'absence', threshold: null, window_ms: 30 * S });
+  take(20 * S, 0);
+  expect(state(0)).toBe('firing');
+  expect(state(10 * S)).toBe('firing');
+  note(11 * S);
+  expect(state(11 * S)).toBe('firing');
+  expect(state(16 * S)).toBe('ok');
+});
+
+it('bots that others know to match are counted at once, and must not hold again', () => {
+  const held = { condition: 'bots', threshold: 1, window_ms: null, for_ms: 10 * S } as const;
+  const { take, match, state } = rule(held);
+  take(20 * S, 0);
+  match(1);
+  expect(state(0)).toBe('firing');
+  match(0);
+  expect(state(1 * S)).toBe('firing');
+  expect(state(6 * S)).toBe('ok');
 });

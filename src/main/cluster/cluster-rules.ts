@@ -1,0 +1,238 @@
+// Runs in main. Owns this node's part in the rules of the cluster: their records, and the copy of them on the disk of this node. The copy
+// is what the node shows before NATS answers, what it has when it is a single service again, and what comes back when NATS has lost its
+// data.
+
+import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { parseJson } from '../../shared/bus-validators.js';
+import { PROTOCOL, READABLE } from '../../shared/cluster/names.js';
+import { explainSchemaError } from '../../shared/contract/explain.js';
+import { MAX_RULES } from '../../shared/contract/rule-bounds.js';
+import type { AlertEvent, RuleSettings } from '../../shared/contract/rules.js';
+import { DroverError, messageOf } from '../../shared/errors.js';
+import { validatorOf } from '../../shared/validators.js';
+import type { RuleRecord, RuleSharing, Rules } from '../rules/rules.js';
+import type { RuleStore } from '../store/rule-store.js';
+import { type Records, refusedChange } from './bot-records.js';
+import { LaterValueError } from './bucket.js';
+
+/** Wait before an alert that NATS did not accept is decided again, in ms. */
+const RETRY_MS = 1000;
+
+export interface ClusterRulesParts {
+  local: RuleStore;
+  rules: () => Pick<Rules, 'learn' | 'speak' | 'decide'>;
+  /** Resolves when the rules thread has told what is due to what the stream has had until now. */
+  caughtUp: () => Promise<void>;
+  /** Why the node has not joined the cluster yet, in one line. */
+  notJoined: () => string;
+  say(level: 'info' | 'warn' | 'error', line: string): void;
+}
+
+export class ClusterRules implements RuleSharing, Pick<RuleStore, 'all' | 'put' | 'remove'> {
+  readonly #parts: ClusterRulesParts;
+  #records: Records<RuleRecord> | undefined;
+  #isLeader = false;
+  /** Why the stream of the cluster is not current here; null when it is. */
+  #stalled: string | null = 'the stream of the cluster is not there yet';
+  #speaks = false;
+  /** Grows with each change of what decides whether this node speaks. */
+  #turn = 0;
+  #retry: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(parts: ClusterRulesParts) {
+    this.#parts = parts;
+  }
+
+  /** NATS is there. */
+  attach(records: Records<RuleRecord>): void {
+    this.#records = records;
+    records.onChange((id) => this.#changed(id));
+    records.onLoaded(() => void this.#loaded());
+  }
+
+  get fault(): string | null {
+    return this.#records ? (this.#records.fault ?? this.#stalled) : this.#parts.notJoined();
+  }
+
+  get speaks(): boolean {
+    return this.#speaks && this.fault === null;
+  }
+
+  /** The leader speaks: there is one, and it has the events of all nodes. */
+  elected(isLeader: boolean): void {
+    this.#isLeader = isLeader;
+    void this.#consider();
+  }
+
+  streamChanged(stalled: string | null): void {
+    this.#stalled = stalled;
+    void this.#consider();
+  }
+
+  /** Those of this node's disk: the records follow. */
+  all(): RuleSettings[] {
+    return this.#parts.local.all();
+  }
+
+  /** All nodes have it soon after this resolves. @throws DroverError `not_found`, `unavailable`. */
+  async put(rule: RuleSettings): Promise<void> {
+    const records = this.#expected;
+    await records.expectCurrent();
+    const now = Date.now();
+    if (!records.get(rule.id)) {
+      await records.create(rule.id, fresh(rule, now));
+      return;
+    }
+    const changed = await records.change(rule.id, (record) => ({
+      ...record,
+      rule,
+      changed_at_ms: Math.max(now, record.changed_at_ms + 1),
+      alert: null,
+    }));
+    if (!changed) throw new DroverError('not_found', `there is no rule ${rule.id}`);
+  }
+
+  /** @throws DroverError `unavailable`. */
+  async remove(id: string): Promise<void> {
+    await this.#expected.remove(id, () => true);
+    await this.#parts.local.remove(id);
+  }
+
+  async raise(id: string, alert: AlertEvent): Promise<void> {
+    const entry = this.#records?.entry(id);
+    if (!entry) return;
+    try {
+      // When another was faster, what it has written is learned.
+      await this.#records?.replace(id, entry, { ...entry.record, alert });
+    } catch (thrown) {
+      const { say } = this.#parts;
+      const { name } = entry.record.rule;
+      say('warn', `an alert of the rule ${JSON.stringify(name)} waits: ${messageOf(thrown)}`);
+      this.#retryLater();
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    this.#records?.close();
+  }
+
+  get #expected(): Records<RuleRecord> {
+    if (this.#records) return this.#records;
+    throw refusedChange(this.#parts.notJoined());
+  }
+
+  /** Begins to speak when this node is to, and knows what was said before. */
+  async #consider(): Promise<void> {
+    this.#turn += 1;
+    const turn = this.#turn;
+    this.#speaks = false;
+    const may = (): boolean => this.#isLeader && this.fault === null && !this.#isClosed;
+    if (!may()) return;
+    await this.#parts.caughtUp().catch(() => {});
+    if (turn !== this.#turn || !may()) return;
+    this.#speaks = true;
+    this.#parts.rules().speak();
+  }
+
+  #retryLater(): void {
+    if (this.#isClosed) return;
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined;
+      if (this.speaks) this.#parts.rules().decide();
+    }, RETRY_MS);
+  }
+
+  #changed(id: string): void {
+    const records = this.#records as Records<RuleRecord>;
+    const record = records.get(id) ?? null;
+    if (record || records.isDeleted(id)) {
+      this.#parts.rules().learn(id, record, records.wasLoaded);
+      void this.#keep(id, record);
+    }
+  }
+
+  /** The copy on the disk follows. Never rejects: the store says that it is not written. */
+  async #keep(id: string, record: RuleRecord | null): Promise<void> {
+    const { local } = this.#parts;
+    const stored = local.get(id);
+    // One that no cluster has had may be another rule.
+    if (stored && !stored.isShared) return;
+    try {
+      if (!record) await local.remove(id);
+      else if (!isDeepStrictEqual(stored?.rule, record.rule)) await local.put(record.rule, true);
+    } catch {}
+  }
+
+  /** The records are current: the cluster gets what this node has and it does not. */
+  async #loaded(): Promise<void> {
+    for (const rule of this.#parts.local.all()) {
+      try {
+        await this.#introduce(rule);
+      } catch (thrown) {
+        // Another node was faster.
+        if (thrown instanceof DroverError && thrown.code === 'conflict') continue;
+        const why = messageOf(thrown);
+        const name = JSON.stringify(rule.name);
+        this.#parts.say('error', `the rule ${name} of this node is not in the cluster: ${why}`);
+      }
+    }
+    void this.#consider();
+  }
+
+  async #introduce(rule: RuleSettings): Promise<void> {
+    const records = this.#records as Records<RuleRecord>;
+    const { local, rules } = this.#parts;
+    const { id } = rule;
+    const isShared = local.get(id)?.isShared ?? false;
+    const record = records.get(id);
+    if (records.isUnreadable(id) || (isShared && record)) return;
+    if (isShared && records.isDeleted(id)) {
+      // Removed while this node was away.
+      await local.remove(id);
+      rules().learn(id, null, true);
+      return;
+    }
+    if (record && isDeepStrictEqual(record.rule, rule)) {
+      await local.put(rule, true);
+      return;
+    }
+    if (records.size >= MAX_RULES) throw new Error(`it has ${MAX_RULES} rules already`);
+    // Two services with a copy of one directory have had one id for two rules.
+    const given = record ? { ...rule, id: randomBytes(8).toString('hex') } : rule;
+    await records.create(given.id, fresh(given, Date.now()));
+    if (record) await local.remove(id);
+    await local.put(record?.rule ?? rule, true);
+  }
+}
+
+function fresh(rule: RuleSettings, now: number): RuleRecord {
+  return { v: PROTOCOL, rule, made_at_ms: now, changed_at_ms: now, alert: null };
+}
+
+/** A rule has to be what a request could have made. @throws Error that says why it cannot be read. */
+export function readRuleRecord(id: string, text: string): RuleRecord {
+  const record = (parseJson(text) ?? {}) as RuleRecord;
+  if (!Number.isInteger(record.v)) throw new Error('it has no version');
+  if (record.v > READABLE) throw new LaterValueError(record.v);
+  const { id: stored, threshold, window_ms, ...body } = record.rule ?? {};
+  const asked = {
+    ...body,
+    ...(threshold !== null && { threshold }),
+    ...(window_ms !== null && { window_ms }),
+  };
+  const validate = validatorOf('CreateRuleBody');
+  if (!validate(asked)) throw new Error(explainSchemaError('rule', validate.errors));
+  if (stored !== id) throw new Error('it is not of this rule');
+  if (!Number.isInteger(record.made_at_ms) || !Number.isInteger(record.changed_at_ms)) {
+    throw new Error('it has no times');
+  }
+  const { alert } = record;
+  const isAlert =
+    alert === null || (['firing', 'resolved'].includes(alert?.state) && alert.rule?.id === id);
+  if (!isAlert) throw new Error('its alert is none');
+  return record;
+}
