@@ -206,11 +206,11 @@ export class Service {
       }),
     );
     const bots = new BotStore(store);
-    const stores = { bots, ruleStore: new RuleStore(store) };
+    const stores = { bots, ruleStore: new RuleStore(store), incidents: new IncidentStore(store) };
     this.#cluster = ClusterOf && this.#createCluster(ClusterOf, stores, stream, numbering);
     this.#hosts = this.#createHosts(hosts, quota);
     this.#incidents = new Incidents(
-      new IncidentStore(store),
+      stores.incidents,
       new IncidentGroupStore(store),
       this.#events,
       (id) => this.#registry.identityOf(id),
@@ -417,7 +417,7 @@ export class Service {
 
   #createCluster(
     ClusterOf: typeof Cluster,
-    stores: Pick<ClusterParts, 'bots' | 'ruleStore'>,
+    stores: Pick<ClusterParts, 'bots' | 'ruleStore' | 'incidents'>,
     stream: StreamIdentity,
     { first }: StreamNumbering,
   ): Cluster {

@@ -60,13 +60,14 @@ beforeEach(async () => {
     all: () => [member('h1', isLive), member('h2', true)],
     get: (node: string) => member(node, node === 'h2' || isLive),
     onChange: () => () => {},
+    ranOut: () => [],
     end: () => {
       asked.resolve();
       return answer.promise;
     },
   } as unknown as Members;
-  const parts = { members, records: ofLeader as BotRecords, fence: async () => {}, say: () => {} };
-  duties = new LeaderDuties(parts);
+  const told = { fence: async () => {}, lost: () => {}, say: () => {} };
+  duties = new LeaderDuties({ members, records: ofLeader as BotRecords, ...told });
 });
 afterEach(async () => {
   duties.close();

@@ -273,6 +273,7 @@ export class ClusterNode {
       members: self.membership.members,
       records: self.records,
       fence: async (node) => void self.fenced.push(node),
+      lost: () => {},
       say,
     });
     self.bots.begin();

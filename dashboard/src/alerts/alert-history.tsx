@@ -9,7 +9,7 @@ import { alertText } from './alert-text.js';
 
 /** The newest that are shown. */
 const MAX_SHOWN = 50;
-/** Events of a journal are there a moment after the stream has them, and those of other nodes have no sign here, in ms. */
+/** Events of a journal are there a moment after the stream has them, in ms. */
 const AGAIN_MS = 10_000;
 
 /** What has fired, from the journal, the newest first. */

@@ -38,6 +38,7 @@ const LOSSES: ReadonlySet<string> = new Set([
   'host_lost',
   'overdue',
   'unclean_end',
+  'node_lost',
 ]);
 
 /** The query of the lines that {@link happeningsOf} reads. */
@@ -127,7 +128,9 @@ function ofLoss({ at_ms, type, host, node, bots, bot_count, suspect }: Incident)
   const text =
     type === 'unclean_end'
       ? t('happening.withService', { fell })
-      : t('happening.withHost', { fell, host: where, why });
+      : type === 'node_lost'
+        ? t('happening.withNode', { fell, node: node ?? '' })
+        : t('happening.withHost', { fell, host: where, why });
   return { lane: 'loss', at: at_ms, until: at_ms, text, bots, count: 1 };
 }
 

@@ -10,6 +10,7 @@ const TYPES: Record<Incident['type'], PlainKey> = {
   failed: 'incident.failed',
   kind_quarantined: 'incident.kindQuarantined',
   unclean_end: 'incident.uncleanEnd',
+  node_lost: 'incident.nodeLost',
   flood: 'incident.flood',
   over_quota: 'incident.overQuota',
 };

@@ -490,6 +490,7 @@ export const de: Texts = {
   'happening.changedBy': 'Konfiguration geändert von {by}: {fields}',
   'happening.failed': '{command} fehlgeschlagen',
   'happening.withService': '{fell} mit dem Dienst',
+  'happening.withNode': '{fell} mit dem Knoten {node}',
   'happening.withHost': '{fell} mit {host}{why}',
   'happening.firstOf': {
     one: 'der einzige: {title}',
@@ -582,6 +583,7 @@ export const de: Texts = {
   'incident.failed': 'Fehlgeschlagen',
   'incident.kindQuarantined': 'Typ in Quarantäne',
   'incident.uncleanEnd': 'Unsauber beendet',
+  'incident.nodeLost': 'Knoten verloren',
   'incident.flood': 'Flut',
   'incident.overQuota': 'Über dem Kontingent',
   'incident.endedBy': 'beendet durch {signal}',

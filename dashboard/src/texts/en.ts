@@ -480,6 +480,7 @@ export const en = {
   'happening.changedBy': 'configuration changed by {by}: {fields}',
   'happening.failed': '{command} failed',
   'happening.withService': '{fell} with the service',
+  'happening.withNode': '{fell} with the node {node}',
   'happening.withHost': '{fell} with {host}{why}',
   'happening.firstOf': {
     one: 'the only one: {title}',
@@ -571,6 +572,7 @@ export const en = {
   'incident.failed': 'Failed',
   'incident.kindQuarantined': 'Kind quarantined',
   'incident.uncleanEnd': 'Unclean end',
+  'incident.nodeLost': 'Node lost',
   'incident.flood': 'Flood',
   'incident.overQuota': 'Over its quota',
   'incident.endedBy': 'ended by {signal}',

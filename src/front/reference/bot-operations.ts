@@ -23,7 +23,14 @@ const HOST_GONE = 'Its bot host is restarting, or the service is under pressure.
 const INCIDENTS = {
   200: {
     description: 'Newest first. The service keeps the last 1,000, and 50 of one bot.',
-    schema: Type.Object({ incidents: Type.Array(Incident) }),
+    schema: Type.Object({
+      incidents: Type.Array(Incident),
+      missing: Type.Optional(
+        Type.Array(Type.String(), {
+          description: 'In a cluster: nodes whose incidents are not known.',
+        }),
+      ),
+    }),
     example: {
       incidents: [
         {

@@ -16,7 +16,7 @@ import { countedOf, IncidentGroups } from '../bots/incident-groups.js';
 import { botOfCommand } from '../bots/incidents.js';
 import { noBot } from '../bots/no-bot.js';
 import type { BotRegistry } from '../bots/registry.js';
-import type { ShowIncident } from '../store/incident-store.js';
+import { listOf, type ShowIncident } from '../store/incident-store.js';
 import { admittedBot, admittedChange } from './bot-choices.js';
 import type { PressureGauge } from './pressure-gauge.js';
 
@@ -103,25 +103,36 @@ export class BotAccess {
     return this.#registry.config(id);
   }
 
-  incidents({ bot, cause, limit, rights }: Input<'incidents'>): Output<'incidents'> {
+  incidents({ bot, cause, limit, rights, of }: Input<'incidents'>): Output<'incidents'> {
     const asked = bot === null ? null : [bot];
-    if (rights.reach === null) {
-      return { incidents: this.#registry.incidents(asked, limit, undefined, cause) };
-    }
-    const reached = (asked ?? this.#registry.ids()).filter((id) => this.#reached(id, rights));
+    const list = (
+      bots: readonly string[] | null,
+      show: ShowIncident | undefined,
+      ofCause?: string,
+    ): Incident[] =>
+      of
+        ? listOf(of, bots, limit, show, ofCause)
+        : this.#registry.incidents(bots, limit, show, ofCause);
+    if (rights.reach === null) return { incidents: list(asked, undefined, cause) };
+    // Also bots that are on other nodes by now.
+    const reached = (asked ?? this.#registry.knownIds()).filter((id) => {
+      const now = this.#registry.identityOf(id);
+      return now !== undefined && reaches(rights.reach, id, now.labels);
+    });
     const show: ShowIncident = (incident, identities) => {
       const shown = this.#shown(incident, identities, rights);
       // Of an incident whose suspect it may not see it has another cause.
       return cause === undefined || shown?.cause === cause ? shown : undefined;
     };
-    return { incidents: this.#registry.incidents(reached, limit, show) };
+    return { incidents: list(reached, show) };
   }
 
   /** To a limited caller only the reports count that it may see: the groups of all know no bots' labels of then. */
-  incidentGroups({ rights, ...query }: Input<'incidentGroups'>): Output<'incidentGroups'> {
-    if (rights.reach === null) return this.#registry.incidentGroups(query);
+  incidentGroups({ rights, of, ...query }: Input<'incidentGroups'>): Output<'incidentGroups'> {
+    if (rights.reach === null && !of) return this.#registry.incidentGroups(query);
     const groups = new IncidentGroups();
-    const { incidents } = this.incidents({ bot: null, limit: LIMIT.maximum, rights });
+    const all = { bot: null, limit: LIMIT.maximum, rights };
+    const { incidents } = this.incidents({ ...all, ...(of && { of }) });
     for (const incident of incidents.reverse()) {
       for (const counted of countedOf(incident)) groups.add(counted);
     }

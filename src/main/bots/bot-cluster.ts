@@ -1,4 +1,4 @@
-import type { BotSpec } from '../../shared/contract/bots.js';
+import type { BotSpec, IncidentBot } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 
 /** What the bots of a node need to know of its cluster. A single service has none. */
@@ -14,4 +14,8 @@ export interface BotCluster {
   firstTerm(id: string): number | undefined;
   /** The bots of a host group, on all nodes, as far as is known. */
   ofGroup(name: string): Iterable<Pick<BotSpec, 'id' | 'labels'>>;
+  /** The bots of all nodes, as far as is known. */
+  ids(): Iterable<string>;
+  /** Undefined for one that is not known. */
+  identityOf(id: string): IncidentBot | undefined;
 }

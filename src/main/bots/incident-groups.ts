@@ -25,6 +25,7 @@ const LOSSES: ReadonlySet<Incident['type']> = new Set([
   'host_lost',
   'overdue',
   'unclean_end',
+  'node_lost',
 ]);
 
 /** What a group counts of an incident. */

@@ -126,10 +126,16 @@ export class BotRegistry {
     return this.#bots.get(id)?.spec.labels;
   }
 
-  /** The bot that has this id now. Undefined for an unknown bot. */
+  /** Also those of the other nodes of a cluster, as far as is known. */
+  knownIds(): string[] {
+    return [...new Set([...this.#bots.keys(), ...(this.#dependencies.cluster?.ids() ?? [])])];
+  }
+
+  /** The bot that has this id now, here or on another node. Undefined for an unknown bot. */
   identityOf(id: string): IncidentBot | undefined {
     const spec = this.#bots.get(id)?.spec;
-    return spec && { id, incarnation: spec.incarnation ?? '', labels: spec.labels };
+    if (!spec) return this.#dependencies.cluster?.identityOf(id);
+    return { id, incarnation: spec.incarnation ?? '', labels: spec.labels };
   }
 
   /** Undefined for an unknown bot. */

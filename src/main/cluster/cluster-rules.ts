@@ -67,6 +67,7 @@ export class ClusterRules implements RuleSharing, Pick<RuleStore, 'all' | 'put' 
   }
 
   streamChanged(stalled: string | null): void {
+    if (stalled === this.#stalled) return;
     this.#stalled = stalled;
     void this.#consider();
   }

@@ -8,7 +8,7 @@
 // never see differently in the wrong direction: it becomes `stay` in the record first, and `restart` on the node first.
 
 import { PROTOCOL } from '../../shared/cluster/names.js';
-import type { BotSpec } from '../../shared/contract/bots.js';
+import type { BotSpec, IncidentBot } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import { DroverError } from '../../shared/errors.js';
 import type { BotCluster } from '../bots/bot-cluster.js';
@@ -80,6 +80,15 @@ export class ClusterStore implements SpecStore, BotCluster {
       const spec = this.#records?.get(id)?.spec;
       if (spec?.host_group === name) yield spec;
     }
+  }
+
+  ids(): Iterable<string> {
+    return this.#records?.ids() ?? [];
+  }
+
+  identityOf(id: string): IncidentBot | undefined {
+    const spec = this.#records?.get(id)?.spec;
+    return spec && { id, incarnation: spec.incarnation ?? '', labels: spec.labels };
   }
 
   all(): BotSpec[] {

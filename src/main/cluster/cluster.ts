@@ -31,6 +31,7 @@ import type { ClusterControl } from '../cluster-control.js';
 import type { RuleRecord, Rules } from '../rules/rules.js';
 import type { BroadcasterPeer, EventSink, ServiceEvents } from '../service-events.js';
 import type { BotStore } from '../store/bot-store.js';
+import type { IncidentStore } from '../store/incident-store.js';
 import type { RuleStore } from '../store/rule-store.js';
 import { SYSTEM_CLOCK } from '../threads/clock.js';
 import { ClusterBusThread } from '../threads/cluster-bus-thread.js';
@@ -43,6 +44,7 @@ import { BotRecords, Records, refusedChange } from './bot-records.js';
 import { BucketCheck, bucketView } from './bucket-check.js';
 import { checkCall } from './call-messages.js';
 import { NodeCalls } from './calls.js';
+import { ClusterIncidents, readIncident, type SharedIncident } from './cluster-incidents.js';
 import { ClusterRules, readRuleRecord } from './cluster-rules.js';
 import { ClusterStore } from './cluster-store.js';
 import { LeaderDuties } from './leader-duties.js';
@@ -90,6 +92,7 @@ export interface ClusterParts {
   registry: () => BotRegistry;
   tokens: () => TokenRegistry;
   ruleStore: RuleStore;
+  incidents: IncidentStore;
   rules: () => Rules;
   rulesThread: () => Pick<RulesThread, 'stall' | 'catchUp'>;
   /** Rules look at the stream of the cluster from now on. */
@@ -121,6 +124,7 @@ export class Cluster implements ClusterControl {
   readonly store: ClusterStore;
   readonly rules: ClusterRules;
   readonly #parts: ClusterParts;
+  readonly #incidents: ClusterIncidents;
   readonly #secrets: Secrets;
   readonly #signer: Signer;
   readonly #membership: Membership;
@@ -162,6 +166,7 @@ export class Cluster implements ClusterControl {
       notJoined: () => this.#notJoined,
       say,
     });
+    this.#incidents = new ClusterIncidents({ node: config.node, store: parts.incidents });
     this.#link = new NatsLink({
       config,
       name: `drover ${config.node}`,
@@ -275,6 +280,7 @@ export class Cluster implements ClusterControl {
     duties?.close();
     this.#tokens?.close();
     this.rules.close();
+    this.#incidents.close();
     others?.close();
     await this.#bus?.close(0);
     await this.#membership.close();
@@ -473,6 +479,15 @@ export class Cluster implements ClusterControl {
       say,
     });
     this.rules.attach(ruleRecords);
+    this.#incidents.attach(
+      new Records<SharedIncident>(nats, {
+        bucket: names.incidents,
+        replicas,
+        noun: 'incident',
+        read: readIncident,
+        say,
+      }),
+    );
     const check = new BucketCheck({
       buckets: [
         { name: names.nodes, known: () => this.#membership.leases() },
@@ -491,6 +506,7 @@ export class Cluster implements ClusterControl {
         void check.look();
         await this.#bus?.peer.call('fence', { node, bots });
       },
+      lost: (member) => this.#incidents.lost(member, records),
       say,
     });
     calls.serve({
@@ -538,6 +554,7 @@ export class Cluster implements ClusterControl {
       ...connected,
       members: this.#membership.members,
       tokens: this.#tokens,
+      incidents: this.#incidents,
       secrets: this.#secrets,
       snapshotOf: (id) => this.#parts.events.snapshot(id),
       invokeMs: this.#parts.invokeMs,
@@ -566,6 +583,7 @@ export class Cluster implements ClusterControl {
   #elected(isLeader: boolean): void {
     this.#isLeader = isLeader;
     this.rules.elected(isLeader);
+    this.#incidents.elected(isLeader);
     const { duties, check } = this.#connected ?? {};
     if (isLeader) {
       duties?.elected();

@@ -27,6 +27,8 @@ export interface DutiesParts {
   records: BotRecords;
   /** Keeps what a lost node still publishes from the stream, and shows its bots as lost. Resolves when that is on the stream. */
   fence(node: string, bots: LostBot[]): Promise<void>;
+  /** The lease of a node has run out: an incident. Called again for the same. */
+  lost(node: Member): void;
   say(level: 'info' | 'warn' | 'error', line: string): void;
 }
 
@@ -175,6 +177,7 @@ export class LeaderDuties {
   async #pass(): Promise<void> {
     const { members, records } = this.#parts;
     if (!this.#isElected || records.fault !== null) return;
+    for (const member of members.ranOut()) this.#parts.lost(member);
     const lost = [...records.nodes()].filter((node) => !members.get(node)?.isLive);
     for (const node of this.#fenced) if (!lost.includes(node)) this.#fenced.delete(node);
     await Promise.all(lost.map((node) => this.#failOver(node)));

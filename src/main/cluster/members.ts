@@ -100,6 +100,10 @@ export class ClusterMembers implements Members {
     return member && this.#now(member);
   }
 
+  ranOut(): Member[] {
+    return this.all().filter(({ node }) => node !== this.self && this.#seen.ranOut(nodeKey(node)));
+  }
+
   /** What the bucket has to have, as far as this node has seen. */
   leases(): Iterable<[key: string, revision: number]> {
     return this.isCurrent ? this.#seen.fresh() : [];

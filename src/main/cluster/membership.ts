@@ -225,6 +225,7 @@ export class Membership {
       started_at_ms: startedAtMs,
       renewed_at_ms: Date.now(),
       wanted: this.#identity.wanted,
+      shares_incidents: true,
       capacity: { cores: availableParallelism(), memory_mb: Math.floor(totalmem() / 2 ** 20) },
       ...describe(),
     };

@@ -38,10 +38,10 @@ export function mergeHosts(answers: Answers<HostList>, nodes: readonly string[])
   };
 }
 
-/** Apart from the counts, a group is that of the node where it happened last. */
+/** Apart from the counts, a group is that of the node where it happened last. @param missing nodes that are not counted. */
 export function mergeIncidentGroups(
   answers: Answers<IncidentGroups>,
-  nodes: readonly string[],
+  missing: string[],
   { cause, limit }: Pick<GroupQuery, 'cause' | 'limit'>,
 ): IncidentGroups {
   const lists = fulfilled(answers);
@@ -56,7 +56,7 @@ export function mergeIncidentGroups(
     from_ms: lists[0]?.from_ms ?? 0,
     step_ms: lists[0]?.step_ms ?? 0,
     forgotten: lists.reduce((sum, { forgotten }) => sum + forgotten, 0),
-    missing: nodes.filter((_, at) => answers[at]?.status === 'rejected'),
+    missing,
   };
 }
 
@@ -78,7 +78,7 @@ function mergeGroup(one: IncidentGroup, other: IncidentGroup, isWhole: boolean):
   };
 }
 
-/** Newest first. Those of a node that does not answer are missing. */
+/** Newest first. */
 export function mergeIncidents(
   answers: Answers<Incidents>,
   { cause, limit }: { cause?: string | undefined; limit: number },

@@ -18,6 +18,7 @@ const NOBODY: Omit<NodeRecord, 'node' | 'id' | 'incarnation'> = {
   wanted: 'live',
   renewed_at_ms: 0,
   has_key: true,
+  shares_incidents: false,
 };
 
 const WANTED: readonly string[] = ['live', 'cordoned', 'draining'];

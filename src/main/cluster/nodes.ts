@@ -22,6 +22,7 @@ export function clusterNode(member: Member, { self, leader }: Members): ClusterN
     id: _id,
     incarnation: _incarnation,
     has_key: _key,
+    shares_incidents: _shares,
     wanted,
     isLive,
     ...shown

@@ -28,6 +28,8 @@ export interface NodeRecord
   renewed_at_ms: number;
   /** It can read what is encrypted with the key of the cluster. A node that does not say it counts as one that can. */
   has_key: boolean;
+  /** Others have its incidents in the bucket of incidents. Releases before do not say it. */
+  shares_incidents?: boolean;
 }
 
 /** A node as this one sees it. */
@@ -43,6 +45,8 @@ export interface Members {
   readonly leader: string | null;
   all(): Member[];
   get(node: string): Member | undefined;
+  /** Nodes whose lease has run out, and was not ended: by the node itself when it stopped, or by the leader. */
+  ranOut(): Member[];
   /** Called after each change. @returns a function that ends it. */
   onChange(listener: () => void): () => void;
   /**

@@ -12,7 +12,9 @@ import { DroverError, messageOf } from '../../shared/errors.js';
 import { isNoBot } from '../bots/no-bot.js';
 import type { BotRecords } from './bot-records.js';
 import { NodeUnreachable } from './calls.js';
+import type { ClusterIncidents } from './cluster-incidents.js';
 import {
+  groupsOfNode,
   mergeHosts,
   mergeIncidentGroups,
   mergeIncidents,
@@ -50,6 +52,7 @@ export interface RemoteParts extends ServedParts {
   calls: Calls;
   others: Pick<CallsToMembers, 'call' | 'others'>;
   tokens: Pick<TokenSync, 'revoke'>;
+  incidents: Pick<ClusterIncidents, 'besides' | 'fault'>;
   /** `invoke.timeout_ms`. */
   invokeMs: number;
 }
@@ -214,6 +217,18 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
       ...nodes.map((node) => others.call<Output<K>>(node, method, input, deadlineMs)),
     ]);
 
+  /** What NATS has of the incidents of nodes that have not answered, and the losses of nodes; the nodes of which nobody has anything. */
+  const unasked = (nodes: readonly string[], answers: PromiseSettledResult<unknown>[]) => {
+    const answered = [self, ...nodes].filter((_, at) => answers[at]?.status === 'fulfilled');
+    const isKnown = parts.incidents.fault === null;
+    const missing = members
+      .all()
+      .filter((one) => !answered.includes(one.node) && !(isKnown && one.shares_incidents))
+      .map(({ node }) => node)
+      .sort();
+    return { reports: parts.incidents.besides(new Set(answered)), missing };
+  };
+
   return {
     ...local,
     ...sharedAccess(local, parts),
@@ -258,12 +273,24 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
       return { results };
     },
     async incidents(input) {
-      return mergeIncidents(await ofAll('incidents', input), input);
+      const nodes = others.others();
+      const answers = await ofAll('incidents', input, nodes);
+      const { reports, missing } = unasked(nodes, answers);
+      const [shared] = await Promise.allSettled([
+        plain(local.incidents({ ...input, of: reports })),
+      ]);
+      return { ...mergeIncidents([...answers, shared], input), missing };
     },
     async incidentGroups(input) {
       const nodes = others.others();
       const answers = await ofAll('incidentGroups', input, nodes);
-      return mergeIncidentGroups(answers, [self, ...nodes], input);
+      const { reports, missing } = unasked(nodes, answers);
+      const shared = groupBy(reports, ({ incident }) => incident.node ?? '').map(
+        async ([node, of]) =>
+          groupsOfNode(node, await plain(local.incidentGroups({ ...input, of }))),
+      );
+      const all = [...answers, ...(await Promise.allSettled(shared))];
+      return mergeIncidentGroups(all, missing, input);
     },
     async hosts(input) {
       const nodes = others.others();
@@ -310,13 +337,13 @@ function ownActions(actions: BotActionsBody, elsewhere: readonly string[]): BotA
   return ids.length === 0 ? null : { ...actions, ids };
 }
 
-function groupBy(ids: readonly string[], nodeOf: (id: string) => string): [string, string[]][] {
-  const groups = new Map<string, string[]>();
-  for (const id of ids) {
-    const node = nodeOf(id);
+function groupBy<T>(all: readonly T[], nodeOf: (one: T) => string): [string, T[]][] {
+  const groups = new Map<string, T[]>();
+  for (const one of all) {
+    const node = nodeOf(one);
     const group = groups.get(node);
-    if (group) group.push(id);
-    else groups.set(node, [id]);
+    if (group) group.push(one);
+    else groups.set(node, [one]);
   }
   return [...groups];
 }

@@ -86,6 +86,11 @@ export class SeenLeases {
     );
   }
 
+  /** Whether it has run out, and nobody has ended it. Not while renewals may have been missed. */
+  ranOut(key: string): boolean {
+    return this.#leases.get(key)?.isEnded === false && this.mayBeEnded(key);
+  }
+
   ageMs(lease: SeenLease): number {
     return this.#clock.now() - lease.seenMs;
   }

@@ -1,6 +1,6 @@
 // Runs in main. Owns the incident reports on disk, and an index of them in memory.
 
-import type { Incident, IncidentBot } from '../../shared/contract/bots.js';
+import type { Incident, IncidentBot, IncidentReport } from '../../shared/contract/bots.js';
 import { causeOf } from '../../shared/incidents/cause.js';
 import type { Store } from './store.js';
 import type { Table } from './store-file.js';
@@ -43,6 +43,8 @@ export class IncidentStore {
   readonly #store: Store;
   /** Oldest first. Bounded by MAX_INCIDENTS. */
   readonly #index: IndexEntry[];
+  /** Called with each report that was stored, and again when it has repeated itself. Set by a cluster. */
+  changed: (report: IncidentReport) => void = () => {};
 
   constructor(store: Store) {
     this.#store = store;
@@ -71,16 +73,21 @@ export class IncidentStore {
       const incident = this.#incidents.get(id);
       // Two names can have the same hash.
       if (!incident || (wanted && !botsOf(incident).some((bot) => named.has(bot)))) continue;
-      const shown = show(
-        filled(incident),
-        (incident.identities ?? []).map(({ made = '', ...bot }) => ({ incarnation: made, ...bot })),
-      );
+      const shown = show(filled(incident), identitiesOf(incident));
       if (!shown) continue;
       units += JSON.stringify(shown).length;
       if (units > MAX_LIST_UNITS && found.length > 0) break;
       found.push(shown);
     }
     return found;
+  }
+
+  /** The newest so many, the oldest first. */
+  *newest(count: number): Generator<IncidentReport> {
+    for (const { id } of this.#index.slice(-count)) {
+      const stored = this.#incidents.get(id);
+      if (stored) yield { incident: filled(stored), identities: identitiesOf(stored) };
+    }
   }
 
   /** Oldest first, one at a time. */
@@ -115,6 +122,7 @@ export class IncidentStore {
       this.#index.sort((a, b) => (a.id < b.id ? -1 : 1));
       throw thrown;
     }
+    this.changed({ incident, identities });
   }
 
   /** Counts a repetition. @returns the suspect; undefined also when the incident is no longer stored. */
@@ -126,6 +134,7 @@ export class IncidentStore {
     const repeats = (incident.repeats ?? 0) + count;
     const value = { ...incident, repeats, repeated_at_ms: at };
     await this.#store.write([{ table: 'incidents', key: id, value }]);
+    this.changed({ incident: filled(value), identities: identitiesOf(value) });
     return incident.suspect;
   }
 
@@ -146,6 +155,22 @@ export class IncidentStore {
   }
 }
 
+/** As {@link IncidentStore.list}. @param reports of other nodes, the newest first. */
+export function listOf(
+  reports: readonly IncidentReport[],
+  bots: readonly string[] | null,
+  limit: number,
+  show: ShowIncident = (incident) => incident,
+  cause?: string,
+): Incident[] {
+  const named = new Set(bots);
+  return reports
+    .filter(({ incident }) => cause === undefined || incident.cause === cause)
+    .filter(({ incident }) => bots === null || botsOf(incident).some((bot) => named.has(bot)))
+    .flatMap(({ incident, identities }) => show(incident, identities) ?? [])
+    .slice(0, limit);
+}
+
 /** As this version stores it, and as others see it. */
 function filled({ identities: _, others: __, ...known }: StoredIncident): Incident {
   return {
@@ -156,6 +181,10 @@ function filled({ identities: _, others: __, ...known }: StoredIncident): Incide
     cause: known.cause ?? causeOf(known).cause,
     ...known,
   };
+}
+
+function identitiesOf({ identities = [] }: StoredIncident): IncidentBot[] {
+  return identities.map(({ made = '', ...bot }) => ({ incarnation: made, ...bot }));
 }
 
 type OfBots = Pick<StoredIncident, 'suspect' | 'bots' | 'others'>;

@@ -35,6 +35,8 @@ export function clusterNames(name: string) {
     tokens: bucket('tokens'),
     /** A record for each rule. */
     rules: bucket('rules'),
+    /** The newest incidents of each node. */
+    incidents: bucket('incidents'),
     /** Calls to the main thread of a node. */
     calls: (node: string): string => `${subject}.calls.${node}`,
     /** Questions to the bus thread of a node: its baseline, its history. */

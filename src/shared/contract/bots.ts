@@ -265,6 +265,7 @@ export const INCIDENT_TYPES = [
   'failed',
   'kind_quarantined',
   'unclean_end',
+  'node_lost',
   'flood',
   'over_quota',
 ] as const;
@@ -276,7 +277,7 @@ export const Incident = Type.Object(
     at_ms: time('When it happened.'),
     type: oneOf(INCIDENT_TYPES, {
       description:
-        "`crash`: a bot threw. `hang`: a host's loop was stuck. `out_of_memory`, `host_lost`: the host's thread ended. `overdue`: a run did not end when it was to, and its host was replaced. `failed`: a bot is not started again, and what it ended with last is no crash: its run returned, or it could not be started. `kind_quarantined`: the code of a bot kind broke hosts outside of any bot; new hosts do not load it, and its bots fail. `unclean_end`: the run of the service before this one was killed or crashed; `bots` are those that were meant to run. `flood`: for ten seconds a bot was above its limits of lines or statuses. `over_quota`: a bot was stopped because it used more than its hard quota on its own host, too.",
+        "`crash`: a bot threw. `hang`: a host's loop was stuck. `out_of_memory`, `host_lost`: the host's thread ended. `overdue`: a run did not end when it was to, and its host was replaced. `failed`: a bot is not started again, and what it ended with last is no crash: its run returned, or it could not be started. `kind_quarantined`: the code of a bot kind broke hosts outside of any bot; new hosts do not load it, and its bots fail. `unclean_end`: the run of the service before this one was killed or crashed; `bots` are those that were meant to run. `node_lost`: the lease of a node of a cluster has run out; `bots` are those that it had. `flood`: for ten seconds a bot was above its limits of lines or statuses. `over_quota`: a bot was stopped because it used more than its hard quota on its own host, too.",
     }),
     reason: Type.String(),
     cause: Type.String({
@@ -368,6 +369,12 @@ export interface IncidentBot {
   /** {@link BotSpec.incarnation}, or ''. */
   incarnation: string;
   labels: Readonly<Record<string, string>>;
+}
+
+/** An incident with who its bots were. */
+export interface IncidentReport {
+  incident: Incident;
+  identities: IncidentBot[];
 }
 
 /** The description of a bot kind; `config` and `args` are JSON Schemas. */

@@ -107,7 +107,7 @@ export const IncidentGroups = Type.Object(
     }),
     missing: Type.Array(Type.String(), {
       description:
-        'Nodes of a cluster whose incidents are not counted, because they did not answer in time.',
+        'Nodes of a cluster whose incidents are not counted: they did not answer in time, and NATS does not have their reports.',
     }),
   },
   {

@@ -20,6 +20,7 @@ import type {
   CreateBotBody,
   EndingAction,
   Incident,
+  IncidentReport,
   KindList,
   KindReleased,
   LoadedKinds,
@@ -306,11 +307,20 @@ export type ControlMethods = LoopEvents & {
   kinds(input: null): KindList;
   /** Ends the quarantine of a kind; its bots start. @throws DroverError `not_found`, `conflict` when there is none, `forbidden`. */
   releaseKind(input: { kind: string; rights: Rights }): KindReleased;
-  /** @param cause only those of this one; absent from older nodes, and ignored by them. */
-  incidents(input: { bot: string | null; cause?: string; limit: number; rights: Rights }): {
-    incidents: Incident[];
-  };
-  incidentGroups(input: GroupQuery & { rights: Rights }): IncidentGroups;
+  /**
+   * @param cause only those of this one; absent from older nodes, and ignored by them. @param of of these reports, instead of those of this
+   *   node.
+   */
+  incidents(input: {
+    bot: string | null;
+    cause?: string;
+    limit: number;
+    rights: Rights;
+    of?: readonly IncidentReport[];
+  }): { incidents: Incident[]; missing?: string[] };
+  incidentGroups(
+    input: GroupQuery & { rights: Rights; of?: readonly IncidentReport[] },
+  ): IncidentGroups;
   /** This and the next three: @throws DroverError `forbidden` for rights that are limited to some bots. */
   rules(input: { rights: Rights }): RuleList;
   /** Stored when it answers; `by` is the name of the caller's token. @throws DroverError `bad_request`, `conflict`, `not_stored`. */

@@ -84,6 +84,7 @@ class World {
       members,
       others: new CallsToMembers(calls, members),
       tokens: { revoke: async () => {} },
+      incidents: { fault: null, besides: () => [] },
       records: {
         fault: null,
         ids: () => Object.keys(this.#placed),
@@ -302,7 +303,7 @@ test('incidents and kinds are those of all nodes that answer', async () => {
     // That of y is of an earlier version.
     id === 'x' ? { ...plain, id, at_ms: 1, cause, last_lines_at_ms } : { ...plain, id };
   const list = (kind: string, quarantine: object | null) => ({
-    incidents: () => ({ incidents: [incident(kind)] }),
+    incidents: ({ of }: { of?: unknown }) => ({ incidents: of ? [] : [incident(kind)] }),
     kinds: () => ({
       kinds: [
         { kind: 'both', quarantine, changed: false },
@@ -320,6 +321,7 @@ test('incidents and kinds are those of all nodes that answer', async () => {
       { ...plain, id: 'y', ...found },
       { ...plain, id: 'x', at_ms: 1, cause, last_lines_at_ms, node: 'a' },
     ],
+    missing: ['c'],
   });
   expect(await a.incidents({ bot: null, cause, limit: 10, rights: ADMIN })).toMatchObject({
     incidents: [{ id: 'x' }],

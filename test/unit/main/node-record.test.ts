@@ -44,6 +44,7 @@ it('ignores fields that it does not know, and fills those that are not there', (
     wanted: 'live',
     renewed_at_ms: 0,
     has_key: true,
+    shares_incidents: false,
   });
 });
 

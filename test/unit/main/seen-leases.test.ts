@@ -105,3 +105,20 @@ it('counts for its whole time from when somebody has written what is no lease: t
   seen.disturbed(KEY, 4);
   expect(seen.mayBeEnded(KEY)).toBe(false);
 });
+
+it('has run out when nobody has ended it, and not while renewals may have been missed', async () => {
+  seen.saw(KEY, '{}', 1);
+  expect(seen.ranOut(KEY)).toBe(false);
+  await time.pass(LEASE_MS);
+  seen.current(false);
+  await time.pass(MARGIN_MS);
+  expect(seen.isLive(KEY)).toBe(false);
+  expect(seen.ranOut(KEY)).toBe(false);
+  seen.current(true);
+  expect(seen.ranOut(KEY)).toBe(false);
+  await time.pass(LEASE_MS + MARGIN_MS);
+  expect(seen.ranOut(KEY)).toBe(true);
+  seen.saw(KEY, null, 2);
+  expect(seen.ranOut(KEY)).toBe(false);
+  expect(seen.ranOut('node.unknown')).toBe(false);
+});

@@ -185,6 +185,7 @@ it('docs/OWNERSHIP.md: the messages between threads that it names exist', () => 
   const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
   const contract =
     read('src/shared/contract/threads.ts') +
+    read('src/shared/contract/rule-messages.ts') +
     read('src/shared/pipe/messages.ts') +
     read('src/kinds/demo-world/messages.ts');
   const [, ports = ''] = /^## Ports$(.*?)^## /ms.exec(read('docs/OWNERSHIP.md')) ?? [];
