@@ -43,6 +43,7 @@ const snapshot = (id: string, more: object) => ({
 let asked: { method: string; path: string; body: unknown }[] = [];
 let lists: NodeList[] = [];
 let snapshots: object[] = [];
+let rules: object[] = [];
 let pressure: object = {};
 let frames = '';
 
@@ -66,6 +67,7 @@ const server = createServer(async (request, response) => {
     if (url === '/api/nodes') return [200, lists.length > 1 ? lists.shift() : now];
     if (url.startsWith('/api/bots') && method === 'GET') return [200, { bots: snapshots }];
     if (url.startsWith('/api/bots')) return [200, snapshot('new', { status: 'starting' })];
+    if (url === '/api/rules') return [200, { rules }];
     if (url === '/api/pressure') return [200, pressure];
     if (url === '/api-info') return [200, { port: 1, token: 'a' }];
     return [200, { events: [], cursor: null }];
@@ -141,6 +143,23 @@ it('nodes: a single service says so, and one that is cut off says why', async ()
   expect((await drover('nodes')).stderr).toBe(
     'drover: it is cut off, and what it says of other nodes may be old: NATS does not answer\n',
   );
+});
+
+it('rules: what a node that is cut off does not know is not taken for none', async () => {
+  const rule = { id: 'r', name: 'a', query: '', condition: 'bots', threshold: 1, window_ms: null };
+  const more = {
+    for_ms: 0,
+    severity: 'warn',
+    enabled: true,
+    since_ms: null,
+    value: null,
+    bots: [],
+  };
+  rules = [{ ...rule, ...more, state: 'unknown', reason: 'NATS does not answer' }];
+  const unknown = { code: EXIT.failed, stderr: 'drover: a is unknown: NATS does not answer\n' };
+  expect(await drover('rules', 'list', '--firing')).toMatchObject(unknown);
+  rules = [{ ...rule, ...more, state: 'ok', reason: null }];
+  expect(await drover('rules', 'list', '--firing')).toMatchObject({ code: EXIT.ok, stderr: '' });
 });
 
 it('bots list: a service that is cut off says once since when, and why, what it shows of other nodes is old', async () => {

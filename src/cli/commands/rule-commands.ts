@@ -36,7 +36,7 @@ export function addRules(program: Command): void {
   withConnection(
     rules.command('list', { isDefault: true }).description('list the rules; the default'),
   )
-    .option('--firing', 'only those that fire; exits with 1 when there are any')
+    .option('--firing', 'only those that fire; exits with 1 when there are any, or it is unknown')
     .option('--json', 'print a JSON list')
     .action(action(listRules));
   withConnection(rules.command('add').description('add a rule'))
@@ -74,10 +74,12 @@ async function listRules(
   const shown = options.firing ? all.filter(({ state }) => state === 'firing') : all;
   if (options.json) await printJson(shown);
   else await print(table(HEAD, shown.map(row)));
+  const unknown = all.filter(({ state }) => state === 'unknown');
+  for (const { name, reason } of unknown) complain(`${name} is unknown: ${reason}`);
   for (const { name, state, reason } of shown) {
-    if (reason) complain(`${name} is ${state === 'unknown' ? state : 'not looked at'}: ${reason}`);
+    if (state === 'refused') complain(`${name} is not looked at: ${reason}`);
   }
-  return options.firing && shown.length > 0 ? EXIT.failed : undefined;
+  return options.firing && shown.length + unknown.length > 0 ? EXIT.failed : undefined;
 }
 
 function row(rule: Rule): string[] {
