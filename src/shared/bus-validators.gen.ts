@@ -2,46 +2,40 @@
 // @ts-nocheck
 import { require } from './package-paths.js';
 "use strict";
-export const BusRights = validate0;
-const schema0 = {"type":"object","required":["scopes","reach"],"properties":{"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]}},"reach":{"anyOf":[{"type":"object","required":["bots"],"properties":{"bots":{"type":"array","items":{"type":"string"}}}},{"type":"object","required":["labels"],"properties":{"labels":{"type":"object","additionalProperties":{"type":"string"}}}},{"type":"null"}]}}};
+export const BusAnswers = validate0;
+const schema0 = {"type":"object","properties":{"place":{"type":"object","required":["node"],"properties":{"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"}}},"rebalance":{"type":"object","required":["moves"],"properties":{"moves":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"want":{"type":"object","required":["node","state"],"properties":{"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"state":{"type":"string","maxLength":128}}},"redeemTicket":{"type":"object","required":["token"],"properties":{"token":{"anyOf":[{"type":"string","maxLength":128},{"type":"null"}]}}},"checkLink":{"type":"object","required":["name","scopes"],"properties":{"name":{"type":"string"},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]}}}},"takeLink":{"type":"object","required":["body","maker"],"properties":{"body":{"type":"object","required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":64,"pattern":"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]},"minItems":1,"uniqueItems":true},"bots":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"minItems":1,"maxItems":1000,"uniqueItems":true},"labels":{"additionalProperties":false,"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"minProperties":1},"expires_at_ms":{"type":"integer","minimum":0,"maximum":8640000000000000}}},"maker":{"type":"object","required":["id","name"],"properties":{"id":{"type":"string","maxLength":128},"name":{"type":"string"}}}}},"createBot":{"anyOf":[{"$ref":"BusSnapshot"},{"type":"null"}]},"updateBot":{"anyOf":[{"$ref":"BusSnapshot"},{"type":"null"}]},"actOnBot":{"anyOf":[{"$ref":"BusSnapshot"},{"type":"null"}]},"endBot":{"anyOf":[{"$ref":"BusSnapshot"},{"type":"null"}]},"actOnBots":{"type":"object","required":["results"],"properties":{"results":{"type":"object","additionalProperties":{"type":"object","properties":{}}}}},"endBots":{"type":"object","required":["results"],"properties":{"results":{"type":"object","additionalProperties":{"type":"object","properties":{}}}}},"botConfig":{"type":"object","required":["config"],"properties":{"config":{"type":"object","properties":{}}}},"invoke":{"type":"object","properties":{}},"incidents":{"type":"object","required":["incidents"],"properties":{"incidents":{"type":"array","items":{"type":"object","required":["id","at_ms","type","reason"],"properties":{"id":{"type":"string"},"at_ms":{"type":"number"},"type":{"type":"string"},"reason":{"type":"string"}}}}}},"incidentGroups":{"type":"object","required":["groups","forgotten"],"properties":{"groups":{"type":"array","items":{"type":"object","required":["cause","count","bots","bot_count","fallen","first_at_ms","last_at_ms","counts"],"properties":{"cause":{"type":"string"},"count":{"type":"number"},"bots":{"type":"array","items":{"type":"string"}},"bot_count":{"type":"number"},"fallen":{"type":"number"},"first_at_ms":{"type":"number"},"last_at_ms":{"type":"number"},"counts":{"type":"array","items":{"type":"number"}}}}},"forgotten":{"type":"number"}}},"hosts":{"type":"object","required":["hosts"],"properties":{"hosts":{"type":"array","items":{"type":"object","required":["host","node"],"properties":{"host":{"type":"integer","minimum":0,"maximum":9007199254740991},"node":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]}}}}}},"kinds":{"type":"object","required":["kinds","failed"],"properties":{"kinds":{"type":"array","items":{"type":"object","required":["kind","config","commands"],"properties":{"kind":{"type":"string"},"config":{"type":"object","properties":{}},"commands":{"type":"object","additionalProperties":{"type":"object","properties":{}}}}}},"failed":{"type":"array","items":{"type":"object","required":["module","error"],"properties":{"module":{"type":"string"},"error":{"type":"string"}}}}}},"releaseKind":{"type":"object","required":["started"],"properties":{"started":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"revokeToken":{},"learnToken":{},"tokensUsed":{}},"additionalProperties":false};
+const func0 = Object.prototype.hasOwnProperty;
+const func1 = require("ajv/dist/runtime/ucs2length").default;
+const pattern0 = new RegExp("^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$", "u");
+const pattern2 = new RegExp("^[^\\p{C}\\p{Zl}\\p{Zp}]+$", "u");
+const pattern3 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
+const pattern4 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$", "u");
+const pattern6 = new RegExp("^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$", "u");
+const schema1 = {"type":"object","required":["id","kind","status","desired","labels"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"status":{"type":"string","minLength":1},"desired":{"type":"string","enum":["running","stopped"]},"labels":{"type":"object","additionalProperties":{"type":"string"}},"data":{"type":"object","properties":{}},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"term":{"type":"integer","minimum":0,"maximum":9007199254740991}}};
 
-function validate0(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate1(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
-if(((data.scopes === undefined) && (missing0 = "scopes")) || ((data.reach === undefined) && (missing0 = "reach"))){
-validate0.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+if((((((data.id === undefined) && (missing0 = "id")) || ((data.kind === undefined) && (missing0 = "kind"))) || ((data.status === undefined) && (missing0 = "status"))) || ((data.desired === undefined) && (missing0 = "desired"))) || ((data.labels === undefined) && (missing0 = "labels"))){
+validate1.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
 return false;
 }
 else {
-if(data.scopes !== undefined){
-let data0 = data.scopes;
+if(data.id !== undefined){
+let data0 = data.id;
 const _errs1 = errors;
 if(errors === _errs1){
-if(Array.isArray(data0)){
-var valid1 = true;
-const len0 = data0.length;
-for(let i0=0; i0<len0; i0++){
-let data1 = data0[i0];
-const _errs3 = errors;
-if(typeof data1 !== "string"){
-validate0.errors = [{instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/properties/scopes/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+if(typeof data0 === "string"){
+if(!pattern3.test(data0)){
+validate1.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
-}
-if(!((((data1 === "read") || (data1 === "control")) || (data1 === "invoke")) || (data1 === "admin"))){
-validate0.errors = [{instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/properties/scopes/items/enum",keyword:"enum",params:{allowedValues: schema0.properties.scopes.items.enum},message:"must be equal to one of the allowed values"}];
-return false;
-}
-var valid1 = _errs3 === errors;
-if(!valid1){
-break;
-}
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+validate1.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -51,181 +45,31 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.reach !== undefined){
-let data2 = data.reach;
-const _errs5 = errors;
-const _errs6 = errors;
-let valid2 = false;
-const _errs7 = errors;
-if(errors === _errs7){
-if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
-let missing1;
-if((data2.bots === undefined) && (missing1 = "bots")){
-const err0 = {instancePath:instancePath+"/reach",schemaPath:"#/properties/reach/anyOf/0/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-else {
-if(data2.bots !== undefined){
-let data3 = data2.bots;
-const _errs9 = errors;
-if(errors === _errs9){
-if(Array.isArray(data3)){
-var valid4 = true;
-const len1 = data3.length;
-for(let i1=0; i1<len1; i1++){
-const _errs11 = errors;
-if(typeof data3[i1] !== "string"){
-const err1 = {instancePath:instancePath+"/reach/bots/" + i1,schemaPath:"#/properties/reach/anyOf/0/properties/bots/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-var valid4 = _errs11 === errors;
-if(!valid4){
-break;
-}
-}
-}
-else {
-const err2 = {instancePath:instancePath+"/reach/bots",schemaPath:"#/properties/reach/anyOf/0/properties/bots/type",keyword:"type",params:{type: "array"},message:"must be array"};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-}
-}
-}
-}
-else {
-const err3 = {instancePath:instancePath+"/reach",schemaPath:"#/properties/reach/anyOf/0/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-var _valid0 = _errs7 === errors;
-valid2 = valid2 || _valid0;
-if(!valid2){
-const _errs13 = errors;
-if(errors === _errs13){
-if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
-let missing2;
-if((data2.labels === undefined) && (missing2 = "labels")){
-const err4 = {instancePath:instancePath+"/reach",schemaPath:"#/properties/reach/anyOf/1/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'"};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-else {
-if(data2.labels !== undefined){
-let data5 = data2.labels;
-const _errs15 = errors;
-if(errors === _errs15){
-if(data5 && typeof data5 == "object" && !Array.isArray(data5)){
-for(const key0 in data5){
-const _errs18 = errors;
-if(typeof data5[key0] !== "string"){
-const err5 = {instancePath:instancePath+"/reach/labels/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/reach/anyOf/1/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-var valid6 = _errs18 === errors;
-if(!valid6){
-break;
-}
-}
-}
-else {
-const err6 = {instancePath:instancePath+"/reach/labels",schemaPath:"#/properties/reach/anyOf/1/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-}
-}
-}
-}
-else {
-const err7 = {instancePath:instancePath+"/reach",schemaPath:"#/properties/reach/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-var _valid0 = _errs13 === errors;
-valid2 = valid2 || _valid0;
-if(!valid2){
-const _errs20 = errors;
-if(data2 !== null){
-const err8 = {instancePath:instancePath+"/reach",schemaPath:"#/properties/reach/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-var _valid0 = _errs20 === errors;
-valid2 = valid2 || _valid0;
-}
-}
-if(!valid2){
-const err9 = {instancePath:instancePath+"/reach",schemaPath:"#/properties/reach/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-validate0.errors = vErrors;
+if(data.kind !== undefined){
+const _errs3 = errors;
+if(typeof data.kind !== "string"){
+validate1.errors = [{instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-else {
-errors = _errs6;
-if(vErrors !== null){
-if(_errs6){
-vErrors.length = _errs6;
+var valid0 = _errs3 === errors;
 }
 else {
-vErrors = null;
+var valid0 = true;
 }
+if(valid0){
+if(data.status !== undefined){
+let data2 = data.status;
+const _errs5 = errors;
+if(errors === _errs5){
+if(typeof data2 === "string"){
+if(func1(data2) < 1){
+validate1.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
+return false;
+}
+}
+else {
+validate1.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
 }
 }
 var valid0 = _errs5 === errors;
@@ -233,69 +77,117 @@ var valid0 = _errs5 === errors;
 else {
 var valid0 = true;
 }
+if(valid0){
+if(data.desired !== undefined){
+let data3 = data.desired;
+const _errs7 = errors;
+if(typeof data3 !== "string"){
+validate1.errors = [{instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
 }
+if(!((data3 === "running") || (data3 === "stopped"))){
+validate1.errors = [{instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/enum",keyword:"enum",params:{allowedValues: schema1.properties.desired.enum},message:"must be equal to one of the allowed values"}];
+return false;
 }
+var valid0 = _errs7 === errors;
 }
 else {
-validate0.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-validate0.errors = vErrors;
-return errors === 0;
-}
-
-export const BusLabels = validate1;
-const schema1 = {"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false};
-const pattern0 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$", "u");
-const pattern2 = new RegExp("^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$", "u");
-const func0 = require("ajv/dist/runtime/ucs2length").default;
-
-function validate1(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if(errors === 0){
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(Object.keys(data).length > 32){
-validate1.errors = [{instancePath,schemaPath:"#/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
-return false;
-}
-else {
-const _errs1 = errors;
-for(const key0 in data){
-if(!(pattern0.test(key0))){
-validate1.errors = [{instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs1 === errors){
 var valid0 = true;
-for(const key1 in data){
-if(pattern0.test(key1)){
-let data0 = data[key1];
-const _errs2 = errors;
-if(errors === _errs2){
-if(typeof data0 === "string"){
-if(func0(data0) > 128){
-validate1.errors = [{instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+}
+if(valid0){
+if(data.labels !== undefined){
+let data4 = data.labels;
+const _errs9 = errors;
+if(errors === _errs9){
+if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
+for(const key0 in data4){
+const _errs12 = errors;
+if(typeof data4[key0] !== "string"){
+validate1.errors = [{instancePath:instancePath+"/labels/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-else {
-if(!pattern2.test(data0)){
-validate1.errors = [{instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
-return false;
-}
-}
-}
-else {
-validate1.errors = [{instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid0 = _errs2 === errors;
-if(!valid0){
+var valid1 = _errs12 === errors;
+if(!valid1){
 break;
+}
+}
+}
+else {
+validate1.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs9 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.data !== undefined){
+let data6 = data.data;
+const _errs14 = errors;
+if(errors === _errs14){
+if(!(data6 && typeof data6 == "object" && !Array.isArray(data6))){
+validate1.errors = [{instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs14 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.node !== undefined){
+let data7 = data.node;
+const _errs16 = errors;
+if(errors === _errs16){
+if(typeof data7 === "string"){
+if(!pattern0.test(data7)){
+validate1.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+return false;
+}
+}
+else {
+validate1.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid0 = _errs16 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.term !== undefined){
+let data8 = data.term;
+const _errs18 = errors;
+if(!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8)))){
+validate1.errors = [{instancePath:instancePath+"/term",schemaPath:"#/properties/term/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs18){
+if((typeof data8 == "number") && (isFinite(data8))){
+if(data8 > 9007199254740991 || isNaN(data8)){
+validate1.errors = [{instancePath:instancePath+"/term",schemaPath:"#/properties/term/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+return false;
+}
+else {
+if(data8 < 0 || isNaN(data8)){
+validate1.errors = [{instancePath:instancePath+"/term",schemaPath:"#/properties/term/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+var valid0 = _errs18 === errors;
+}
+else {
+var valid0 = true;
+}
+}
+}
+}
 }
 }
 }
@@ -311,12 +203,1847 @@ validate1.errors = vErrors;
 return errors === 0;
 }
 
-export const BusBot = validate2;
-const schema2 = {"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"additionalProperties":false,"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}}},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]}}},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"node_labels":{"additionalProperties":false,"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32},"failover":{"type":"string","enum":["restart","stay"]},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}}};
-const pattern3 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
-const pattern8 = new RegExp("^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$", "u");
 
-function validate2(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate0(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+const _errs1 = errors;
+for(const key0 in data){
+if(!(func0.call(schema0.properties, key0))){
+validate0.errors = [{instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs1 === errors){
+if(data.place !== undefined){
+let data0 = data.place;
+const _errs2 = errors;
+if(errors === _errs2){
+if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
+let missing0;
+if((data0.node === undefined) && (missing0 = "node")){
+validate0.errors = [{instancePath:instancePath+"/place",schemaPath:"#/properties/place/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+return false;
+}
+else {
+if(data0.node !== undefined){
+let data1 = data0.node;
+const _errs4 = errors;
+if(errors === _errs4){
+if(typeof data1 === "string"){
+if(!pattern0.test(data1)){
+validate0.errors = [{instancePath:instancePath+"/place/node",schemaPath:"#/properties/place/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+return false;
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/place/node",schemaPath:"#/properties/place/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/place",schemaPath:"#/properties/place/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.rebalance !== undefined){
+let data2 = data.rebalance;
+const _errs6 = errors;
+if(errors === _errs6){
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+let missing1;
+if((data2.moves === undefined) && (missing1 = "moves")){
+validate0.errors = [{instancePath:instancePath+"/rebalance",schemaPath:"#/properties/rebalance/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"}];
+return false;
+}
+else {
+if(data2.moves !== undefined){
+let data3 = data2.moves;
+const _errs8 = errors;
+if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
+validate0.errors = [{instancePath:instancePath+"/rebalance/moves",schemaPath:"#/properties/rebalance/properties/moves/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs8){
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 > 9007199254740991 || isNaN(data3)){
+validate0.errors = [{instancePath:instancePath+"/rebalance/moves",schemaPath:"#/properties/rebalance/properties/moves/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+return false;
+}
+else {
+if(data3 < 0 || isNaN(data3)){
+validate0.errors = [{instancePath:instancePath+"/rebalance/moves",schemaPath:"#/properties/rebalance/properties/moves/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/rebalance",schemaPath:"#/properties/rebalance/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs6 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.want !== undefined){
+let data4 = data.want;
+const _errs10 = errors;
+if(errors === _errs10){
+if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
+let missing2;
+if(((data4.node === undefined) && (missing2 = "node")) || ((data4.state === undefined) && (missing2 = "state"))){
+validate0.errors = [{instancePath:instancePath+"/want",schemaPath:"#/properties/want/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'"}];
+return false;
+}
+else {
+if(data4.node !== undefined){
+let data5 = data4.node;
+const _errs12 = errors;
+if(errors === _errs12){
+if(typeof data5 === "string"){
+if(!pattern0.test(data5)){
+validate0.errors = [{instancePath:instancePath+"/want/node",schemaPath:"#/properties/want/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+return false;
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/want/node",schemaPath:"#/properties/want/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid3 = _errs12 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+if(data4.state !== undefined){
+let data6 = data4.state;
+const _errs14 = errors;
+if(errors === _errs14){
+if(typeof data6 === "string"){
+if(func1(data6) > 128){
+validate0.errors = [{instancePath:instancePath+"/want/state",schemaPath:"#/properties/want/properties/state/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/want/state",schemaPath:"#/properties/want/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid3 = _errs14 === errors;
+}
+else {
+var valid3 = true;
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/want",schemaPath:"#/properties/want/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs10 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.redeemTicket !== undefined){
+let data7 = data.redeemTicket;
+const _errs16 = errors;
+if(errors === _errs16){
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+let missing3;
+if((data7.token === undefined) && (missing3 = "token")){
+validate0.errors = [{instancePath:instancePath+"/redeemTicket",schemaPath:"#/properties/redeemTicket/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
+return false;
+}
+else {
+if(data7.token !== undefined){
+let data8 = data7.token;
+const _errs19 = errors;
+let valid5 = false;
+const _errs20 = errors;
+if(errors === _errs20){
+if(typeof data8 === "string"){
+if(func1(data8) > 128){
+const err0 = {instancePath:instancePath+"/redeemTicket/token",schemaPath:"#/properties/redeemTicket/properties/token/anyOf/0/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+else {
+const err1 = {instancePath:instancePath+"/redeemTicket/token",schemaPath:"#/properties/redeemTicket/properties/token/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+var _valid0 = _errs20 === errors;
+valid5 = valid5 || _valid0;
+if(!valid5){
+const _errs22 = errors;
+if(data8 !== null){
+const err2 = {instancePath:instancePath+"/redeemTicket/token",schemaPath:"#/properties/redeemTicket/properties/token/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+var _valid0 = _errs22 === errors;
+valid5 = valid5 || _valid0;
+}
+if(!valid5){
+const err3 = {instancePath:instancePath+"/redeemTicket/token",schemaPath:"#/properties/redeemTicket/properties/token/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs19;
+if(vErrors !== null){
+if(_errs19){
+vErrors.length = _errs19;
+}
+else {
+vErrors = null;
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/redeemTicket",schemaPath:"#/properties/redeemTicket/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs16 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.checkLink !== undefined){
+let data9 = data.checkLink;
+const _errs24 = errors;
+if(errors === _errs24){
+if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
+let missing4;
+if(((data9.name === undefined) && (missing4 = "name")) || ((data9.scopes === undefined) && (missing4 = "scopes"))){
+validate0.errors = [{instancePath:instancePath+"/checkLink",schemaPath:"#/properties/checkLink/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
+return false;
+}
+else {
+if(data9.name !== undefined){
+const _errs26 = errors;
+if(typeof data9.name !== "string"){
+validate0.errors = [{instancePath:instancePath+"/checkLink/name",schemaPath:"#/properties/checkLink/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid6 = _errs26 === errors;
+}
+else {
+var valid6 = true;
+}
+if(valid6){
+if(data9.scopes !== undefined){
+let data11 = data9.scopes;
+const _errs28 = errors;
+if(errors === _errs28){
+if(Array.isArray(data11)){
+var valid7 = true;
+const len0 = data11.length;
+for(let i0=0; i0<len0; i0++){
+let data12 = data11[i0];
+const _errs30 = errors;
+if(typeof data12 !== "string"){
+validate0.errors = [{instancePath:instancePath+"/checkLink/scopes/" + i0,schemaPath:"#/properties/checkLink/properties/scopes/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+if(!((((data12 === "read") || (data12 === "control")) || (data12 === "invoke")) || (data12 === "admin"))){
+validate0.errors = [{instancePath:instancePath+"/checkLink/scopes/" + i0,schemaPath:"#/properties/checkLink/properties/scopes/items/enum",keyword:"enum",params:{allowedValues: schema0.properties.checkLink.properties.scopes.items.enum},message:"must be equal to one of the allowed values"}];
+return false;
+}
+var valid7 = _errs30 === errors;
+if(!valid7){
+break;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/checkLink/scopes",schemaPath:"#/properties/checkLink/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid6 = _errs28 === errors;
+}
+else {
+var valid6 = true;
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/checkLink",schemaPath:"#/properties/checkLink/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs24 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.takeLink !== undefined){
+let data13 = data.takeLink;
+const _errs32 = errors;
+if(errors === _errs32){
+if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
+let missing5;
+if(((data13.body === undefined) && (missing5 = "body")) || ((data13.maker === undefined) && (missing5 = "maker"))){
+validate0.errors = [{instancePath:instancePath+"/takeLink",schemaPath:"#/properties/takeLink/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
+return false;
+}
+else {
+if(data13.body !== undefined){
+let data14 = data13.body;
+const _errs34 = errors;
+if(errors === _errs34){
+if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
+let missing6;
+if(((data14.name === undefined) && (missing6 = "name")) || ((data14.scopes === undefined) && (missing6 = "scopes"))){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body",schemaPath:"#/properties/takeLink/properties/body/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
+return false;
+}
+else {
+if(data14.name !== undefined){
+let data15 = data14.name;
+const _errs36 = errors;
+if(errors === _errs36){
+if(typeof data15 === "string"){
+if(func1(data15) > 64){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/name",schemaPath:"#/properties/takeLink/properties/body/properties/name/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"}];
+return false;
+}
+else {
+if(func1(data15) < 1){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/name",schemaPath:"#/properties/takeLink/properties/body/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
+return false;
+}
+else {
+if(!pattern2.test(data15)){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/name",schemaPath:"#/properties/takeLink/properties/body/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},message:"must match pattern \""+"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"+"\""}];
+return false;
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/name",schemaPath:"#/properties/takeLink/properties/body/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid9 = _errs36 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data14.scopes !== undefined){
+let data16 = data14.scopes;
+const _errs38 = errors;
+if(errors === _errs38){
+if(Array.isArray(data16)){
+if(data16.length < 1){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/scopes",schemaPath:"#/properties/takeLink/properties/body/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
+return false;
+}
+else {
+var valid10 = true;
+const len1 = data16.length;
+for(let i1=0; i1<len1; i1++){
+let data17 = data16[i1];
+const _errs40 = errors;
+if(typeof data17 !== "string"){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/scopes/" + i1,schemaPath:"#/properties/takeLink/properties/body/properties/scopes/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+if(!((((data17 === "read") || (data17 === "control")) || (data17 === "invoke")) || (data17 === "admin"))){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/scopes/" + i1,schemaPath:"#/properties/takeLink/properties/body/properties/scopes/items/enum",keyword:"enum",params:{allowedValues: schema0.properties.takeLink.properties.body.properties.scopes.items.enum},message:"must be equal to one of the allowed values"}];
+return false;
+}
+var valid10 = _errs40 === errors;
+if(!valid10){
+break;
+}
+}
+if(valid10){
+let i2 = data16.length;
+let j0;
+if(i2 > 1){
+const indices0 = {};
+for(;i2--;){
+let item0 = data16[i2];
+if(typeof item0 !== "string"){
+continue;
+}
+if(typeof indices0[item0] == "number"){
+j0 = indices0[item0];
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/scopes",schemaPath:"#/properties/takeLink/properties/body/properties/scopes/uniqueItems",keyword:"uniqueItems",params:{i: i2, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i2+" are identical)"}];
+return false;
+break;
+}
+indices0[item0] = i2;
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/scopes",schemaPath:"#/properties/takeLink/properties/body/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid9 = _errs38 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data14.bots !== undefined){
+let data18 = data14.bots;
+const _errs42 = errors;
+if(errors === _errs42){
+if(Array.isArray(data18)){
+if(data18.length > 1000){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/bots",schemaPath:"#/properties/takeLink/properties/body/properties/bots/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items"}];
+return false;
+}
+else {
+if(data18.length < 1){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/bots",schemaPath:"#/properties/takeLink/properties/body/properties/bots/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
+return false;
+}
+else {
+var valid12 = true;
+const len2 = data18.length;
+for(let i3=0; i3<len2; i3++){
+let data19 = data18[i3];
+const _errs44 = errors;
+if(errors === _errs44){
+if(typeof data19 === "string"){
+if(!pattern3.test(data19)){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/bots/" + i3,schemaPath:"#/properties/takeLink/properties/body/properties/bots/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+return false;
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/bots/" + i3,schemaPath:"#/properties/takeLink/properties/body/properties/bots/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid12 = _errs44 === errors;
+if(!valid12){
+break;
+}
+}
+if(valid12){
+let i4 = data18.length;
+let j1;
+if(i4 > 1){
+const indices1 = {};
+for(;i4--;){
+let item1 = data18[i4];
+if(typeof item1 !== "string"){
+continue;
+}
+if(typeof indices1[item1] == "number"){
+j1 = indices1[item1];
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/bots",schemaPath:"#/properties/takeLink/properties/body/properties/bots/uniqueItems",keyword:"uniqueItems",params:{i: i4, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i4+" are identical)"}];
+return false;
+break;
+}
+indices1[item1] = i4;
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/bots",schemaPath:"#/properties/takeLink/properties/body/properties/bots/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid9 = _errs42 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data14.labels !== undefined){
+let data20 = data14.labels;
+const _errs46 = errors;
+if(errors === _errs46){
+if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
+if(Object.keys(data20).length > 32){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/labels",schemaPath:"#/properties/takeLink/properties/body/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
+return false;
+}
+else {
+if(Object.keys(data20).length < 1){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/labels",schemaPath:"#/properties/takeLink/properties/body/properties/labels/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"}];
+return false;
+}
+else {
+const _errs48 = errors;
+for(const key1 in data20){
+if(!(pattern4.test(key1))){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/labels",schemaPath:"#/properties/takeLink/properties/body/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs48 === errors){
+var valid14 = true;
+for(const key2 in data20){
+if(pattern4.test(key2)){
+let data21 = data20[key2];
+const _errs49 = errors;
+if(errors === _errs49){
+if(typeof data21 === "string"){
+if(func1(data21) > 128){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/takeLink/properties/body/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+else {
+if(!pattern6.test(data21)){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/takeLink/properties/body/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+return false;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/takeLink/properties/body/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid14 = _errs49 === errors;
+if(!valid14){
+break;
+}
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/labels",schemaPath:"#/properties/takeLink/properties/body/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid9 = _errs46 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data14.expires_at_ms !== undefined){
+let data22 = data14.expires_at_ms;
+const _errs51 = errors;
+if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/expires_at_ms",schemaPath:"#/properties/takeLink/properties/body/properties/expires_at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs51){
+if((typeof data22 == "number") && (isFinite(data22))){
+if(data22 > 8640000000000000 || isNaN(data22)){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/expires_at_ms",schemaPath:"#/properties/takeLink/properties/body/properties/expires_at_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8640000000000000},message:"must be <= 8640000000000000"}];
+return false;
+}
+else {
+if(data22 < 0 || isNaN(data22)){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body/expires_at_ms",schemaPath:"#/properties/takeLink/properties/body/properties/expires_at_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+var valid9 = _errs51 === errors;
+}
+else {
+var valid9 = true;
+}
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/takeLink/body",schemaPath:"#/properties/takeLink/properties/body/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid8 = _errs34 === errors;
+}
+else {
+var valid8 = true;
+}
+if(valid8){
+if(data13.maker !== undefined){
+let data23 = data13.maker;
+const _errs53 = errors;
+if(errors === _errs53){
+if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
+let missing7;
+if(((data23.id === undefined) && (missing7 = "id")) || ((data23.name === undefined) && (missing7 = "name"))){
+validate0.errors = [{instancePath:instancePath+"/takeLink/maker",schemaPath:"#/properties/takeLink/properties/maker/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
+return false;
+}
+else {
+if(data23.id !== undefined){
+let data24 = data23.id;
+const _errs55 = errors;
+if(errors === _errs55){
+if(typeof data24 === "string"){
+if(func1(data24) > 128){
+validate0.errors = [{instancePath:instancePath+"/takeLink/maker/id",schemaPath:"#/properties/takeLink/properties/maker/properties/id/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/takeLink/maker/id",schemaPath:"#/properties/takeLink/properties/maker/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid15 = _errs55 === errors;
+}
+else {
+var valid15 = true;
+}
+if(valid15){
+if(data23.name !== undefined){
+const _errs57 = errors;
+if(typeof data23.name !== "string"){
+validate0.errors = [{instancePath:instancePath+"/takeLink/maker/name",schemaPath:"#/properties/takeLink/properties/maker/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid15 = _errs57 === errors;
+}
+else {
+var valid15 = true;
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/takeLink/maker",schemaPath:"#/properties/takeLink/properties/maker/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid8 = _errs53 === errors;
+}
+else {
+var valid8 = true;
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/takeLink",schemaPath:"#/properties/takeLink/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs32 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.createBot !== undefined){
+let data26 = data.createBot;
+const _errs59 = errors;
+const _errs60 = errors;
+let valid16 = false;
+const _errs61 = errors;
+if(!(validate1(data26, {instancePath:instancePath+"/createBot",parentData:data,parentDataProperty:"createBot",rootData}))){
+vErrors = vErrors === null ? validate1.errors : vErrors.concat(validate1.errors);
+errors = vErrors.length;
+}
+var _valid1 = _errs61 === errors;
+valid16 = valid16 || _valid1;
+if(!valid16){
+const _errs62 = errors;
+if(data26 !== null){
+const err4 = {instancePath:instancePath+"/createBot",schemaPath:"#/properties/createBot/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+var _valid1 = _errs62 === errors;
+valid16 = valid16 || _valid1;
+}
+if(!valid16){
+const err5 = {instancePath:instancePath+"/createBot",schemaPath:"#/properties/createBot/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs60;
+if(vErrors !== null){
+if(_errs60){
+vErrors.length = _errs60;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid0 = _errs59 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.updateBot !== undefined){
+let data27 = data.updateBot;
+const _errs64 = errors;
+const _errs65 = errors;
+let valid17 = false;
+const _errs66 = errors;
+if(!(validate1(data27, {instancePath:instancePath+"/updateBot",parentData:data,parentDataProperty:"updateBot",rootData}))){
+vErrors = vErrors === null ? validate1.errors : vErrors.concat(validate1.errors);
+errors = vErrors.length;
+}
+var _valid2 = _errs66 === errors;
+valid17 = valid17 || _valid2;
+if(!valid17){
+const _errs67 = errors;
+if(data27 !== null){
+const err6 = {instancePath:instancePath+"/updateBot",schemaPath:"#/properties/updateBot/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+var _valid2 = _errs67 === errors;
+valid17 = valid17 || _valid2;
+}
+if(!valid17){
+const err7 = {instancePath:instancePath+"/updateBot",schemaPath:"#/properties/updateBot/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs65;
+if(vErrors !== null){
+if(_errs65){
+vErrors.length = _errs65;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid0 = _errs64 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.actOnBot !== undefined){
+let data28 = data.actOnBot;
+const _errs69 = errors;
+const _errs70 = errors;
+let valid18 = false;
+const _errs71 = errors;
+if(!(validate1(data28, {instancePath:instancePath+"/actOnBot",parentData:data,parentDataProperty:"actOnBot",rootData}))){
+vErrors = vErrors === null ? validate1.errors : vErrors.concat(validate1.errors);
+errors = vErrors.length;
+}
+var _valid3 = _errs71 === errors;
+valid18 = valid18 || _valid3;
+if(!valid18){
+const _errs72 = errors;
+if(data28 !== null){
+const err8 = {instancePath:instancePath+"/actOnBot",schemaPath:"#/properties/actOnBot/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+var _valid3 = _errs72 === errors;
+valid18 = valid18 || _valid3;
+}
+if(!valid18){
+const err9 = {instancePath:instancePath+"/actOnBot",schemaPath:"#/properties/actOnBot/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs70;
+if(vErrors !== null){
+if(_errs70){
+vErrors.length = _errs70;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid0 = _errs69 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.endBot !== undefined){
+let data29 = data.endBot;
+const _errs74 = errors;
+const _errs75 = errors;
+let valid19 = false;
+const _errs76 = errors;
+if(!(validate1(data29, {instancePath:instancePath+"/endBot",parentData:data,parentDataProperty:"endBot",rootData}))){
+vErrors = vErrors === null ? validate1.errors : vErrors.concat(validate1.errors);
+errors = vErrors.length;
+}
+var _valid4 = _errs76 === errors;
+valid19 = valid19 || _valid4;
+if(!valid19){
+const _errs77 = errors;
+if(data29 !== null){
+const err10 = {instancePath:instancePath+"/endBot",schemaPath:"#/properties/endBot/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+var _valid4 = _errs77 === errors;
+valid19 = valid19 || _valid4;
+}
+if(!valid19){
+const err11 = {instancePath:instancePath+"/endBot",schemaPath:"#/properties/endBot/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs75;
+if(vErrors !== null){
+if(_errs75){
+vErrors.length = _errs75;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid0 = _errs74 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.actOnBots !== undefined){
+let data30 = data.actOnBots;
+const _errs79 = errors;
+if(errors === _errs79){
+if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
+let missing8;
+if((data30.results === undefined) && (missing8 = "results")){
+validate0.errors = [{instancePath:instancePath+"/actOnBots",schemaPath:"#/properties/actOnBots/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
+return false;
+}
+else {
+if(data30.results !== undefined){
+let data31 = data30.results;
+const _errs81 = errors;
+if(errors === _errs81){
+if(data31 && typeof data31 == "object" && !Array.isArray(data31)){
+for(const key3 in data31){
+let data32 = data31[key3];
+const _errs84 = errors;
+if(errors === _errs84){
+if(!(data32 && typeof data32 == "object" && !Array.isArray(data32))){
+validate0.errors = [{instancePath:instancePath+"/actOnBots/results/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/actOnBots/properties/results/additionalProperties/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid21 = _errs84 === errors;
+if(!valid21){
+break;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/actOnBots/results",schemaPath:"#/properties/actOnBots/properties/results/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/actOnBots",schemaPath:"#/properties/actOnBots/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs79 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.endBots !== undefined){
+let data33 = data.endBots;
+const _errs86 = errors;
+if(errors === _errs86){
+if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
+let missing9;
+if((data33.results === undefined) && (missing9 = "results")){
+validate0.errors = [{instancePath:instancePath+"/endBots",schemaPath:"#/properties/endBots/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
+return false;
+}
+else {
+if(data33.results !== undefined){
+let data34 = data33.results;
+const _errs88 = errors;
+if(errors === _errs88){
+if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
+for(const key4 in data34){
+let data35 = data34[key4];
+const _errs91 = errors;
+if(errors === _errs91){
+if(!(data35 && typeof data35 == "object" && !Array.isArray(data35))){
+validate0.errors = [{instancePath:instancePath+"/endBots/results/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/endBots/properties/results/additionalProperties/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid23 = _errs91 === errors;
+if(!valid23){
+break;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/endBots/results",schemaPath:"#/properties/endBots/properties/results/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/endBots",schemaPath:"#/properties/endBots/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs86 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.botConfig !== undefined){
+let data36 = data.botConfig;
+const _errs93 = errors;
+if(errors === _errs93){
+if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
+let missing10;
+if((data36.config === undefined) && (missing10 = "config")){
+validate0.errors = [{instancePath:instancePath+"/botConfig",schemaPath:"#/properties/botConfig/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
+return false;
+}
+else {
+if(data36.config !== undefined){
+let data37 = data36.config;
+const _errs95 = errors;
+if(errors === _errs95){
+if(!(data37 && typeof data37 == "object" && !Array.isArray(data37))){
+validate0.errors = [{instancePath:instancePath+"/botConfig/config",schemaPath:"#/properties/botConfig/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/botConfig",schemaPath:"#/properties/botConfig/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs93 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.invoke !== undefined){
+let data38 = data.invoke;
+const _errs97 = errors;
+if(errors === _errs97){
+if(!(data38 && typeof data38 == "object" && !Array.isArray(data38))){
+validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs97 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.incidents !== undefined){
+let data39 = data.incidents;
+const _errs99 = errors;
+if(errors === _errs99){
+if(data39 && typeof data39 == "object" && !Array.isArray(data39)){
+let missing11;
+if((data39.incidents === undefined) && (missing11 = "incidents")){
+validate0.errors = [{instancePath:instancePath+"/incidents",schemaPath:"#/properties/incidents/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
+return false;
+}
+else {
+if(data39.incidents !== undefined){
+let data40 = data39.incidents;
+const _errs101 = errors;
+if(errors === _errs101){
+if(Array.isArray(data40)){
+var valid26 = true;
+const len3 = data40.length;
+for(let i5=0; i5<len3; i5++){
+let data41 = data40[i5];
+const _errs103 = errors;
+if(errors === _errs103){
+if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
+let missing12;
+if(((((data41.id === undefined) && (missing12 = "id")) || ((data41.at_ms === undefined) && (missing12 = "at_ms"))) || ((data41.type === undefined) && (missing12 = "type"))) || ((data41.reason === undefined) && (missing12 = "reason"))){
+validate0.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5,schemaPath:"#/properties/incidents/properties/incidents/items/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"}];
+return false;
+}
+else {
+if(data41.id !== undefined){
+const _errs105 = errors;
+if(typeof data41.id !== "string"){
+validate0.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5+"/id",schemaPath:"#/properties/incidents/properties/incidents/items/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid27 = _errs105 === errors;
+}
+else {
+var valid27 = true;
+}
+if(valid27){
+if(data41.at_ms !== undefined){
+let data43 = data41.at_ms;
+const _errs107 = errors;
+if(!((typeof data43 == "number") && (isFinite(data43)))){
+validate0.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5+"/at_ms",schemaPath:"#/properties/incidents/properties/incidents/items/properties/at_ms/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+return false;
+}
+var valid27 = _errs107 === errors;
+}
+else {
+var valid27 = true;
+}
+if(valid27){
+if(data41.type !== undefined){
+const _errs109 = errors;
+if(typeof data41.type !== "string"){
+validate0.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5+"/type",schemaPath:"#/properties/incidents/properties/incidents/items/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid27 = _errs109 === errors;
+}
+else {
+var valid27 = true;
+}
+if(valid27){
+if(data41.reason !== undefined){
+const _errs111 = errors;
+if(typeof data41.reason !== "string"){
+validate0.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5+"/reason",schemaPath:"#/properties/incidents/properties/incidents/items/properties/reason/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid27 = _errs111 === errors;
+}
+else {
+var valid27 = true;
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5,schemaPath:"#/properties/incidents/properties/incidents/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid26 = _errs103 === errors;
+if(!valid26){
+break;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/incidents/incidents",schemaPath:"#/properties/incidents/properties/incidents/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/incidents",schemaPath:"#/properties/incidents/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs99 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.incidentGroups !== undefined){
+let data46 = data.incidentGroups;
+const _errs113 = errors;
+if(errors === _errs113){
+if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
+let missing13;
+if(((data46.groups === undefined) && (missing13 = "groups")) || ((data46.forgotten === undefined) && (missing13 = "forgotten"))){
+validate0.errors = [{instancePath:instancePath+"/incidentGroups",schemaPath:"#/properties/incidentGroups/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"}];
+return false;
+}
+else {
+if(data46.groups !== undefined){
+let data47 = data46.groups;
+const _errs115 = errors;
+if(errors === _errs115){
+if(Array.isArray(data47)){
+var valid29 = true;
+const len4 = data47.length;
+for(let i6=0; i6<len4; i6++){
+let data48 = data47[i6];
+const _errs117 = errors;
+if(errors === _errs117){
+if(data48 && typeof data48 == "object" && !Array.isArray(data48)){
+let missing14;
+if(((((((((data48.cause === undefined) && (missing14 = "cause")) || ((data48.count === undefined) && (missing14 = "count"))) || ((data48.bots === undefined) && (missing14 = "bots"))) || ((data48.bot_count === undefined) && (missing14 = "bot_count"))) || ((data48.fallen === undefined) && (missing14 = "fallen"))) || ((data48.first_at_ms === undefined) && (missing14 = "first_at_ms"))) || ((data48.last_at_ms === undefined) && (missing14 = "last_at_ms"))) || ((data48.counts === undefined) && (missing14 = "counts"))){
+validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6,schemaPath:"#/properties/incidentGroups/properties/groups/items/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"}];
+return false;
+}
+else {
+if(data48.cause !== undefined){
+const _errs119 = errors;
+if(typeof data48.cause !== "string"){
+validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/cause",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/cause/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid30 = _errs119 === errors;
+}
+else {
+var valid30 = true;
+}
+if(valid30){
+if(data48.count !== undefined){
+let data50 = data48.count;
+const _errs121 = errors;
+if(!((typeof data50 == "number") && (isFinite(data50)))){
+validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/count",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/count/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+return false;
+}
+var valid30 = _errs121 === errors;
+}
+else {
+var valid30 = true;
+}
+if(valid30){
+if(data48.bots !== undefined){
+let data51 = data48.bots;
+const _errs123 = errors;
+if(errors === _errs123){
+if(Array.isArray(data51)){
+var valid31 = true;
+const len5 = data51.length;
+for(let i7=0; i7<len5; i7++){
+const _errs125 = errors;
+if(typeof data51[i7] !== "string"){
+validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/bots/" + i7,schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/bots/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid31 = _errs125 === errors;
+if(!valid31){
+break;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/bots",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/bots/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid30 = _errs123 === errors;
+}
+else {
+var valid30 = true;
+}
+if(valid30){
+if(data48.bot_count !== undefined){
+let data53 = data48.bot_count;
+const _errs127 = errors;
+if(!((typeof data53 == "number") && (isFinite(data53)))){
+validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/bot_count",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/bot_count/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+return false;
+}
+var valid30 = _errs127 === errors;
+}
+else {
+var valid30 = true;
+}
+if(valid30){
+if(data48.fallen !== undefined){
+let data54 = data48.fallen;
+const _errs129 = errors;
+if(!((typeof data54 == "number") && (isFinite(data54)))){
+validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/fallen",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/fallen/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+return false;
+}
+var valid30 = _errs129 === errors;
+}
+else {
+var valid30 = true;
+}
+if(valid30){
+if(data48.first_at_ms !== undefined){
+let data55 = data48.first_at_ms;
+const _errs131 = errors;
+if(!((typeof data55 == "number") && (isFinite(data55)))){
+validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/first_at_ms",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/first_at_ms/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+return false;
+}
+var valid30 = _errs131 === errors;
+}
+else {
+var valid30 = true;
+}
+if(valid30){
+if(data48.last_at_ms !== undefined){
+let data56 = data48.last_at_ms;
+const _errs133 = errors;
+if(!((typeof data56 == "number") && (isFinite(data56)))){
+validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/last_at_ms",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/last_at_ms/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+return false;
+}
+var valid30 = _errs133 === errors;
+}
+else {
+var valid30 = true;
+}
+if(valid30){
+if(data48.counts !== undefined){
+let data57 = data48.counts;
+const _errs135 = errors;
+if(errors === _errs135){
+if(Array.isArray(data57)){
+var valid32 = true;
+const len6 = data57.length;
+for(let i8=0; i8<len6; i8++){
+let data58 = data57[i8];
+const _errs137 = errors;
+if(!((typeof data58 == "number") && (isFinite(data58)))){
+validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/counts/" + i8,schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/counts/items/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+return false;
+}
+var valid32 = _errs137 === errors;
+if(!valid32){
+break;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/counts",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/counts/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid30 = _errs135 === errors;
+}
+else {
+var valid30 = true;
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6,schemaPath:"#/properties/incidentGroups/properties/groups/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid29 = _errs117 === errors;
+if(!valid29){
+break;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups",schemaPath:"#/properties/incidentGroups/properties/groups/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid28 = _errs115 === errors;
+}
+else {
+var valid28 = true;
+}
+if(valid28){
+if(data46.forgotten !== undefined){
+let data59 = data46.forgotten;
+const _errs139 = errors;
+if(!((typeof data59 == "number") && (isFinite(data59)))){
+validate0.errors = [{instancePath:instancePath+"/incidentGroups/forgotten",schemaPath:"#/properties/incidentGroups/properties/forgotten/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+return false;
+}
+var valid28 = _errs139 === errors;
+}
+else {
+var valid28 = true;
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/incidentGroups",schemaPath:"#/properties/incidentGroups/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs113 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.hosts !== undefined){
+let data60 = data.hosts;
+const _errs141 = errors;
+if(errors === _errs141){
+if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
+let missing15;
+if((data60.hosts === undefined) && (missing15 = "hosts")){
+validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
+return false;
+}
+else {
+if(data60.hosts !== undefined){
+let data61 = data60.hosts;
+const _errs143 = errors;
+if(errors === _errs143){
+if(Array.isArray(data61)){
+var valid34 = true;
+const len7 = data61.length;
+for(let i9=0; i9<len7; i9++){
+let data62 = data61[i9];
+const _errs145 = errors;
+if(errors === _errs145){
+if(data62 && typeof data62 == "object" && !Array.isArray(data62)){
+let missing16;
+if(((data62.host === undefined) && (missing16 = "host")) || ((data62.node === undefined) && (missing16 = "node"))){
+validate0.errors = [{instancePath:instancePath+"/hosts/hosts/" + i9,schemaPath:"#/properties/hosts/properties/hosts/items/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"}];
+return false;
+}
+else {
+if(data62.host !== undefined){
+let data63 = data62.host;
+const _errs147 = errors;
+if(!(((typeof data63 == "number") && (!(data63 % 1) && !isNaN(data63))) && (isFinite(data63)))){
+validate0.errors = [{instancePath:instancePath+"/hosts/hosts/" + i9+"/host",schemaPath:"#/properties/hosts/properties/hosts/items/properties/host/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs147){
+if((typeof data63 == "number") && (isFinite(data63))){
+if(data63 > 9007199254740991 || isNaN(data63)){
+validate0.errors = [{instancePath:instancePath+"/hosts/hosts/" + i9+"/host",schemaPath:"#/properties/hosts/properties/hosts/items/properties/host/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+return false;
+}
+else {
+if(data63 < 0 || isNaN(data63)){
+validate0.errors = [{instancePath:instancePath+"/hosts/hosts/" + i9+"/host",schemaPath:"#/properties/hosts/properties/hosts/items/properties/host/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+var valid35 = _errs147 === errors;
+}
+else {
+var valid35 = true;
+}
+if(valid35){
+if(data62.node !== undefined){
+let data64 = data62.node;
+const _errs149 = errors;
+const _errs150 = errors;
+let valid36 = false;
+const _errs151 = errors;
+if(errors === _errs151){
+if(typeof data64 === "string"){
+if(!pattern0.test(data64)){
+const err12 = {instancePath:instancePath+"/hosts/hosts/" + i9+"/node",schemaPath:"#/properties/hosts/properties/hosts/items/properties/node/anyOf/0/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+else {
+const err13 = {instancePath:instancePath+"/hosts/hosts/" + i9+"/node",schemaPath:"#/properties/hosts/properties/hosts/items/properties/node/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+var _valid5 = _errs151 === errors;
+valid36 = valid36 || _valid5;
+if(!valid36){
+const _errs153 = errors;
+if(data64 !== null){
+const err14 = {instancePath:instancePath+"/hosts/hosts/" + i9+"/node",schemaPath:"#/properties/hosts/properties/hosts/items/properties/node/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+var _valid5 = _errs153 === errors;
+valid36 = valid36 || _valid5;
+}
+if(!valid36){
+const err15 = {instancePath:instancePath+"/hosts/hosts/" + i9+"/node",schemaPath:"#/properties/hosts/properties/hosts/items/properties/node/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs150;
+if(vErrors !== null){
+if(_errs150){
+vErrors.length = _errs150;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid35 = _errs149 === errors;
+}
+else {
+var valid35 = true;
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/hosts/hosts/" + i9,schemaPath:"#/properties/hosts/properties/hosts/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid34 = _errs145 === errors;
+if(!valid34){
+break;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/hosts/hosts",schemaPath:"#/properties/hosts/properties/hosts/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs141 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.kinds !== undefined){
+let data65 = data.kinds;
+const _errs155 = errors;
+if(errors === _errs155){
+if(data65 && typeof data65 == "object" && !Array.isArray(data65)){
+let missing17;
+if(((data65.kinds === undefined) && (missing17 = "kinds")) || ((data65.failed === undefined) && (missing17 = "failed"))){
+validate0.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
+return false;
+}
+else {
+if(data65.kinds !== undefined){
+let data66 = data65.kinds;
+const _errs157 = errors;
+if(errors === _errs157){
+if(Array.isArray(data66)){
+var valid38 = true;
+const len8 = data66.length;
+for(let i10=0; i10<len8; i10++){
+let data67 = data66[i10];
+const _errs159 = errors;
+if(errors === _errs159){
+if(data67 && typeof data67 == "object" && !Array.isArray(data67)){
+let missing18;
+if((((data67.kind === undefined) && (missing18 = "kind")) || ((data67.config === undefined) && (missing18 = "config"))) || ((data67.commands === undefined) && (missing18 = "commands"))){
+validate0.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10,schemaPath:"#/properties/kinds/properties/kinds/items/required",keyword:"required",params:{missingProperty: missing18},message:"must have required property '"+missing18+"'"}];
+return false;
+}
+else {
+if(data67.kind !== undefined){
+const _errs161 = errors;
+if(typeof data67.kind !== "string"){
+validate0.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10+"/kind",schemaPath:"#/properties/kinds/properties/kinds/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid39 = _errs161 === errors;
+}
+else {
+var valid39 = true;
+}
+if(valid39){
+if(data67.config !== undefined){
+let data69 = data67.config;
+const _errs163 = errors;
+if(errors === _errs163){
+if(!(data69 && typeof data69 == "object" && !Array.isArray(data69))){
+validate0.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10+"/config",schemaPath:"#/properties/kinds/properties/kinds/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid39 = _errs163 === errors;
+}
+else {
+var valid39 = true;
+}
+if(valid39){
+if(data67.commands !== undefined){
+let data70 = data67.commands;
+const _errs165 = errors;
+if(errors === _errs165){
+if(data70 && typeof data70 == "object" && !Array.isArray(data70)){
+for(const key5 in data70){
+let data71 = data70[key5];
+const _errs168 = errors;
+if(errors === _errs168){
+if(!(data71 && typeof data71 == "object" && !Array.isArray(data71))){
+validate0.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10+"/commands/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/kinds/properties/kinds/items/properties/commands/additionalProperties/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid40 = _errs168 === errors;
+if(!valid40){
+break;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10+"/commands",schemaPath:"#/properties/kinds/properties/kinds/items/properties/commands/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid39 = _errs165 === errors;
+}
+else {
+var valid39 = true;
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10,schemaPath:"#/properties/kinds/properties/kinds/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid38 = _errs159 === errors;
+if(!valid38){
+break;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/kinds/kinds",schemaPath:"#/properties/kinds/properties/kinds/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid37 = _errs157 === errors;
+}
+else {
+var valid37 = true;
+}
+if(valid37){
+if(data65.failed !== undefined){
+let data72 = data65.failed;
+const _errs170 = errors;
+if(errors === _errs170){
+if(Array.isArray(data72)){
+var valid41 = true;
+const len9 = data72.length;
+for(let i11=0; i11<len9; i11++){
+let data73 = data72[i11];
+const _errs172 = errors;
+if(errors === _errs172){
+if(data73 && typeof data73 == "object" && !Array.isArray(data73)){
+let missing19;
+if(((data73.module === undefined) && (missing19 = "module")) || ((data73.error === undefined) && (missing19 = "error"))){
+validate0.errors = [{instancePath:instancePath+"/kinds/failed/" + i11,schemaPath:"#/properties/kinds/properties/failed/items/required",keyword:"required",params:{missingProperty: missing19},message:"must have required property '"+missing19+"'"}];
+return false;
+}
+else {
+if(data73.module !== undefined){
+const _errs174 = errors;
+if(typeof data73.module !== "string"){
+validate0.errors = [{instancePath:instancePath+"/kinds/failed/" + i11+"/module",schemaPath:"#/properties/kinds/properties/failed/items/properties/module/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid42 = _errs174 === errors;
+}
+else {
+var valid42 = true;
+}
+if(valid42){
+if(data73.error !== undefined){
+const _errs176 = errors;
+if(typeof data73.error !== "string"){
+validate0.errors = [{instancePath:instancePath+"/kinds/failed/" + i11+"/error",schemaPath:"#/properties/kinds/properties/failed/items/properties/error/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid42 = _errs176 === errors;
+}
+else {
+var valid42 = true;
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/kinds/failed/" + i11,schemaPath:"#/properties/kinds/properties/failed/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid41 = _errs172 === errors;
+if(!valid41){
+break;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/kinds/failed",schemaPath:"#/properties/kinds/properties/failed/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid37 = _errs170 === errors;
+}
+else {
+var valid37 = true;
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs155 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.releaseKind !== undefined){
+let data76 = data.releaseKind;
+const _errs178 = errors;
+if(errors === _errs178){
+if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
+let missing20;
+if((data76.started === undefined) && (missing20 = "started")){
+validate0.errors = [{instancePath:instancePath+"/releaseKind",schemaPath:"#/properties/releaseKind/required",keyword:"required",params:{missingProperty: missing20},message:"must have required property '"+missing20+"'"}];
+return false;
+}
+else {
+if(data76.started !== undefined){
+let data77 = data76.started;
+const _errs180 = errors;
+if(!(((typeof data77 == "number") && (!(data77 % 1) && !isNaN(data77))) && (isFinite(data77)))){
+validate0.errors = [{instancePath:instancePath+"/releaseKind/started",schemaPath:"#/properties/releaseKind/properties/started/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs180){
+if((typeof data77 == "number") && (isFinite(data77))){
+if(data77 > 9007199254740991 || isNaN(data77)){
+validate0.errors = [{instancePath:instancePath+"/releaseKind/started",schemaPath:"#/properties/releaseKind/properties/started/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+return false;
+}
+else {
+if(data77 < 0 || isNaN(data77)){
+validate0.errors = [{instancePath:instancePath+"/releaseKind/started",schemaPath:"#/properties/releaseKind/properties/started/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/releaseKind",schemaPath:"#/properties/releaseKind/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs178 === errors;
+}
+else {
+var valid0 = true;
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+validate0.errors = vErrors;
+return errors === 0;
+}
+
+export const BusBot = validate6;
+const schema2 = {"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"additionalProperties":false,"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}}},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]}}},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"node_labels":{"additionalProperties":false,"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32},"failover":{"type":"string","enum":["restart","stay"]},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}}};
+
+function validate6(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
@@ -335,7 +2062,7 @@ data.desired = "running";
 }
 let missing0;
 if(((((((data.id === undefined) && (missing0 = "id")) || ((data.kind === undefined) && (missing0 = "kind"))) || ((data.config === undefined) && (missing0 = "config"))) || ((data.labels === undefined) && (missing0 = "labels"))) || ((data.dedicated === undefined) && (missing0 = "dedicated"))) || ((data.desired === undefined) && (missing0 = "desired"))){
-validate2.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate6.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
 return false;
 }
 else {
@@ -345,12 +2072,12 @@ const _errs1 = errors;
 if(errors === _errs1){
 if(typeof data0 === "string"){
 if(!pattern3.test(data0)){
-validate2.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+validate6.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
 }
 else {
-validate2.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate6.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -363,7 +2090,7 @@ if(valid0){
 if(data.kind !== undefined){
 const _errs3 = errors;
 if(typeof data.kind !== "string"){
-validate2.errors = [{instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate6.errors = [{instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 var valid0 = _errs3 === errors;
@@ -376,7 +2103,7 @@ let data2 = data.config;
 const _errs5 = errors;
 if(errors === _errs5){
 if(!(data2 && typeof data2 == "object" && !Array.isArray(data2))){
-validate2.errors = [{instancePath:instancePath+"/config",schemaPath:"#/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate6.errors = [{instancePath:instancePath+"/config",schemaPath:"#/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -387,14 +2114,14 @@ const _errs7 = errors;
 if(errors === _errs7){
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 if(Object.keys(data3).length > 32){
-validate2.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
+validate6.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
 const _errs9 = errors;
 for(const key0 in data3){
-if(!(pattern0.test(key0))){
-validate2.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
+if(!(pattern4.test(key0))){
+validate6.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
 return false;
 break;
 }
@@ -402,24 +2129,24 @@ break;
 if(_errs9 === errors){
 var valid1 = true;
 for(const key1 in data3){
-if(pattern0.test(key1)){
+if(pattern4.test(key1)){
 let data4 = data3[key1];
 const _errs10 = errors;
 if(errors === _errs10){
 if(typeof data4 === "string"){
-if(func0(data4) > 128){
-validate2.errors = [{instancePath:instancePath+"/labels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+if(func1(data4) > 128){
+validate6.errors = [{instancePath:instancePath+"/labels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern2.test(data4)){
-validate2.errors = [{instancePath:instancePath+"/labels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+if(!pattern6.test(data4)){
+validate6.errors = [{instancePath:instancePath+"/labels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
 }
 }
 else {
-validate2.errors = [{instancePath:instancePath+"/labels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate6.errors = [{instancePath:instancePath+"/labels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -433,7 +2160,7 @@ break;
 }
 }
 else {
-validate2.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate6.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -531,7 +2258,7 @@ else {
 vErrors.push(err6);
 }
 errors++;
-validate2.errors = vErrors;
+validate6.errors = vErrors;
 return false;
 }
 else {
@@ -619,7 +2346,7 @@ else {
 vErrors.push(err11);
 }
 errors++;
-validate2.errors = vErrors;
+validate6.errors = vErrors;
 return false;
 }
 else {
@@ -643,13 +2370,13 @@ if(data5.window_ms !== undefined){
 let data8 = data5.window_ms;
 const _errs28 = errors;
 if(!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8)))){
-validate2.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate6.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs28){
 if((typeof data8 == "number") && (isFinite(data8))){
 if(data8 < 1000 || isNaN(data8)){
-validate2.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
+validate6.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
@@ -664,13 +2391,13 @@ if(data5.backoff_ms !== undefined){
 let data9 = data5.backoff_ms;
 const _errs30 = errors;
 if(!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9)))){
-validate2.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate6.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs30){
 if((typeof data9 == "number") && (isFinite(data9))){
 if(data9 < 0 || isNaN(data9)){
-validate2.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate6.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -685,13 +2412,13 @@ if(data5.backoff_cap_ms !== undefined){
 let data10 = data5.backoff_cap_ms;
 const _errs32 = errors;
 if(!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10)))){
-validate2.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate6.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs32){
 if((typeof data10 == "number") && (isFinite(data10))){
 if(data10 < 0 || isNaN(data10)){
-validate2.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate6.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -706,13 +2433,13 @@ if(data5.healthy_ms !== undefined){
 let data11 = data5.healthy_ms;
 const _errs34 = errors;
 if(!(((typeof data11 == "number") && (!(data11 % 1) && !isNaN(data11))) && (isFinite(data11)))){
-validate2.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate6.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs34){
 if((typeof data11 == "number") && (isFinite(data11))){
 if(data11 < 0 || isNaN(data11)){
-validate2.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate6.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -729,7 +2456,7 @@ var valid2 = true;
 }
 }
 else {
-validate2.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate6.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -741,7 +2468,7 @@ var valid0 = true;
 if(valid0){
 const _errs36 = errors;
 if(typeof data.dedicated !== "boolean"){
-validate2.errors = [{instancePath:instancePath+"/dedicated",schemaPath:"#/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
+validate6.errors = [{instancePath:instancePath+"/dedicated",schemaPath:"#/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
 var valid0 = _errs36 === errors;
@@ -750,11 +2477,11 @@ if(data.isolation !== undefined){
 let data13 = data.isolation;
 const _errs38 = errors;
 if(typeof data13 !== "string"){
-validate2.errors = [{instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate6.errors = [{instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 if(!((data13 === "thread") || (data13 === "process"))){
-validate2.errors = [{instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema2.properties.isolation.enum},message:"must be equal to one of the allowed values"}];
+validate6.errors = [{instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema2.properties.isolation.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
 var valid0 = _errs38 === errors;
@@ -769,12 +2496,12 @@ const _errs40 = errors;
 if(errors === _errs40){
 if(typeof data14 === "string"){
 if(!pattern3.test(data14)){
-validate2.errors = [{instancePath:instancePath+"/host_group",schemaPath:"#/properties/host_group/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+validate6.errors = [{instancePath:instancePath+"/host_group",schemaPath:"#/properties/host_group/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
 }
 else {
-validate2.errors = [{instancePath:instancePath+"/host_group",schemaPath:"#/properties/host_group/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate6.errors = [{instancePath:instancePath+"/host_group",schemaPath:"#/properties/host_group/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -978,7 +2705,7 @@ else {
 vErrors.push(err24);
 }
 errors++;
-validate2.errors = vErrors;
+validate6.errors = vErrors;
 return false;
 }
 else {
@@ -1151,7 +2878,7 @@ else {
 vErrors.push(err34);
 }
 errors++;
-validate2.errors = vErrors;
+validate6.errors = vErrors;
 return false;
 }
 else {
@@ -1324,7 +3051,7 @@ else {
 vErrors.push(err44);
 }
 errors++;
-validate2.errors = vErrors;
+validate6.errors = vErrors;
 return false;
 }
 else {
@@ -1497,7 +3224,7 @@ else {
 vErrors.push(err54);
 }
 errors++;
-validate2.errors = vErrors;
+validate6.errors = vErrors;
 return false;
 }
 else {
@@ -1670,7 +3397,7 @@ else {
 vErrors.push(err64);
 }
 errors++;
-validate2.errors = vErrors;
+validate6.errors = vErrors;
 return false;
 }
 else {
@@ -1695,7 +3422,7 @@ var valid5 = true;
 }
 }
 else {
-validate2.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate6.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -1710,13 +3437,13 @@ let data31 = data.node;
 const _errs104 = errors;
 if(errors === _errs104){
 if(typeof data31 === "string"){
-if(!pattern8.test(data31)){
-validate2.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+if(!pattern0.test(data31)){
+validate6.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
 return false;
 }
 }
 else {
-validate2.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate6.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -1732,14 +3459,14 @@ const _errs106 = errors;
 if(errors === _errs106){
 if(data32 && typeof data32 == "object" && !Array.isArray(data32)){
 if(Object.keys(data32).length > 32){
-validate2.errors = [{instancePath:instancePath+"/node_labels",schemaPath:"#/properties/node_labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
+validate6.errors = [{instancePath:instancePath+"/node_labels",schemaPath:"#/properties/node_labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
 const _errs108 = errors;
 for(const key2 in data32){
-if(!(pattern0.test(key2))){
-validate2.errors = [{instancePath:instancePath+"/node_labels",schemaPath:"#/properties/node_labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties"}];
+if(!(pattern4.test(key2))){
+validate6.errors = [{instancePath:instancePath+"/node_labels",schemaPath:"#/properties/node_labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties"}];
 return false;
 break;
 }
@@ -1747,24 +3474,24 @@ break;
 if(_errs108 === errors){
 var valid16 = true;
 for(const key3 in data32){
-if(pattern0.test(key3)){
+if(pattern4.test(key3)){
 let data33 = data32[key3];
 const _errs109 = errors;
 if(errors === _errs109){
 if(typeof data33 === "string"){
-if(func0(data33) > 128){
-validate2.errors = [{instancePath:instancePath+"/node_labels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+if(func1(data33) > 128){
+validate6.errors = [{instancePath:instancePath+"/node_labels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern2.test(data33)){
-validate2.errors = [{instancePath:instancePath+"/node_labels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+if(!pattern6.test(data33)){
+validate6.errors = [{instancePath:instancePath+"/node_labels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
 }
 }
 else {
-validate2.errors = [{instancePath:instancePath+"/node_labels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate6.errors = [{instancePath:instancePath+"/node_labels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/node_labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -1778,7 +3505,7 @@ break;
 }
 }
 else {
-validate2.errors = [{instancePath:instancePath+"/node_labels",schemaPath:"#/properties/node_labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate6.errors = [{instancePath:instancePath+"/node_labels",schemaPath:"#/properties/node_labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -1792,11 +3519,11 @@ if(data.failover !== undefined){
 let data34 = data.failover;
 const _errs111 = errors;
 if(typeof data34 !== "string"){
-validate2.errors = [{instancePath:instancePath+"/failover",schemaPath:"#/properties/failover/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate6.errors = [{instancePath:instancePath+"/failover",schemaPath:"#/properties/failover/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 if(!((data34 === "restart") || (data34 === "stay"))){
-validate2.errors = [{instancePath:instancePath+"/failover",schemaPath:"#/properties/failover/enum",keyword:"enum",params:{allowedValues: schema2.properties.failover.enum},message:"must be equal to one of the allowed values"}];
+validate6.errors = [{instancePath:instancePath+"/failover",schemaPath:"#/properties/failover/enum",keyword:"enum",params:{allowedValues: schema2.properties.failover.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
 var valid0 = _errs111 === errors;
@@ -1866,7 +3593,7 @@ else {
 vErrors.push(err69);
 }
 errors++;
-validate2.errors = vErrors;
+validate6.errors = vErrors;
 return false;
 }
 else {
@@ -1896,302 +3623,90 @@ var valid0 = _errs113 === errors;
 }
 }
 else {
-validate2.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate6.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-validate2.errors = vErrors;
+validate6.errors = vErrors;
 return errors === 0;
 }
 
-export const BusError = validate3;
-const schema3 = {"type":"object","required":["code","message"],"properties":{"code":{"type":"string","enum":["bad_request","missing_token","invalid_token","invalid_ticket","invalid_link","wrong_pin","forbidden","not_found","method_not_allowed","timeout","conflict","ambiguous_length","length_required","too_large","uri_too_long","unsupported_media_type","locked","too_many","headers_too_large","internal","command_failed","unavailable","not_stored","overloaded","no_room","version_not_supported","no_answer"]},"message":{"type":"string"},"retryAfterS":{"type":"integer","minimum":0,"maximum":3600}}};
+export const BusCalls = validate7;
+const schema3 = {"type":"object","properties":{"place":{"type":"object","required":["id","kind"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"node_labels":{"$ref":"BusLabels"},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"needs_key":{"type":"boolean"},"except":{"type":"array","items":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"}}}},"rebalance":{"type":"null"},"want":{"type":"object","required":["wanted"],"properties":{"wanted":{"type":"string","enum":["live","cordoned","draining"]}}},"revokeToken":{"type":"object","required":["id"],"properties":{"id":{"type":"string","pattern":"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"}}},"learnToken":{"type":"object","required":["id","token"],"properties":{"id":{"type":"string","pattern":"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},"token":{"$ref":"BusToken"}}},"tokensUsed":{"type":"object","required":["uses"],"properties":{"uses":{"type":"object","additionalProperties":{"type":"object","required":["at_ms","from"],"properties":{"at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"from":{"anyOf":[{"type":"object","required":["address","client"],"properties":{"address":{"type":"string","maxLength":4096},"client":{"anyOf":[{"type":"string","maxLength":4096},{"type":"null"}]}}},{"type":"null"}]}}}}}},"redeemTicket":{"type":"object","required":["ticket"],"properties":{"ticket":{"type":"string","maxLength":4096}}},"checkLink":{"type":"object","required":["link"],"properties":{"link":{"type":"string","maxLength":4096}}},"takeLink":{"type":"object","required":["link"],"properties":{"link":{"type":"string","maxLength":4096}}},"createBot":{"type":"object","required":["bot","rights"],"properties":{"bot":{"$ref":"BusBot"},"rights":{"$ref":"BusRights"},"sealed":{"anyOf":[{"type":"string"},{"type":"null"}]}}},"updateBot":{"type":"object","required":["id","change","rights"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"change":{"type":"object","properties":{"config":{"type":"object","patternProperties":{"^.*$":{}}},"labels":{"additionalProperties":false,"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}}},"isolation":{"anyOf":[{"type":"string","enum":["thread","process"]},{"type":"null"}]},"host_group":{"anyOf":[{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},{"type":"null"}]},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]}}},"node":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]},"node_labels":{"anyOf":[{"additionalProperties":false,"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32},{"type":"null"}]},"failover":{"type":"string","enum":["restart","stay"]}},"minProperties":1},"rights":{"$ref":"BusRights"},"by":{"type":"string","maxLength":128},"sealed":{"anyOf":[{"type":"string"},{"type":"null"}]}}},"actOnBot":{"type":"object","required":["id","action","rights"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"action":{"type":"string","enum":["start","stop","restart","delete"]},"rights":{"$ref":"BusRights"}}},"endBot":{"type":"object","required":["id","action","rights"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"action":{"type":"string","enum":["stop","delete"]},"rights":{"$ref":"BusRights"}}},"actOnBots":{"type":"object","required":["actions","rights"],"properties":{"actions":{"type":"object","required":["action"],"properties":{"action":{"type":"string","enum":["start","stop","restart","delete"]},"ids":{"type":"array","items":{"type":"string"}},"labels":{"$ref":"BusLabels"}}},"rights":{"$ref":"BusRights"}}},"endBots":{"type":"object","required":["actions","rights"],"properties":{"actions":{"type":"object","required":["action"],"properties":{"action":{"type":"string","enum":["stop","delete"]},"ids":{"type":"array","items":{"type":"string"}},"labels":{"$ref":"BusLabels"}}},"rights":{"$ref":"BusRights"}}},"botConfig":{"type":"object","required":["id","rights"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"rights":{"$ref":"BusRights"}}},"invoke":{"type":"object","required":["call","rights"],"properties":{"call":{"type":"object","required":["session_id","command","args"],"properties":{"session_id":{"anyOf":[{"type":"string","maxLength":64},{"type":"array","items":{"type":"string","maxLength":64},"minItems":1,"maxItems":1000},{"type":"null"}]},"command":{"type":"string","minLength":1,"maxLength":128},"args":{"type":"object","patternProperties":{"^.*$":{}},"default":{}}}},"rights":{"$ref":"BusRights"}}},"incidents":{"type":"object","required":["bot","limit","rights"],"properties":{"bot":{"anyOf":[{"type":"string"},{"type":"null"}]},"cause":{"type":"string"},"limit":{"type":"integer","minimum":0,"maximum":9007199254740991},"rights":{"$ref":"BusRights"}}},"incidentGroups":{"type":"object","required":["cause","after","before","limit","rights"],"properties":{"cause":{"anyOf":[{"type":"string"},{"type":"null"}]},"after":{"type":"number"},"before":{"type":"number"},"limit":{"type":"integer","minimum":0,"maximum":9007199254740991},"rights":{"$ref":"BusRights"}}},"hosts":{"type":"object","required":["rights"],"properties":{"rights":{"$ref":"BusRights"}}},"kinds":{"type":"null"},"releaseKind":{"type":"object","required":["kind","rights"],"properties":{"kind":{"type":"string","maxLength":4096},"rights":{"$ref":"BusRights"}}}},"additionalProperties":false};
+const pattern26 = new RegExp("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "u");
+const schema4 = {"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false};
 
-function validate3(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate8(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if(((data.code === undefined) && (missing0 = "code")) || ((data.message === undefined) && (missing0 = "message"))){
-validate3.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+if(Object.keys(data).length > 32){
+validate8.errors = [{instancePath,schemaPath:"#/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-if(data.code !== undefined){
-let data0 = data.code;
 const _errs1 = errors;
-if(typeof data0 !== "string"){
-validate3.errors = [{instancePath:instancePath+"/code",schemaPath:"#/properties/code/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+for(const key0 in data){
+if(!(pattern4.test(key0))){
+validate8.errors = [{instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
 return false;
+break;
 }
-if(!(((((((((((((((((((((((((((data0 === "bad_request") || (data0 === "missing_token")) || (data0 === "invalid_token")) || (data0 === "invalid_ticket")) || (data0 === "invalid_link")) || (data0 === "wrong_pin")) || (data0 === "forbidden")) || (data0 === "not_found")) || (data0 === "method_not_allowed")) || (data0 === "timeout")) || (data0 === "conflict")) || (data0 === "ambiguous_length")) || (data0 === "length_required")) || (data0 === "too_large")) || (data0 === "uri_too_long")) || (data0 === "unsupported_media_type")) || (data0 === "locked")) || (data0 === "too_many")) || (data0 === "headers_too_large")) || (data0 === "internal")) || (data0 === "command_failed")) || (data0 === "unavailable")) || (data0 === "not_stored")) || (data0 === "overloaded")) || (data0 === "no_room")) || (data0 === "version_not_supported")) || (data0 === "no_answer"))){
-validate3.errors = [{instancePath:instancePath+"/code",schemaPath:"#/properties/code/enum",keyword:"enum",params:{allowedValues: schema3.properties.code.enum},message:"must be equal to one of the allowed values"}];
-return false;
 }
-var valid0 = _errs1 === errors;
-}
-else {
+if(_errs1 === errors){
 var valid0 = true;
-}
-if(valid0){
-if(data.message !== undefined){
-const _errs3 = errors;
-if(typeof data.message !== "string"){
-validate3.errors = [{instancePath:instancePath+"/message",schemaPath:"#/properties/message/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid0 = _errs3 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.retryAfterS !== undefined){
-let data2 = data.retryAfterS;
-const _errs5 = errors;
-if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-validate3.errors = [{instancePath:instancePath+"/retryAfterS",schemaPath:"#/properties/retryAfterS/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs5){
-if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 > 3600 || isNaN(data2)){
-validate3.errors = [{instancePath:instancePath+"/retryAfterS",schemaPath:"#/properties/retryAfterS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 3600},message:"must be <= 3600"}];
-return false;
-}
-else {
-if(data2 < 0 || isNaN(data2)){
-validate3.errors = [{instancePath:instancePath+"/retryAfterS",schemaPath:"#/properties/retryAfterS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-var valid0 = _errs5 === errors;
-}
-else {
-var valid0 = true;
-}
-}
-}
-}
-}
-else {
-validate3.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-validate3.errors = vErrors;
-return errors === 0;
-}
-
-export const BusSnapshot = validate4;
-const schema4 = {"type":"object","required":["id","kind","status","desired","labels"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"status":{"type":"string","minLength":1},"desired":{"type":"string","enum":["running","stopped"]},"labels":{"type":"object","additionalProperties":{"type":"string"}},"data":{"type":"object","properties":{}},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"term":{"type":"integer","minimum":0,"maximum":9007199254740991}}};
-
-function validate4(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if(errors === 0){
-if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((((((data.id === undefined) && (missing0 = "id")) || ((data.kind === undefined) && (missing0 = "kind"))) || ((data.status === undefined) && (missing0 = "status"))) || ((data.desired === undefined) && (missing0 = "desired"))) || ((data.labels === undefined) && (missing0 = "labels"))){
-validate4.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
-return false;
-}
-else {
-if(data.id !== undefined){
-let data0 = data.id;
-const _errs1 = errors;
-if(errors === _errs1){
+for(const key1 in data){
+if(pattern4.test(key1)){
+let data0 = data[key1];
+const _errs2 = errors;
+if(errors === _errs2){
 if(typeof data0 === "string"){
-if(!pattern3.test(data0)){
-validate4.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+if(func1(data0) > 128){
+validate8.errors = [{instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
+}
+else {
+if(!pattern6.test(data0)){
+validate8.errors = [{instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+return false;
+}
 }
 }
 else {
-validate4.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate8.errors = [{instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
-var valid0 = _errs1 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.kind !== undefined){
-const _errs3 = errors;
-if(typeof data.kind !== "string"){
-validate4.errors = [{instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid0 = _errs3 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.status !== undefined){
-let data2 = data.status;
-const _errs5 = errors;
-if(errors === _errs5){
-if(typeof data2 === "string"){
-if(func0(data2) < 1){
-validate4.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
-return false;
-}
-}
-else {
-validate4.errors = [{instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid0 = _errs5 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.desired !== undefined){
-let data3 = data.desired;
-const _errs7 = errors;
-if(typeof data3 !== "string"){
-validate4.errors = [{instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-if(!((data3 === "running") || (data3 === "stopped"))){
-validate4.errors = [{instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/enum",keyword:"enum",params:{allowedValues: schema4.properties.desired.enum},message:"must be equal to one of the allowed values"}];
-return false;
-}
-var valid0 = _errs7 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.labels !== undefined){
-let data4 = data.labels;
-const _errs9 = errors;
-if(errors === _errs9){
-if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
-for(const key0 in data4){
-const _errs12 = errors;
-if(typeof data4[key0] !== "string"){
-validate4.errors = [{instancePath:instancePath+"/labels/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid1 = _errs12 === errors;
-if(!valid1){
+var valid0 = _errs2 === errors;
+if(!valid0){
 break;
 }
 }
 }
-else {
-validate4.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs9 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.data !== undefined){
-let data6 = data.data;
-const _errs14 = errors;
-if(errors === _errs14){
-if(!(data6 && typeof data6 == "object" && !Array.isArray(data6))){
-validate4.errors = [{instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs14 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.node !== undefined){
-let data7 = data.node;
-const _errs16 = errors;
-if(errors === _errs16){
-if(typeof data7 === "string"){
-if(!pattern8.test(data7)){
-validate4.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
-return false;
-}
-}
-else {
-validate4.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid0 = _errs16 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.term !== undefined){
-let data8 = data.term;
-const _errs18 = errors;
-if(!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8)))){
-validate4.errors = [{instancePath:instancePath+"/term",schemaPath:"#/properties/term/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs18){
-if((typeof data8 == "number") && (isFinite(data8))){
-if(data8 > 9007199254740991 || isNaN(data8)){
-validate4.errors = [{instancePath:instancePath+"/term",schemaPath:"#/properties/term/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
-return false;
-}
-else {
-if(data8 < 0 || isNaN(data8)){
-validate4.errors = [{instancePath:instancePath+"/term",schemaPath:"#/properties/term/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-var valid0 = _errs18 === errors;
-}
-else {
-var valid0 = true;
-}
-}
-}
-}
-}
-}
-}
 }
 }
 }
 else {
-validate4.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate8.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-validate4.errors = vErrors;
+validate8.errors = vErrors;
 return errors === 0;
 }
 
-export const BusToken = validate5;
 const schema5 = {"type":"object","required":["v","node","record"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"record":{"type":"object","required":["id","digest","name","scopes","reach","by_pin","created_at_ms","expires_at_ms"],"properties":{"id":{"type":"string","pattern":"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},"digest":{"type":"string","pattern":"^[A-Za-z0-9+/]{43}=$"},"name":{"type":"string","maxLength":256},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]},"minItems":1,"uniqueItems":true},"reach":{"anyOf":[{"type":"object","required":["bots"],"properties":{"bots":{"type":"array","items":{"type":"string"}}}},{"type":"object","required":["labels"],"properties":{"labels":{"type":"object","additionalProperties":{"type":"string"}}}},{"type":"null"}]},"by_pin":{"type":"boolean"},"created_at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"created_by":{"anyOf":[{"type":"object","required":["how","token","name","address"],"properties":{"how":{"type":"string"},"token":{"anyOf":[{"type":"string"},{"type":"null"}]},"name":{"anyOf":[{"type":"string"},{"type":"null"}]},"address":{"anyOf":[{"type":"string"},{"type":"null"}]}}},{"type":"null"}]},"expires_at_ms":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"idle_from_ms":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"use":{"anyOf":[{"type":"object","required":["at_ms","from"],"properties":{"at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"from":{"anyOf":[{"type":"object","required":["address","client"],"properties":{"address":{"type":"string","maxLength":4096},"client":{"anyOf":[{"type":"string","maxLength":4096},{"type":"null"}]}}},{"type":"null"}]}}},{"type":"null"}]}}};
-const pattern15 = new RegExp("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "u");
-const pattern16 = new RegExp("^[A-Za-z0-9+/]{43}=$", "u");
+const pattern30 = new RegExp("^[A-Za-z0-9+/]{43}=$", "u");
 
-function validate5(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate10(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.v === undefined) && (missing0 = "v")) || ((data.node === undefined) && (missing0 = "node"))) || ((data.record === undefined) && (missing0 = "record"))){
-validate5.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate10.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
 return false;
 }
 else {
@@ -2199,13 +3714,13 @@ if(data.v !== undefined){
 let data0 = data.v;
 const _errs1 = errors;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-validate5.errors = [{instancePath:instancePath+"/v",schemaPath:"#/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate10.errors = [{instancePath:instancePath+"/v",schemaPath:"#/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs1){
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 1 || isNaN(data0)){
-validate5.errors = [{instancePath:instancePath+"/v",schemaPath:"#/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+validate10.errors = [{instancePath:instancePath+"/v",schemaPath:"#/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
@@ -2221,13 +3736,13 @@ let data1 = data.node;
 const _errs3 = errors;
 if(errors === _errs3){
 if(typeof data1 === "string"){
-if(!pattern8.test(data1)){
-validate5.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+if(!pattern0.test(data1)){
+validate10.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
 return false;
 }
 }
 else {
-validate5.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate10.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -2244,7 +3759,7 @@ if(errors === _errs5){
 if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 let missing1;
 if(((((((((data2.id === undefined) && (missing1 = "id")) || ((data2.digest === undefined) && (missing1 = "digest"))) || ((data2.name === undefined) && (missing1 = "name"))) || ((data2.scopes === undefined) && (missing1 = "scopes"))) || ((data2.reach === undefined) && (missing1 = "reach"))) || ((data2.by_pin === undefined) && (missing1 = "by_pin"))) || ((data2.created_at_ms === undefined) && (missing1 = "created_at_ms"))) || ((data2.expires_at_ms === undefined) && (missing1 = "expires_at_ms"))){
-validate5.errors = [{instancePath:instancePath+"/record",schemaPath:"#/properties/record/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"}];
+validate10.errors = [{instancePath:instancePath+"/record",schemaPath:"#/properties/record/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"}];
 return false;
 }
 else {
@@ -2253,13 +3768,13 @@ let data3 = data2.id;
 const _errs7 = errors;
 if(errors === _errs7){
 if(typeof data3 === "string"){
-if(!pattern15.test(data3)){
-validate5.errors = [{instancePath:instancePath+"/record/id",schemaPath:"#/properties/record/properties/id/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},message:"must match pattern \""+"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"+"\""}];
+if(!pattern26.test(data3)){
+validate10.errors = [{instancePath:instancePath+"/record/id",schemaPath:"#/properties/record/properties/id/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},message:"must match pattern \""+"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"+"\""}];
 return false;
 }
 }
 else {
-validate5.errors = [{instancePath:instancePath+"/record/id",schemaPath:"#/properties/record/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate10.errors = [{instancePath:instancePath+"/record/id",schemaPath:"#/properties/record/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -2274,13 +3789,13 @@ let data4 = data2.digest;
 const _errs9 = errors;
 if(errors === _errs9){
 if(typeof data4 === "string"){
-if(!pattern16.test(data4)){
-validate5.errors = [{instancePath:instancePath+"/record/digest",schemaPath:"#/properties/record/properties/digest/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9+/]{43}=$"},message:"must match pattern \""+"^[A-Za-z0-9+/]{43}=$"+"\""}];
+if(!pattern30.test(data4)){
+validate10.errors = [{instancePath:instancePath+"/record/digest",schemaPath:"#/properties/record/properties/digest/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9+/]{43}=$"},message:"must match pattern \""+"^[A-Za-z0-9+/]{43}=$"+"\""}];
 return false;
 }
 }
 else {
-validate5.errors = [{instancePath:instancePath+"/record/digest",schemaPath:"#/properties/record/properties/digest/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate10.errors = [{instancePath:instancePath+"/record/digest",schemaPath:"#/properties/record/properties/digest/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -2295,13 +3810,13 @@ let data5 = data2.name;
 const _errs11 = errors;
 if(errors === _errs11){
 if(typeof data5 === "string"){
-if(func0(data5) > 256){
-validate5.errors = [{instancePath:instancePath+"/record/name",schemaPath:"#/properties/record/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"}];
+if(func1(data5) > 256){
+validate10.errors = [{instancePath:instancePath+"/record/name",schemaPath:"#/properties/record/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"}];
 return false;
 }
 }
 else {
-validate5.errors = [{instancePath:instancePath+"/record/name",schemaPath:"#/properties/record/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate10.errors = [{instancePath:instancePath+"/record/name",schemaPath:"#/properties/record/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -2317,7 +3832,7 @@ const _errs13 = errors;
 if(errors === _errs13){
 if(Array.isArray(data6)){
 if(data6.length < 1){
-validate5.errors = [{instancePath:instancePath+"/record/scopes",schemaPath:"#/properties/record/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
+validate10.errors = [{instancePath:instancePath+"/record/scopes",schemaPath:"#/properties/record/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
 return false;
 }
 else {
@@ -2327,11 +3842,11 @@ for(let i0=0; i0<len0; i0++){
 let data7 = data6[i0];
 const _errs15 = errors;
 if(typeof data7 !== "string"){
-validate5.errors = [{instancePath:instancePath+"/record/scopes/" + i0,schemaPath:"#/properties/record/properties/scopes/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate10.errors = [{instancePath:instancePath+"/record/scopes/" + i0,schemaPath:"#/properties/record/properties/scopes/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 if(!((((data7 === "read") || (data7 === "control")) || (data7 === "invoke")) || (data7 === "admin"))){
-validate5.errors = [{instancePath:instancePath+"/record/scopes/" + i0,schemaPath:"#/properties/record/properties/scopes/items/enum",keyword:"enum",params:{allowedValues: schema5.properties.record.properties.scopes.items.enum},message:"must be equal to one of the allowed values"}];
+validate10.errors = [{instancePath:instancePath+"/record/scopes/" + i0,schemaPath:"#/properties/record/properties/scopes/items/enum",keyword:"enum",params:{allowedValues: schema5.properties.record.properties.scopes.items.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
 var valid2 = _errs15 === errors;
@@ -2351,7 +3866,7 @@ continue;
 }
 if(typeof indices0[item0] == "number"){
 j0 = indices0[item0];
-validate5.errors = [{instancePath:instancePath+"/record/scopes",schemaPath:"#/properties/record/properties/scopes/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)"}];
+validate10.errors = [{instancePath:instancePath+"/record/scopes",schemaPath:"#/properties/record/properties/scopes/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)"}];
 return false;
 break;
 }
@@ -2362,7 +3877,7 @@ indices0[item0] = i1;
 }
 }
 else {
-validate5.errors = [{instancePath:instancePath+"/record/scopes",schemaPath:"#/properties/record/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+validate10.errors = [{instancePath:instancePath+"/record/scopes",schemaPath:"#/properties/record/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"}];
 return false;
 }
 }
@@ -2535,7 +4050,7 @@ else {
 vErrors.push(err9);
 }
 errors++;
-validate5.errors = vErrors;
+validate10.errors = vErrors;
 return false;
 }
 else {
@@ -2558,7 +4073,7 @@ if(valid1){
 if(data2.by_pin !== undefined){
 const _errs34 = errors;
 if(typeof data2.by_pin !== "boolean"){
-validate5.errors = [{instancePath:instancePath+"/record/by_pin",schemaPath:"#/properties/record/properties/by_pin/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
+validate10.errors = [{instancePath:instancePath+"/record/by_pin",schemaPath:"#/properties/record/properties/by_pin/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
 var valid1 = _errs34 === errors;
@@ -2571,18 +4086,18 @@ if(data2.created_at_ms !== undefined){
 let data14 = data2.created_at_ms;
 const _errs36 = errors;
 if(!(((typeof data14 == "number") && (!(data14 % 1) && !isNaN(data14))) && (isFinite(data14)))){
-validate5.errors = [{instancePath:instancePath+"/record/created_at_ms",schemaPath:"#/properties/record/properties/created_at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate10.errors = [{instancePath:instancePath+"/record/created_at_ms",schemaPath:"#/properties/record/properties/created_at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs36){
 if((typeof data14 == "number") && (isFinite(data14))){
 if(data14 > 9007199254740991 || isNaN(data14)){
-validate5.errors = [{instancePath:instancePath+"/record/created_at_ms",schemaPath:"#/properties/record/properties/created_at_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+validate10.errors = [{instancePath:instancePath+"/record/created_at_ms",schemaPath:"#/properties/record/properties/created_at_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
 if(data14 < 0 || isNaN(data14)){
-validate5.errors = [{instancePath:instancePath+"/record/created_at_ms",schemaPath:"#/properties/record/properties/created_at_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate10.errors = [{instancePath:instancePath+"/record/created_at_ms",schemaPath:"#/properties/record/properties/created_at_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -2853,7 +4368,7 @@ else {
 vErrors.push(err23);
 }
 errors++;
-validate5.errors = vErrors;
+validate10.errors = vErrors;
 return false;
 }
 else {
@@ -2941,7 +4456,7 @@ else {
 vErrors.push(err28);
 }
 errors++;
-validate5.errors = vErrors;
+validate10.errors = vErrors;
 return false;
 }
 else {
@@ -2965,18 +4480,18 @@ if(data2.idle_from_ms !== undefined){
 let data21 = data2.idle_from_ms;
 const _errs70 = errors;
 if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
-validate5.errors = [{instancePath:instancePath+"/record/idle_from_ms",schemaPath:"#/properties/record/properties/idle_from_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate10.errors = [{instancePath:instancePath+"/record/idle_from_ms",schemaPath:"#/properties/record/properties/idle_from_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs70){
 if((typeof data21 == "number") && (isFinite(data21))){
 if(data21 > 9007199254740991 || isNaN(data21)){
-validate5.errors = [{instancePath:instancePath+"/record/idle_from_ms",schemaPath:"#/properties/record/properties/idle_from_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+validate10.errors = [{instancePath:instancePath+"/record/idle_from_ms",schemaPath:"#/properties/record/properties/idle_from_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
 if(data21 < 0 || isNaN(data21)){
-validate5.errors = [{instancePath:instancePath+"/record/idle_from_ms",schemaPath:"#/properties/record/properties/idle_from_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate10.errors = [{instancePath:instancePath+"/record/idle_from_ms",schemaPath:"#/properties/record/properties/idle_from_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -2999,7 +4514,7 @@ var valid1 = true;
 }
 }
 else {
-validate5.errors = [{instancePath:instancePath+"/record",schemaPath:"#/properties/record/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate10.errors = [{instancePath:instancePath+"/record",schemaPath:"#/properties/record/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -3099,7 +4614,7 @@ let data25 = data24.address;
 const _errs82 = errors;
 if(errors === _errs82){
 if(typeof data25 === "string"){
-if(func0(data25) > 4096){
+if(func1(data25) > 4096){
 const err34 = {instancePath:instancePath+"/use/from/address",schemaPath:"#/properties/use/anyOf/0/properties/from/anyOf/0/properties/address/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err34];
@@ -3135,7 +4650,7 @@ let valid19 = false;
 const _errs86 = errors;
 if(errors === _errs86){
 if(typeof data26 === "string"){
-if(func0(data26) > 4096){
+if(func1(data26) > 4096){
 const err36 = {instancePath:instancePath+"/use/from/client",schemaPath:"#/properties/use/anyOf/0/properties/from/anyOf/0/properties/client/anyOf/0/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err36];
@@ -3297,7 +4812,7 @@ else {
 vErrors.push(err45);
 }
 errors++;
-validate5.errors = vErrors;
+validate10.errors = vErrors;
 return false;
 }
 else {
@@ -3322,359 +4837,53 @@ var valid0 = true;
 }
 }
 else {
-validate5.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate10.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-validate5.errors = vErrors;
+validate10.errors = vErrors;
 return errors === 0;
 }
 
-export const BusRecords = validate6;
-const schema6 = {"type":"object","properties":{"bot":{"type":"object","required":["v","spec","node","term","state","failover","sealed"],"properties":{"v":{"type":"integer","minimum":1},"spec":{"$ref":"BusBot"},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"term":{"type":"integer","minimum":1,"maximum":9007199254740991},"state":{"type":"string","enum":["placing","placed","leaving","free"]},"to":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]},"reason":{"anyOf":[{"type":"string"},{"type":"null"}]},"failover":{"type":"string","enum":["restart","stay","bound"]},"sealed":{"anyOf":[{"type":"string"},{"type":"null"}]}}},"token":{"$ref":"BusToken"},"node":{"type":"object","required":["v","id","incarnation"],"properties":{"v":{"type":"integer","minimum":1},"id":{"type":"string","maxLength":128},"incarnation":{"type":"string","maxLength":128},"labels":{"$ref":"BusLabels"},"version":{"type":"string","maxLength":128},"address":{"anyOf":[{"type":"string","maxLength":4096},{"type":"null"}]},"started_at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"renewed_at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"kinds":{"type":"array","items":{"type":"string","maxLength":128}},"capacity":{"type":"object","properties":{"cores":{"type":"number"},"memory_mb":{"type":"number"}}},"figures":{"type":"object","additionalProperties":{"type":"number"}},"leftovers":{"type":"array","items":{"type":"object","required":["bot","reason"],"properties":{"bot":{"type":"string","maxLength":128},"reason":{"type":"string"}}}}}},"leader":{"type":"object","required":["v","node","incarnation"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"incarnation":{"type":"string","maxLength":128}}},"key":{"type":"object","required":["v","check"],"properties":{"v":{"type":"integer","minimum":1},"check":{"type":"string","maxLength":128}}}}};
+const schema6 = {"type":"object","required":["scopes","reach"],"properties":{"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]}},"reach":{"anyOf":[{"type":"object","required":["bots"],"properties":{"bots":{"type":"array","items":{"type":"string"}}}},{"type":"object","required":["labels"],"properties":{"labels":{"type":"object","additionalProperties":{"type":"string"}}}},{"type":"null"}]}}};
 
-function validate6(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate13(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.bot !== undefined){
-let data0 = data.bot;
+let missing0;
+if(((data.scopes === undefined) && (missing0 = "scopes")) || ((data.reach === undefined) && (missing0 = "reach"))){
+validate13.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+return false;
+}
+else {
+if(data.scopes !== undefined){
+let data0 = data.scopes;
 const _errs1 = errors;
 if(errors === _errs1){
-if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
-let missing0;
-if((((((((data0.v === undefined) && (missing0 = "v")) || ((data0.spec === undefined) && (missing0 = "spec"))) || ((data0.node === undefined) && (missing0 = "node"))) || ((data0.term === undefined) && (missing0 = "term"))) || ((data0.state === undefined) && (missing0 = "state"))) || ((data0.failover === undefined) && (missing0 = "failover"))) || ((data0.sealed === undefined) && (missing0 = "sealed"))){
-validate6.errors = [{instancePath:instancePath+"/bot",schemaPath:"#/properties/bot/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
-return false;
-}
-else {
-if(data0.v !== undefined){
-let data1 = data0.v;
+if(Array.isArray(data0)){
+var valid1 = true;
+const len0 = data0.length;
+for(let i0=0; i0<len0; i0++){
+let data1 = data0[i0];
 const _errs3 = errors;
-if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-validate6.errors = [{instancePath:instancePath+"/bot/v",schemaPath:"#/properties/bot/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+if(typeof data1 !== "string"){
+validate13.errors = [{instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/properties/scopes/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(errors === _errs3){
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 < 1 || isNaN(data1)){
-validate6.errors = [{instancePath:instancePath+"/bot/v",schemaPath:"#/properties/bot/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+if(!((((data1 === "read") || (data1 === "control")) || (data1 === "invoke")) || (data1 === "admin"))){
+validate13.errors = [{instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/properties/scopes/items/enum",keyword:"enum",params:{allowedValues: schema6.properties.scopes.items.enum},message:"must be equal to one of the allowed values"}];
 return false;
-}
-}
 }
 var valid1 = _errs3 === errors;
-}
-else {
-var valid1 = true;
-}
-if(valid1){
-if(data0.spec !== undefined){
-const _errs5 = errors;
-if(!(validate2(data0.spec, {instancePath:instancePath+"/bot/spec",parentData:data0,parentDataProperty:"spec",rootData}))){
-vErrors = vErrors === null ? validate2.errors : vErrors.concat(validate2.errors);
-errors = vErrors.length;
-}
-var valid1 = _errs5 === errors;
-}
-else {
-var valid1 = true;
-}
-if(valid1){
-if(data0.node !== undefined){
-let data3 = data0.node;
-const _errs6 = errors;
-if(errors === _errs6){
-if(typeof data3 === "string"){
-if(!pattern8.test(data3)){
-validate6.errors = [{instancePath:instancePath+"/bot/node",schemaPath:"#/properties/bot/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
-return false;
-}
-}
-else {
-validate6.errors = [{instancePath:instancePath+"/bot/node",schemaPath:"#/properties/bot/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid1 = _errs6 === errors;
-}
-else {
-var valid1 = true;
-}
-if(valid1){
-if(data0.term !== undefined){
-let data4 = data0.term;
-const _errs8 = errors;
-if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-validate6.errors = [{instancePath:instancePath+"/bot/term",schemaPath:"#/properties/bot/properties/term/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs8){
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 > 9007199254740991 || isNaN(data4)){
-validate6.errors = [{instancePath:instancePath+"/bot/term",schemaPath:"#/properties/bot/properties/term/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
-return false;
-}
-else {
-if(data4 < 1 || isNaN(data4)){
-validate6.errors = [{instancePath:instancePath+"/bot/term",schemaPath:"#/properties/bot/properties/term/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
-return false;
-}
-}
-}
-}
-var valid1 = _errs8 === errors;
-}
-else {
-var valid1 = true;
-}
-if(valid1){
-if(data0.state !== undefined){
-let data5 = data0.state;
-const _errs10 = errors;
-if(typeof data5 !== "string"){
-validate6.errors = [{instancePath:instancePath+"/bot/state",schemaPath:"#/properties/bot/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-if(!((((data5 === "placing") || (data5 === "placed")) || (data5 === "leaving")) || (data5 === "free"))){
-validate6.errors = [{instancePath:instancePath+"/bot/state",schemaPath:"#/properties/bot/properties/state/enum",keyword:"enum",params:{allowedValues: schema6.properties.bot.properties.state.enum},message:"must be equal to one of the allowed values"}];
-return false;
-}
-var valid1 = _errs10 === errors;
-}
-else {
-var valid1 = true;
-}
-if(valid1){
-if(data0.to !== undefined){
-let data6 = data0.to;
-const _errs12 = errors;
-const _errs13 = errors;
-let valid2 = false;
-const _errs14 = errors;
-if(errors === _errs14){
-if(typeof data6 === "string"){
-if(!pattern8.test(data6)){
-const err0 = {instancePath:instancePath+"/bot/to",schemaPath:"#/properties/bot/properties/to/anyOf/0/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-}
-else {
-const err1 = {instancePath:instancePath+"/bot/to",schemaPath:"#/properties/bot/properties/to/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-}
-var _valid0 = _errs14 === errors;
-valid2 = valid2 || _valid0;
-if(!valid2){
-const _errs16 = errors;
-if(data6 !== null){
-const err2 = {instancePath:instancePath+"/bot/to",schemaPath:"#/properties/bot/properties/to/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-var _valid0 = _errs16 === errors;
-valid2 = valid2 || _valid0;
-}
-if(!valid2){
-const err3 = {instancePath:instancePath+"/bot/to",schemaPath:"#/properties/bot/properties/to/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-validate6.errors = vErrors;
-return false;
-}
-else {
-errors = _errs13;
-if(vErrors !== null){
-if(_errs13){
-vErrors.length = _errs13;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid1 = _errs12 === errors;
-}
-else {
-var valid1 = true;
-}
-if(valid1){
-if(data0.reason !== undefined){
-let data7 = data0.reason;
-const _errs18 = errors;
-const _errs19 = errors;
-let valid3 = false;
-const _errs20 = errors;
-if(typeof data7 !== "string"){
-const err4 = {instancePath:instancePath+"/bot/reason",schemaPath:"#/properties/bot/properties/reason/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-var _valid1 = _errs20 === errors;
-valid3 = valid3 || _valid1;
-if(!valid3){
-const _errs22 = errors;
-if(data7 !== null){
-const err5 = {instancePath:instancePath+"/bot/reason",schemaPath:"#/properties/bot/properties/reason/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-var _valid1 = _errs22 === errors;
-valid3 = valid3 || _valid1;
-}
-if(!valid3){
-const err6 = {instancePath:instancePath+"/bot/reason",schemaPath:"#/properties/bot/properties/reason/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-validate6.errors = vErrors;
-return false;
-}
-else {
-errors = _errs19;
-if(vErrors !== null){
-if(_errs19){
-vErrors.length = _errs19;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid1 = _errs18 === errors;
-}
-else {
-var valid1 = true;
-}
-if(valid1){
-if(data0.failover !== undefined){
-let data8 = data0.failover;
-const _errs24 = errors;
-if(typeof data8 !== "string"){
-validate6.errors = [{instancePath:instancePath+"/bot/failover",schemaPath:"#/properties/bot/properties/failover/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-if(!(((data8 === "restart") || (data8 === "stay")) || (data8 === "bound"))){
-validate6.errors = [{instancePath:instancePath+"/bot/failover",schemaPath:"#/properties/bot/properties/failover/enum",keyword:"enum",params:{allowedValues: schema6.properties.bot.properties.failover.enum},message:"must be equal to one of the allowed values"}];
-return false;
-}
-var valid1 = _errs24 === errors;
-}
-else {
-var valid1 = true;
-}
-if(valid1){
-if(data0.sealed !== undefined){
-let data9 = data0.sealed;
-const _errs26 = errors;
-const _errs27 = errors;
-let valid4 = false;
-const _errs28 = errors;
-if(typeof data9 !== "string"){
-const err7 = {instancePath:instancePath+"/bot/sealed",schemaPath:"#/properties/bot/properties/sealed/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-var _valid2 = _errs28 === errors;
-valid4 = valid4 || _valid2;
-if(!valid4){
-const _errs30 = errors;
-if(data9 !== null){
-const err8 = {instancePath:instancePath+"/bot/sealed",schemaPath:"#/properties/bot/properties/sealed/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-var _valid2 = _errs30 === errors;
-valid4 = valid4 || _valid2;
-}
-if(!valid4){
-const err9 = {instancePath:instancePath+"/bot/sealed",schemaPath:"#/properties/bot/properties/sealed/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-validate6.errors = vErrors;
-return false;
-}
-else {
-errors = _errs27;
-if(vErrors !== null){
-if(_errs27){
-vErrors.length = _errs27;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid1 = _errs26 === errors;
-}
-else {
-var valid1 = true;
-}
-}
-}
-}
-}
-}
-}
-}
+if(!valid1){
+break;
 }
 }
 }
 else {
-validate6.errors = [{instancePath:instancePath+"/bot",schemaPath:"#/properties/bot/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate13.errors = [{instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"}];
 return false;
 }
 }
@@ -3684,613 +4893,184 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.token !== undefined){
-const _errs32 = errors;
-if(!(validate5(data.token, {instancePath:instancePath+"/token",parentData:data,parentDataProperty:"token",rootData}))){
-vErrors = vErrors === null ? validate5.errors : vErrors.concat(validate5.errors);
-errors = vErrors.length;
-}
-var valid0 = _errs32 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.node !== undefined){
-let data11 = data.node;
-const _errs33 = errors;
-if(errors === _errs33){
-if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+if(data.reach !== undefined){
+let data2 = data.reach;
+const _errs5 = errors;
+const _errs6 = errors;
+let valid2 = false;
+const _errs7 = errors;
+if(errors === _errs7){
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 let missing1;
-if((((data11.v === undefined) && (missing1 = "v")) || ((data11.id === undefined) && (missing1 = "id"))) || ((data11.incarnation === undefined) && (missing1 = "incarnation"))){
-validate6.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"}];
-return false;
-}
-else {
-if(data11.v !== undefined){
-let data12 = data11.v;
-const _errs35 = errors;
-if(!(((typeof data12 == "number") && (!(data12 % 1) && !isNaN(data12))) && (isFinite(data12)))){
-validate6.errors = [{instancePath:instancePath+"/node/v",schemaPath:"#/properties/node/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs35){
-if((typeof data12 == "number") && (isFinite(data12))){
-if(data12 < 1 || isNaN(data12)){
-validate6.errors = [{instancePath:instancePath+"/node/v",schemaPath:"#/properties/node/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
-return false;
-}
-}
-}
-var valid5 = _errs35 === errors;
-}
-else {
-var valid5 = true;
-}
-if(valid5){
-if(data11.id !== undefined){
-let data13 = data11.id;
-const _errs37 = errors;
-if(errors === _errs37){
-if(typeof data13 === "string"){
-if(func0(data13) > 128){
-validate6.errors = [{instancePath:instancePath+"/node/id",schemaPath:"#/properties/node/properties/id/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
-return false;
-}
-}
-else {
-validate6.errors = [{instancePath:instancePath+"/node/id",schemaPath:"#/properties/node/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid5 = _errs37 === errors;
-}
-else {
-var valid5 = true;
-}
-if(valid5){
-if(data11.incarnation !== undefined){
-let data14 = data11.incarnation;
-const _errs39 = errors;
-if(errors === _errs39){
-if(typeof data14 === "string"){
-if(func0(data14) > 128){
-validate6.errors = [{instancePath:instancePath+"/node/incarnation",schemaPath:"#/properties/node/properties/incarnation/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
-return false;
-}
-}
-else {
-validate6.errors = [{instancePath:instancePath+"/node/incarnation",schemaPath:"#/properties/node/properties/incarnation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid5 = _errs39 === errors;
-}
-else {
-var valid5 = true;
-}
-if(valid5){
-if(data11.labels !== undefined){
-const _errs41 = errors;
-if(!(validate1(data11.labels, {instancePath:instancePath+"/node/labels",parentData:data11,parentDataProperty:"labels",rootData}))){
-vErrors = vErrors === null ? validate1.errors : vErrors.concat(validate1.errors);
-errors = vErrors.length;
-}
-var valid5 = _errs41 === errors;
-}
-else {
-var valid5 = true;
-}
-if(valid5){
-if(data11.version !== undefined){
-let data16 = data11.version;
-const _errs42 = errors;
-if(errors === _errs42){
-if(typeof data16 === "string"){
-if(func0(data16) > 128){
-validate6.errors = [{instancePath:instancePath+"/node/version",schemaPath:"#/properties/node/properties/version/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
-return false;
-}
-}
-else {
-validate6.errors = [{instancePath:instancePath+"/node/version",schemaPath:"#/properties/node/properties/version/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid5 = _errs42 === errors;
-}
-else {
-var valid5 = true;
-}
-if(valid5){
-if(data11.address !== undefined){
-let data17 = data11.address;
-const _errs44 = errors;
-const _errs45 = errors;
-let valid6 = false;
-const _errs46 = errors;
-if(errors === _errs46){
-if(typeof data17 === "string"){
-if(func0(data17) > 4096){
-const err10 = {instancePath:instancePath+"/node/address",schemaPath:"#/properties/node/properties/address/anyOf/0/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+if((data2.bots === undefined) && (missing1 = "bots")){
+const err0 = {instancePath:instancePath+"/reach",schemaPath:"#/properties/reach/anyOf/0/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err0];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err0);
+}
+errors++;
+}
+else {
+if(data2.bots !== undefined){
+let data3 = data2.bots;
+const _errs9 = errors;
+if(errors === _errs9){
+if(Array.isArray(data3)){
+var valid4 = true;
+const len1 = data3.length;
+for(let i1=0; i1<len1; i1++){
+const _errs11 = errors;
+if(typeof data3[i1] !== "string"){
+const err1 = {instancePath:instancePath+"/reach/bots/" + i1,schemaPath:"#/properties/reach/anyOf/0/properties/bots/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+var valid4 = _errs11 === errors;
+if(!valid4){
+break;
+}
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/reach/bots",schemaPath:"#/properties/reach/anyOf/0/properties/bots/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
 }
 errors++;
 }
 }
-else {
-const err11 = {instancePath:instancePath+"/node/address",schemaPath:"#/properties/node/properties/address/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err11];
+}
+}
 }
 else {
-vErrors.push(err11);
+const err3 = {instancePath:instancePath+"/reach",schemaPath:"#/properties/reach/anyOf/0/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
 }
 errors++;
 }
 }
-var _valid3 = _errs46 === errors;
-valid6 = valid6 || _valid3;
+var _valid0 = _errs7 === errors;
+valid2 = valid2 || _valid0;
+if(!valid2){
+const _errs13 = errors;
+if(errors === _errs13){
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+let missing2;
+if((data2.labels === undefined) && (missing2 = "labels")){
+const err4 = {instancePath:instancePath+"/reach",schemaPath:"#/properties/reach/anyOf/1/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+else {
+if(data2.labels !== undefined){
+let data5 = data2.labels;
+const _errs15 = errors;
+if(errors === _errs15){
+if(data5 && typeof data5 == "object" && !Array.isArray(data5)){
+for(const key0 in data5){
+const _errs18 = errors;
+if(typeof data5[key0] !== "string"){
+const err5 = {instancePath:instancePath+"/reach/labels/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/reach/anyOf/1/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+var valid6 = _errs18 === errors;
 if(!valid6){
-const _errs48 = errors;
-if(data17 !== null){
-const err12 = {instancePath:instancePath+"/node/address",schemaPath:"#/properties/node/properties/address/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err12];
+break;
+}
+}
 }
 else {
-vErrors.push(err12);
+const err6 = {instancePath:instancePath+"/reach/labels",schemaPath:"#/properties/reach/anyOf/1/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
 }
 errors++;
 }
-var _valid3 = _errs48 === errors;
-valid6 = valid6 || _valid3;
 }
-if(!valid6){
-const err13 = {instancePath:instancePath+"/node/address",schemaPath:"#/properties/node/properties/address/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err13];
+}
+}
 }
 else {
-vErrors.push(err13);
+const err7 = {instancePath:instancePath+"/reach",schemaPath:"#/properties/reach/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
 }
 errors++;
-validate6.errors = vErrors;
+}
+}
+var _valid0 = _errs13 === errors;
+valid2 = valid2 || _valid0;
+if(!valid2){
+const _errs20 = errors;
+if(data2 !== null){
+const err8 = {instancePath:instancePath+"/reach",schemaPath:"#/properties/reach/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+var _valid0 = _errs20 === errors;
+valid2 = valid2 || _valid0;
+}
+}
+if(!valid2){
+const err9 = {instancePath:instancePath+"/reach",schemaPath:"#/properties/reach/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+validate13.errors = vErrors;
 return false;
 }
 else {
-errors = _errs45;
+errors = _errs6;
 if(vErrors !== null){
-if(_errs45){
-vErrors.length = _errs45;
+if(_errs6){
+vErrors.length = _errs6;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid5 = _errs44 === errors;
-}
-else {
-var valid5 = true;
-}
-if(valid5){
-if(data11.started_at_ms !== undefined){
-let data18 = data11.started_at_ms;
-const _errs50 = errors;
-if(!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18)))){
-validate6.errors = [{instancePath:instancePath+"/node/started_at_ms",schemaPath:"#/properties/node/properties/started_at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs50){
-if((typeof data18 == "number") && (isFinite(data18))){
-if(data18 > 9007199254740991 || isNaN(data18)){
-validate6.errors = [{instancePath:instancePath+"/node/started_at_ms",schemaPath:"#/properties/node/properties/started_at_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
-return false;
-}
-else {
-if(data18 < 0 || isNaN(data18)){
-validate6.errors = [{instancePath:instancePath+"/node/started_at_ms",schemaPath:"#/properties/node/properties/started_at_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-var valid5 = _errs50 === errors;
-}
-else {
-var valid5 = true;
-}
-if(valid5){
-if(data11.renewed_at_ms !== undefined){
-let data19 = data11.renewed_at_ms;
-const _errs52 = errors;
-if(!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19)))){
-validate6.errors = [{instancePath:instancePath+"/node/renewed_at_ms",schemaPath:"#/properties/node/properties/renewed_at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs52){
-if((typeof data19 == "number") && (isFinite(data19))){
-if(data19 > 9007199254740991 || isNaN(data19)){
-validate6.errors = [{instancePath:instancePath+"/node/renewed_at_ms",schemaPath:"#/properties/node/properties/renewed_at_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
-return false;
-}
-else {
-if(data19 < 0 || isNaN(data19)){
-validate6.errors = [{instancePath:instancePath+"/node/renewed_at_ms",schemaPath:"#/properties/node/properties/renewed_at_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-var valid5 = _errs52 === errors;
-}
-else {
-var valid5 = true;
-}
-if(valid5){
-if(data11.kinds !== undefined){
-let data20 = data11.kinds;
-const _errs54 = errors;
-if(errors === _errs54){
-if(Array.isArray(data20)){
-var valid7 = true;
-const len0 = data20.length;
-for(let i0=0; i0<len0; i0++){
-let data21 = data20[i0];
-const _errs56 = errors;
-if(errors === _errs56){
-if(typeof data21 === "string"){
-if(func0(data21) > 128){
-validate6.errors = [{instancePath:instancePath+"/node/kinds/" + i0,schemaPath:"#/properties/node/properties/kinds/items/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
-return false;
-}
-}
-else {
-validate6.errors = [{instancePath:instancePath+"/node/kinds/" + i0,schemaPath:"#/properties/node/properties/kinds/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid7 = _errs56 === errors;
-if(!valid7){
-break;
-}
-}
-}
-else {
-validate6.errors = [{instancePath:instancePath+"/node/kinds",schemaPath:"#/properties/node/properties/kinds/type",keyword:"type",params:{type: "array"},message:"must be array"}];
-return false;
-}
-}
-var valid5 = _errs54 === errors;
-}
-else {
-var valid5 = true;
-}
-if(valid5){
-if(data11.capacity !== undefined){
-let data22 = data11.capacity;
-const _errs58 = errors;
-if(errors === _errs58){
-if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
-if(data22.cores !== undefined){
-let data23 = data22.cores;
-const _errs60 = errors;
-if(!((typeof data23 == "number") && (isFinite(data23)))){
-validate6.errors = [{instancePath:instancePath+"/node/capacity/cores",schemaPath:"#/properties/node/properties/capacity/properties/cores/type",keyword:"type",params:{type: "number"},message:"must be number"}];
-return false;
-}
-var valid8 = _errs60 === errors;
-}
-else {
-var valid8 = true;
-}
-if(valid8){
-if(data22.memory_mb !== undefined){
-let data24 = data22.memory_mb;
-const _errs62 = errors;
-if(!((typeof data24 == "number") && (isFinite(data24)))){
-validate6.errors = [{instancePath:instancePath+"/node/capacity/memory_mb",schemaPath:"#/properties/node/properties/capacity/properties/memory_mb/type",keyword:"type",params:{type: "number"},message:"must be number"}];
-return false;
-}
-var valid8 = _errs62 === errors;
-}
-else {
-var valid8 = true;
-}
-}
-}
-else {
-validate6.errors = [{instancePath:instancePath+"/node/capacity",schemaPath:"#/properties/node/properties/capacity/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid5 = _errs58 === errors;
-}
-else {
-var valid5 = true;
-}
-if(valid5){
-if(data11.figures !== undefined){
-let data25 = data11.figures;
-const _errs64 = errors;
-if(errors === _errs64){
-if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
-for(const key0 in data25){
-let data26 = data25[key0];
-const _errs67 = errors;
-if(!((typeof data26 == "number") && (isFinite(data26)))){
-validate6.errors = [{instancePath:instancePath+"/node/figures/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/node/properties/figures/additionalProperties/type",keyword:"type",params:{type: "number"},message:"must be number"}];
-return false;
-}
-var valid9 = _errs67 === errors;
-if(!valid9){
-break;
-}
-}
-}
-else {
-validate6.errors = [{instancePath:instancePath+"/node/figures",schemaPath:"#/properties/node/properties/figures/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid5 = _errs64 === errors;
-}
-else {
-var valid5 = true;
-}
-if(valid5){
-if(data11.leftovers !== undefined){
-let data27 = data11.leftovers;
-const _errs69 = errors;
-if(errors === _errs69){
-if(Array.isArray(data27)){
-var valid10 = true;
-const len1 = data27.length;
-for(let i1=0; i1<len1; i1++){
-let data28 = data27[i1];
-const _errs71 = errors;
-if(errors === _errs71){
-if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
-let missing2;
-if(((data28.bot === undefined) && (missing2 = "bot")) || ((data28.reason === undefined) && (missing2 = "reason"))){
-validate6.errors = [{instancePath:instancePath+"/node/leftovers/" + i1,schemaPath:"#/properties/node/properties/leftovers/items/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'"}];
-return false;
-}
-else {
-if(data28.bot !== undefined){
-let data29 = data28.bot;
-const _errs73 = errors;
-if(errors === _errs73){
-if(typeof data29 === "string"){
-if(func0(data29) > 128){
-validate6.errors = [{instancePath:instancePath+"/node/leftovers/" + i1+"/bot",schemaPath:"#/properties/node/properties/leftovers/items/properties/bot/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
-return false;
-}
-}
-else {
-validate6.errors = [{instancePath:instancePath+"/node/leftovers/" + i1+"/bot",schemaPath:"#/properties/node/properties/leftovers/items/properties/bot/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid11 = _errs73 === errors;
-}
-else {
-var valid11 = true;
-}
-if(valid11){
-if(data28.reason !== undefined){
-const _errs75 = errors;
-if(typeof data28.reason !== "string"){
-validate6.errors = [{instancePath:instancePath+"/node/leftovers/" + i1+"/reason",schemaPath:"#/properties/node/properties/leftovers/items/properties/reason/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid11 = _errs75 === errors;
-}
-else {
-var valid11 = true;
-}
-}
-}
-}
-else {
-validate6.errors = [{instancePath:instancePath+"/node/leftovers/" + i1,schemaPath:"#/properties/node/properties/leftovers/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid10 = _errs71 === errors;
-if(!valid10){
-break;
-}
-}
-}
-else {
-validate6.errors = [{instancePath:instancePath+"/node/leftovers",schemaPath:"#/properties/node/properties/leftovers/type",keyword:"type",params:{type: "array"},message:"must be array"}];
-return false;
-}
-}
-var valid5 = _errs69 === errors;
-}
-else {
-var valid5 = true;
-}
-}
-}
-}
-}
-}
-}
-}
-}
-}
-}
-}
-}
-}
-else {
-validate6.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs33 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.leader !== undefined){
-let data31 = data.leader;
-const _errs77 = errors;
-if(errors === _errs77){
-if(data31 && typeof data31 == "object" && !Array.isArray(data31)){
-let missing3;
-if((((data31.v === undefined) && (missing3 = "v")) || ((data31.node === undefined) && (missing3 = "node"))) || ((data31.incarnation === undefined) && (missing3 = "incarnation"))){
-validate6.errors = [{instancePath:instancePath+"/leader",schemaPath:"#/properties/leader/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
-return false;
-}
-else {
-if(data31.v !== undefined){
-let data32 = data31.v;
-const _errs79 = errors;
-if(!(((typeof data32 == "number") && (!(data32 % 1) && !isNaN(data32))) && (isFinite(data32)))){
-validate6.errors = [{instancePath:instancePath+"/leader/v",schemaPath:"#/properties/leader/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs79){
-if((typeof data32 == "number") && (isFinite(data32))){
-if(data32 < 1 || isNaN(data32)){
-validate6.errors = [{instancePath:instancePath+"/leader/v",schemaPath:"#/properties/leader/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
-return false;
-}
-}
-}
-var valid12 = _errs79 === errors;
-}
-else {
-var valid12 = true;
-}
-if(valid12){
-if(data31.node !== undefined){
-let data33 = data31.node;
-const _errs81 = errors;
-if(errors === _errs81){
-if(typeof data33 === "string"){
-if(!pattern8.test(data33)){
-validate6.errors = [{instancePath:instancePath+"/leader/node",schemaPath:"#/properties/leader/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
-return false;
-}
-}
-else {
-validate6.errors = [{instancePath:instancePath+"/leader/node",schemaPath:"#/properties/leader/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid12 = _errs81 === errors;
-}
-else {
-var valid12 = true;
-}
-if(valid12){
-if(data31.incarnation !== undefined){
-let data34 = data31.incarnation;
-const _errs83 = errors;
-if(errors === _errs83){
-if(typeof data34 === "string"){
-if(func0(data34) > 128){
-validate6.errors = [{instancePath:instancePath+"/leader/incarnation",schemaPath:"#/properties/leader/properties/incarnation/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
-return false;
-}
-}
-else {
-validate6.errors = [{instancePath:instancePath+"/leader/incarnation",schemaPath:"#/properties/leader/properties/incarnation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid12 = _errs83 === errors;
-}
-else {
-var valid12 = true;
-}
-}
-}
-}
-}
-else {
-validate6.errors = [{instancePath:instancePath+"/leader",schemaPath:"#/properties/leader/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs77 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.key !== undefined){
-let data35 = data.key;
-const _errs85 = errors;
-if(errors === _errs85){
-if(data35 && typeof data35 == "object" && !Array.isArray(data35)){
-let missing4;
-if(((data35.v === undefined) && (missing4 = "v")) || ((data35.check === undefined) && (missing4 = "check"))){
-validate6.errors = [{instancePath:instancePath+"/key",schemaPath:"#/properties/key/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
-return false;
-}
-else {
-if(data35.v !== undefined){
-let data36 = data35.v;
-const _errs87 = errors;
-if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
-validate6.errors = [{instancePath:instancePath+"/key/v",schemaPath:"#/properties/key/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs87){
-if((typeof data36 == "number") && (isFinite(data36))){
-if(data36 < 1 || isNaN(data36)){
-validate6.errors = [{instancePath:instancePath+"/key/v",schemaPath:"#/properties/key/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
-return false;
-}
-}
-}
-var valid13 = _errs87 === errors;
-}
-else {
-var valid13 = true;
-}
-if(valid13){
-if(data35.check !== undefined){
-let data37 = data35.check;
-const _errs89 = errors;
-if(errors === _errs89){
-if(typeof data37 === "string"){
-if(func0(data37) > 128){
-validate6.errors = [{instancePath:instancePath+"/key/check",schemaPath:"#/properties/key/properties/check/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
-return false;
-}
-}
-else {
-validate6.errors = [{instancePath:instancePath+"/key/check",schemaPath:"#/properties/key/properties/check/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid13 = _errs89 === errors;
-}
-else {
-var valid13 = true;
-}
-}
-}
-}
-else {
-validate6.errors = [{instancePath:instancePath+"/key",schemaPath:"#/properties/key/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs85 === errors;
+var valid0 = _errs5 === errors;
 }
 else {
 var valid0 = true;
@@ -4298,30 +5078,25 @@ var valid0 = true;
 }
 }
 }
-}
-}
 else {
-validate6.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate13.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-validate6.errors = vErrors;
+validate13.errors = vErrors;
 return errors === 0;
 }
 
-export const BusCalls = validate10;
-const schema7 = {"type":"object","properties":{"place":{"type":"object","required":["id","kind"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"node_labels":{"$ref":"BusLabels"},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"needs_key":{"type":"boolean"},"except":{"type":"array","items":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"}}}},"rebalance":{"type":"null"},"want":{"type":"object","required":["wanted"],"properties":{"wanted":{"type":"string","enum":["live","cordoned","draining"]}}},"revokeToken":{"type":"object","required":["id"],"properties":{"id":{"type":"string","pattern":"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"}}},"learnToken":{"type":"object","required":["id","token"],"properties":{"id":{"type":"string","pattern":"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},"token":{"$ref":"BusToken"}}},"tokensUsed":{"type":"object","required":["uses"],"properties":{"uses":{"type":"object","additionalProperties":{"type":"object","required":["at_ms","from"],"properties":{"at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"from":{"anyOf":[{"type":"object","required":["address","client"],"properties":{"address":{"type":"string","maxLength":4096},"client":{"anyOf":[{"type":"string","maxLength":4096},{"type":"null"}]}}},{"type":"null"}]}}}}}},"redeemTicket":{"type":"object","required":["ticket"],"properties":{"ticket":{"type":"string","maxLength":4096}}},"checkLink":{"type":"object","required":["link"],"properties":{"link":{"type":"string","maxLength":4096}}},"takeLink":{"type":"object","required":["link"],"properties":{"link":{"type":"string","maxLength":4096}}},"createBot":{"type":"object","required":["bot","rights"],"properties":{"bot":{"$ref":"BusBot"},"rights":{"$ref":"BusRights"},"sealed":{"anyOf":[{"type":"string"},{"type":"null"}]}}},"updateBot":{"type":"object","required":["id","change","rights"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"change":{"type":"object","properties":{"config":{"type":"object","patternProperties":{"^.*$":{}}},"labels":{"additionalProperties":false,"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}}},"isolation":{"anyOf":[{"type":"string","enum":["thread","process"]},{"type":"null"}]},"host_group":{"anyOf":[{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},{"type":"null"}]},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]}}},"node":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]},"node_labels":{"anyOf":[{"additionalProperties":false,"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32},{"type":"null"}]},"failover":{"type":"string","enum":["restart","stay"]}},"minProperties":1},"rights":{"$ref":"BusRights"},"by":{"type":"string","maxLength":128},"sealed":{"anyOf":[{"type":"string"},{"type":"null"}]}}},"actOnBot":{"type":"object","required":["id","action","rights"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"action":{"type":"string","enum":["start","stop","restart","delete"]},"rights":{"$ref":"BusRights"}}},"endBot":{"type":"object","required":["id","action","rights"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"action":{"type":"string","enum":["stop","delete"]},"rights":{"$ref":"BusRights"}}},"actOnBots":{"type":"object","required":["actions","rights"],"properties":{"actions":{"type":"object","required":["action"],"properties":{"action":{"type":"string","enum":["start","stop","restart","delete"]},"ids":{"type":"array","items":{"type":"string"}},"labels":{"$ref":"BusLabels"}}},"rights":{"$ref":"BusRights"}}},"endBots":{"type":"object","required":["actions","rights"],"properties":{"actions":{"type":"object","required":["action"],"properties":{"action":{"type":"string","enum":["stop","delete"]},"ids":{"type":"array","items":{"type":"string"}},"labels":{"$ref":"BusLabels"}}},"rights":{"$ref":"BusRights"}}},"botConfig":{"type":"object","required":["id","rights"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"rights":{"$ref":"BusRights"}}},"invoke":{"type":"object","required":["call","rights"],"properties":{"call":{"type":"object","required":["session_id","command","args"],"properties":{"session_id":{"anyOf":[{"type":"string","maxLength":64},{"type":"array","items":{"type":"string","maxLength":64},"minItems":1,"maxItems":1000},{"type":"null"}]},"command":{"type":"string","minLength":1,"maxLength":128},"args":{"type":"object","patternProperties":{"^.*$":{}},"default":{}}}},"rights":{"$ref":"BusRights"}}},"incidents":{"type":"object","required":["bot","limit","rights"],"properties":{"bot":{"anyOf":[{"type":"string"},{"type":"null"}]},"cause":{"type":"string"},"limit":{"type":"integer","minimum":0,"maximum":9007199254740991},"rights":{"$ref":"BusRights"}}},"incidentGroups":{"type":"object","required":["cause","after","before","limit","rights"],"properties":{"cause":{"anyOf":[{"type":"string"},{"type":"null"}]},"after":{"type":"number"},"before":{"type":"number"},"limit":{"type":"integer","minimum":0,"maximum":9007199254740991},"rights":{"$ref":"BusRights"}}},"hosts":{"type":"object","required":["rights"],"properties":{"rights":{"$ref":"BusRights"}}},"kinds":{"type":"null"},"releaseKind":{"type":"object","required":["kind","rights"],"properties":{"kind":{"type":"string","maxLength":4096},"rights":{"$ref":"BusRights"}}}},"additionalProperties":false};
-const func15 = Object.prototype.hasOwnProperty;
 
-function validate10(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate7(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 const _errs1 = errors;
 for(const key0 in data){
-if(!(func15.call(schema7.properties, key0))){
-validate10.errors = [{instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
+if(!(func0.call(schema3.properties, key0))){
+validate7.errors = [{instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
 return false;
 break;
 }
@@ -4334,7 +5109,7 @@ if(errors === _errs2){
 if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
 let missing0;
 if(((data0.id === undefined) && (missing0 = "id")) || ((data0.kind === undefined) && (missing0 = "kind"))){
-validate10.errors = [{instancePath:instancePath+"/place",schemaPath:"#/properties/place/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate7.errors = [{instancePath:instancePath+"/place",schemaPath:"#/properties/place/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
 return false;
 }
 else {
@@ -4344,12 +5119,12 @@ const _errs4 = errors;
 if(errors === _errs4){
 if(typeof data1 === "string"){
 if(!pattern3.test(data1)){
-validate10.errors = [{instancePath:instancePath+"/place/id",schemaPath:"#/properties/place/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+validate7.errors = [{instancePath:instancePath+"/place/id",schemaPath:"#/properties/place/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/place/id",schemaPath:"#/properties/place/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/place/id",schemaPath:"#/properties/place/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -4362,7 +5137,7 @@ if(valid1){
 if(data0.kind !== undefined){
 const _errs6 = errors;
 if(typeof data0.kind !== "string"){
-validate10.errors = [{instancePath:instancePath+"/place/kind",schemaPath:"#/properties/place/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/place/kind",schemaPath:"#/properties/place/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 var valid1 = _errs6 === errors;
@@ -4376,13 +5151,13 @@ let data3 = data0.node;
 const _errs8 = errors;
 if(errors === _errs8){
 if(typeof data3 === "string"){
-if(!pattern8.test(data3)){
-validate10.errors = [{instancePath:instancePath+"/place/node",schemaPath:"#/properties/place/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+if(!pattern0.test(data3)){
+validate7.errors = [{instancePath:instancePath+"/place/node",schemaPath:"#/properties/place/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/place/node",schemaPath:"#/properties/place/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/place/node",schemaPath:"#/properties/place/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -4394,8 +5169,8 @@ var valid1 = true;
 if(valid1){
 if(data0.node_labels !== undefined){
 const _errs10 = errors;
-if(!(validate1(data0.node_labels, {instancePath:instancePath+"/place/node_labels",parentData:data0,parentDataProperty:"node_labels",rootData}))){
-vErrors = vErrors === null ? validate1.errors : vErrors.concat(validate1.errors);
+if(!(validate8(data0.node_labels, {instancePath:instancePath+"/place/node_labels",parentData:data0,parentDataProperty:"node_labels",rootData}))){
+vErrors = vErrors === null ? validate8.errors : vErrors.concat(validate8.errors);
 errors = vErrors.length;
 }
 var valid1 = _errs10 === errors;
@@ -4410,12 +5185,12 @@ const _errs11 = errors;
 if(errors === _errs11){
 if(typeof data5 === "string"){
 if(!pattern3.test(data5)){
-validate10.errors = [{instancePath:instancePath+"/place/host_group",schemaPath:"#/properties/place/properties/host_group/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+validate7.errors = [{instancePath:instancePath+"/place/host_group",schemaPath:"#/properties/place/properties/host_group/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/place/host_group",schemaPath:"#/properties/place/properties/host_group/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/place/host_group",schemaPath:"#/properties/place/properties/host_group/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -4428,7 +5203,7 @@ if(valid1){
 if(data0.needs_key !== undefined){
 const _errs13 = errors;
 if(typeof data0.needs_key !== "boolean"){
-validate10.errors = [{instancePath:instancePath+"/place/needs_key",schemaPath:"#/properties/place/properties/needs_key/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
+validate7.errors = [{instancePath:instancePath+"/place/needs_key",schemaPath:"#/properties/place/properties/needs_key/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
 var valid1 = _errs13 === errors;
@@ -4449,13 +5224,13 @@ let data8 = data7[i0];
 const _errs17 = errors;
 if(errors === _errs17){
 if(typeof data8 === "string"){
-if(!pattern8.test(data8)){
-validate10.errors = [{instancePath:instancePath+"/place/except/" + i0,schemaPath:"#/properties/place/properties/except/items/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+if(!pattern0.test(data8)){
+validate7.errors = [{instancePath:instancePath+"/place/except/" + i0,schemaPath:"#/properties/place/properties/except/items/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/place/except/" + i0,schemaPath:"#/properties/place/properties/except/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/place/except/" + i0,schemaPath:"#/properties/place/properties/except/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -4466,7 +5241,7 @@ break;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/place/except",schemaPath:"#/properties/place/properties/except/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+validate7.errors = [{instancePath:instancePath+"/place/except",schemaPath:"#/properties/place/properties/except/type",keyword:"type",params:{type: "array"},message:"must be array"}];
 return false;
 }
 }
@@ -4484,7 +5259,7 @@ var valid1 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/place",schemaPath:"#/properties/place/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/place",schemaPath:"#/properties/place/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -4497,7 +5272,7 @@ if(valid0){
 if(data.rebalance !== undefined){
 const _errs19 = errors;
 if(data.rebalance !== null){
-validate10.errors = [{instancePath:instancePath+"/rebalance",schemaPath:"#/properties/rebalance/type",keyword:"type",params:{type: "null"},message:"must be null"}];
+validate7.errors = [{instancePath:instancePath+"/rebalance",schemaPath:"#/properties/rebalance/type",keyword:"type",params:{type: "null"},message:"must be null"}];
 return false;
 }
 var valid0 = _errs19 === errors;
@@ -4513,25 +5288,25 @@ if(errors === _errs21){
 if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
 let missing1;
 if((data10.wanted === undefined) && (missing1 = "wanted")){
-validate10.errors = [{instancePath:instancePath+"/want",schemaPath:"#/properties/want/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"}];
+validate7.errors = [{instancePath:instancePath+"/want",schemaPath:"#/properties/want/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"}];
 return false;
 }
 else {
 if(data10.wanted !== undefined){
 let data11 = data10.wanted;
 if(typeof data11 !== "string"){
-validate10.errors = [{instancePath:instancePath+"/want/wanted",schemaPath:"#/properties/want/properties/wanted/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/want/wanted",schemaPath:"#/properties/want/properties/wanted/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 if(!(((data11 === "live") || (data11 === "cordoned")) || (data11 === "draining"))){
-validate10.errors = [{instancePath:instancePath+"/want/wanted",schemaPath:"#/properties/want/properties/wanted/enum",keyword:"enum",params:{allowedValues: schema7.properties.want.properties.wanted.enum},message:"must be equal to one of the allowed values"}];
+validate7.errors = [{instancePath:instancePath+"/want/wanted",schemaPath:"#/properties/want/properties/wanted/enum",keyword:"enum",params:{allowedValues: schema3.properties.want.properties.wanted.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
 }
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/want",schemaPath:"#/properties/want/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/want",schemaPath:"#/properties/want/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -4548,7 +5323,7 @@ if(errors === _errs25){
 if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
 let missing2;
 if((data12.id === undefined) && (missing2 = "id")){
-validate10.errors = [{instancePath:instancePath+"/revokeToken",schemaPath:"#/properties/revokeToken/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'"}];
+validate7.errors = [{instancePath:instancePath+"/revokeToken",schemaPath:"#/properties/revokeToken/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'"}];
 return false;
 }
 else {
@@ -4557,13 +5332,13 @@ let data13 = data12.id;
 const _errs27 = errors;
 if(errors === _errs27){
 if(typeof data13 === "string"){
-if(!pattern15.test(data13)){
-validate10.errors = [{instancePath:instancePath+"/revokeToken/id",schemaPath:"#/properties/revokeToken/properties/id/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},message:"must match pattern \""+"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"+"\""}];
+if(!pattern26.test(data13)){
+validate7.errors = [{instancePath:instancePath+"/revokeToken/id",schemaPath:"#/properties/revokeToken/properties/id/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},message:"must match pattern \""+"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"+"\""}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/revokeToken/id",schemaPath:"#/properties/revokeToken/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/revokeToken/id",schemaPath:"#/properties/revokeToken/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -4571,7 +5346,7 @@ return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/revokeToken",schemaPath:"#/properties/revokeToken/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/revokeToken",schemaPath:"#/properties/revokeToken/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -4588,7 +5363,7 @@ if(errors === _errs29){
 if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
 let missing3;
 if(((data14.id === undefined) && (missing3 = "id")) || ((data14.token === undefined) && (missing3 = "token"))){
-validate10.errors = [{instancePath:instancePath+"/learnToken",schemaPath:"#/properties/learnToken/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
+validate7.errors = [{instancePath:instancePath+"/learnToken",schemaPath:"#/properties/learnToken/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
 return false;
 }
 else {
@@ -4597,13 +5372,13 @@ let data15 = data14.id;
 const _errs31 = errors;
 if(errors === _errs31){
 if(typeof data15 === "string"){
-if(!pattern15.test(data15)){
-validate10.errors = [{instancePath:instancePath+"/learnToken/id",schemaPath:"#/properties/learnToken/properties/id/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},message:"must match pattern \""+"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"+"\""}];
+if(!pattern26.test(data15)){
+validate7.errors = [{instancePath:instancePath+"/learnToken/id",schemaPath:"#/properties/learnToken/properties/id/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},message:"must match pattern \""+"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"+"\""}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/learnToken/id",schemaPath:"#/properties/learnToken/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/learnToken/id",schemaPath:"#/properties/learnToken/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -4615,8 +5390,8 @@ var valid5 = true;
 if(valid5){
 if(data14.token !== undefined){
 const _errs33 = errors;
-if(!(validate5(data14.token, {instancePath:instancePath+"/learnToken/token",parentData:data14,parentDataProperty:"token",rootData}))){
-vErrors = vErrors === null ? validate5.errors : vErrors.concat(validate5.errors);
+if(!(validate10(data14.token, {instancePath:instancePath+"/learnToken/token",parentData:data14,parentDataProperty:"token",rootData}))){
+vErrors = vErrors === null ? validate10.errors : vErrors.concat(validate10.errors);
 errors = vErrors.length;
 }
 var valid5 = _errs33 === errors;
@@ -4628,7 +5403,7 @@ var valid5 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/learnToken",schemaPath:"#/properties/learnToken/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/learnToken",schemaPath:"#/properties/learnToken/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -4645,7 +5420,7 @@ if(errors === _errs34){
 if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
 let missing4;
 if((data17.uses === undefined) && (missing4 = "uses")){
-validate10.errors = [{instancePath:instancePath+"/tokensUsed",schemaPath:"#/properties/tokensUsed/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
+validate7.errors = [{instancePath:instancePath+"/tokensUsed",schemaPath:"#/properties/tokensUsed/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
 return false;
 }
 else {
@@ -4661,7 +5436,7 @@ if(errors === _errs39){
 if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
 let missing5;
 if(((data19.at_ms === undefined) && (missing5 = "at_ms")) || ((data19.from === undefined) && (missing5 = "from"))){
-validate10.errors = [{instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
+validate7.errors = [{instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
 return false;
 }
 else {
@@ -4669,18 +5444,18 @@ if(data19.at_ms !== undefined){
 let data20 = data19.at_ms;
 const _errs41 = errors;
 if(!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20)))){
-validate10.errors = [{instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/at_ms",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate7.errors = [{instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/at_ms",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs41){
 if((typeof data20 == "number") && (isFinite(data20))){
 if(data20 > 9007199254740991 || isNaN(data20)){
-validate10.errors = [{instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/at_ms",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/at_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+validate7.errors = [{instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/at_ms",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/at_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
 if(data20 < 0 || isNaN(data20)){
-validate10.errors = [{instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/at_ms",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/at_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate7.errors = [{instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/at_ms",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/at_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -4717,7 +5492,7 @@ let data22 = data21.address;
 const _errs47 = errors;
 if(errors === _errs47){
 if(typeof data22 === "string"){
-if(func0(data22) > 4096){
+if(func1(data22) > 4096){
 const err1 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from/address",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/properties/address/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err1];
@@ -4753,7 +5528,7 @@ let valid11 = false;
 const _errs51 = errors;
 if(errors === _errs51){
 if(typeof data23 === "string"){
-if(func0(data23) > 4096){
+if(func1(data23) > 4096){
 const err3 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from/client",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/properties/client/anyOf/0/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err3];
@@ -4858,7 +5633,7 @@ else {
 vErrors.push(err9);
 }
 errors++;
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -4881,7 +5656,7 @@ var valid8 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -4892,7 +5667,7 @@ break;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/tokensUsed/uses",schemaPath:"#/properties/tokensUsed/properties/uses/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/tokensUsed/uses",schemaPath:"#/properties/tokensUsed/properties/uses/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -4900,7 +5675,7 @@ return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/tokensUsed",schemaPath:"#/properties/tokensUsed/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/tokensUsed",schemaPath:"#/properties/tokensUsed/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -4917,7 +5692,7 @@ if(errors === _errs57){
 if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
 let missing7;
 if((data24.ticket === undefined) && (missing7 = "ticket")){
-validate10.errors = [{instancePath:instancePath+"/redeemTicket",schemaPath:"#/properties/redeemTicket/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
+validate7.errors = [{instancePath:instancePath+"/redeemTicket",schemaPath:"#/properties/redeemTicket/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
 return false;
 }
 else {
@@ -4926,13 +5701,13 @@ let data25 = data24.ticket;
 const _errs59 = errors;
 if(errors === _errs59){
 if(typeof data25 === "string"){
-if(func0(data25) > 4096){
-validate10.errors = [{instancePath:instancePath+"/redeemTicket/ticket",schemaPath:"#/properties/redeemTicket/properties/ticket/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"}];
+if(func1(data25) > 4096){
+validate7.errors = [{instancePath:instancePath+"/redeemTicket/ticket",schemaPath:"#/properties/redeemTicket/properties/ticket/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/redeemTicket/ticket",schemaPath:"#/properties/redeemTicket/properties/ticket/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/redeemTicket/ticket",schemaPath:"#/properties/redeemTicket/properties/ticket/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -4940,7 +5715,7 @@ return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/redeemTicket",schemaPath:"#/properties/redeemTicket/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/redeemTicket",schemaPath:"#/properties/redeemTicket/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -4957,7 +5732,7 @@ if(errors === _errs61){
 if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
 let missing8;
 if((data26.link === undefined) && (missing8 = "link")){
-validate10.errors = [{instancePath:instancePath+"/checkLink",schemaPath:"#/properties/checkLink/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
+validate7.errors = [{instancePath:instancePath+"/checkLink",schemaPath:"#/properties/checkLink/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
 return false;
 }
 else {
@@ -4966,13 +5741,13 @@ let data27 = data26.link;
 const _errs63 = errors;
 if(errors === _errs63){
 if(typeof data27 === "string"){
-if(func0(data27) > 4096){
-validate10.errors = [{instancePath:instancePath+"/checkLink/link",schemaPath:"#/properties/checkLink/properties/link/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"}];
+if(func1(data27) > 4096){
+validate7.errors = [{instancePath:instancePath+"/checkLink/link",schemaPath:"#/properties/checkLink/properties/link/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/checkLink/link",schemaPath:"#/properties/checkLink/properties/link/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/checkLink/link",schemaPath:"#/properties/checkLink/properties/link/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -4980,7 +5755,7 @@ return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/checkLink",schemaPath:"#/properties/checkLink/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/checkLink",schemaPath:"#/properties/checkLink/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -4997,7 +5772,7 @@ if(errors === _errs65){
 if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
 let missing9;
 if((data28.link === undefined) && (missing9 = "link")){
-validate10.errors = [{instancePath:instancePath+"/takeLink",schemaPath:"#/properties/takeLink/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
+validate7.errors = [{instancePath:instancePath+"/takeLink",schemaPath:"#/properties/takeLink/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
 return false;
 }
 else {
@@ -5006,13 +5781,13 @@ let data29 = data28.link;
 const _errs67 = errors;
 if(errors === _errs67){
 if(typeof data29 === "string"){
-if(func0(data29) > 4096){
-validate10.errors = [{instancePath:instancePath+"/takeLink/link",schemaPath:"#/properties/takeLink/properties/link/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"}];
+if(func1(data29) > 4096){
+validate7.errors = [{instancePath:instancePath+"/takeLink/link",schemaPath:"#/properties/takeLink/properties/link/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/takeLink/link",schemaPath:"#/properties/takeLink/properties/link/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/takeLink/link",schemaPath:"#/properties/takeLink/properties/link/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -5020,7 +5795,7 @@ return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/takeLink",schemaPath:"#/properties/takeLink/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/takeLink",schemaPath:"#/properties/takeLink/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -5037,14 +5812,14 @@ if(errors === _errs69){
 if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
 let missing10;
 if(((data30.bot === undefined) && (missing10 = "bot")) || ((data30.rights === undefined) && (missing10 = "rights"))){
-validate10.errors = [{instancePath:instancePath+"/createBot",schemaPath:"#/properties/createBot/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
+validate7.errors = [{instancePath:instancePath+"/createBot",schemaPath:"#/properties/createBot/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
 return false;
 }
 else {
 if(data30.bot !== undefined){
 const _errs71 = errors;
-if(!(validate2(data30.bot, {instancePath:instancePath+"/createBot/bot",parentData:data30,parentDataProperty:"bot",rootData}))){
-vErrors = vErrors === null ? validate2.errors : vErrors.concat(validate2.errors);
+if(!(validate6(data30.bot, {instancePath:instancePath+"/createBot/bot",parentData:data30,parentDataProperty:"bot",rootData}))){
+vErrors = vErrors === null ? validate6.errors : vErrors.concat(validate6.errors);
 errors = vErrors.length;
 }
 var valid15 = _errs71 === errors;
@@ -5055,8 +5830,8 @@ var valid15 = true;
 if(valid15){
 if(data30.rights !== undefined){
 const _errs72 = errors;
-if(!(validate0(data30.rights, {instancePath:instancePath+"/createBot/rights",parentData:data30,parentDataProperty:"rights",rootData}))){
-vErrors = vErrors === null ? validate0.errors : vErrors.concat(validate0.errors);
+if(!(validate13(data30.rights, {instancePath:instancePath+"/createBot/rights",parentData:data30,parentDataProperty:"rights",rootData}))){
+vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
 var valid15 = _errs72 === errors;
@@ -5107,7 +5882,7 @@ else {
 vErrors.push(err12);
 }
 errors++;
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -5131,7 +5906,7 @@ var valid15 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/createBot",schemaPath:"#/properties/createBot/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/createBot",schemaPath:"#/properties/createBot/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -5148,7 +5923,7 @@ if(errors === _errs79){
 if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
 let missing11;
 if((((data34.id === undefined) && (missing11 = "id")) || ((data34.change === undefined) && (missing11 = "change"))) || ((data34.rights === undefined) && (missing11 = "rights"))){
-validate10.errors = [{instancePath:instancePath+"/updateBot",schemaPath:"#/properties/updateBot/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot",schemaPath:"#/properties/updateBot/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
 return false;
 }
 else {
@@ -5158,12 +5933,12 @@ const _errs81 = errors;
 if(errors === _errs81){
 if(typeof data35 === "string"){
 if(!pattern3.test(data35)){
-validate10.errors = [{instancePath:instancePath+"/updateBot/id",schemaPath:"#/properties/updateBot/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/id",schemaPath:"#/properties/updateBot/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/updateBot/id",schemaPath:"#/properties/updateBot/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/id",schemaPath:"#/properties/updateBot/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -5179,7 +5954,7 @@ const _errs83 = errors;
 if(errors === _errs83){
 if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
 if(Object.keys(data36).length < 1){
-validate10.errors = [{instancePath:instancePath+"/updateBot/change",schemaPath:"#/properties/updateBot/properties/change/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change",schemaPath:"#/properties/updateBot/properties/change/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"}];
 return false;
 }
 else {
@@ -5188,7 +5963,7 @@ let data37 = data36.config;
 const _errs85 = errors;
 if(errors === _errs85){
 if(!(data37 && typeof data37 == "object" && !Array.isArray(data37))){
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/config",schemaPath:"#/properties/updateBot/properties/change/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/config",schemaPath:"#/properties/updateBot/properties/change/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -5204,14 +5979,14 @@ const _errs87 = errors;
 if(errors === _errs87){
 if(data38 && typeof data38 == "object" && !Array.isArray(data38)){
 if(Object.keys(data38).length > 32){
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/labels",schemaPath:"#/properties/updateBot/properties/change/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/labels",schemaPath:"#/properties/updateBot/properties/change/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
 const _errs89 = errors;
 for(const key2 in data38){
-if(!(pattern0.test(key2))){
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/labels",schemaPath:"#/properties/updateBot/properties/change/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties"}];
+if(!(pattern4.test(key2))){
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/labels",schemaPath:"#/properties/updateBot/properties/change/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties"}];
 return false;
 break;
 }
@@ -5219,24 +5994,24 @@ break;
 if(_errs89 === errors){
 var valid19 = true;
 for(const key3 in data38){
-if(pattern0.test(key3)){
+if(pattern4.test(key3)){
 let data39 = data38[key3];
 const _errs90 = errors;
 if(errors === _errs90){
 if(typeof data39 === "string"){
-if(func0(data39) > 128){
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/labels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/updateBot/properties/change/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+if(func1(data39) > 128){
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/labels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/updateBot/properties/change/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern2.test(data39)){
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/labels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/updateBot/properties/change/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+if(!pattern6.test(data39)){
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/labels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/updateBot/properties/change/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/labels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/updateBot/properties/change/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/labels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/updateBot/properties/change/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -5250,7 +6025,7 @@ break;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/labels",schemaPath:"#/properties/updateBot/properties/change/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/labels",schemaPath:"#/properties/updateBot/properties/change/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -5352,7 +6127,7 @@ else {
 vErrors.push(err19);
 }
 errors++;
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -5440,7 +6215,7 @@ else {
 vErrors.push(err24);
 }
 errors++;
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -5464,13 +6239,13 @@ if(data40.window_ms !== undefined){
 let data43 = data40.window_ms;
 const _errs108 = errors;
 if(!(((typeof data43 == "number") && (!(data43 % 1) && !isNaN(data43))) && (isFinite(data43)))){
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/restart/window_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart/window_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs108){
 if((typeof data43 == "number") && (isFinite(data43))){
 if(data43 < 1000 || isNaN(data43)){
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/restart/window_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart/window_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
@@ -5485,13 +6260,13 @@ if(data40.backoff_ms !== undefined){
 let data44 = data40.backoff_ms;
 const _errs110 = errors;
 if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/restart/backoff_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart/backoff_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs110){
 if((typeof data44 == "number") && (isFinite(data44))){
 if(data44 < 0 || isNaN(data44)){
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/restart/backoff_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart/backoff_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -5506,13 +6281,13 @@ if(data40.backoff_cap_ms !== undefined){
 let data45 = data40.backoff_cap_ms;
 const _errs112 = errors;
 if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/restart/backoff_cap_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart/backoff_cap_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs112){
 if((typeof data45 == "number") && (isFinite(data45))){
 if(data45 < 0 || isNaN(data45)){
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/restart/backoff_cap_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart/backoff_cap_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -5527,13 +6302,13 @@ if(data40.healthy_ms !== undefined){
 let data46 = data40.healthy_ms;
 const _errs114 = errors;
 if(!(((typeof data46 == "number") && (!(data46 % 1) && !isNaN(data46))) && (isFinite(data46)))){
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/restart/healthy_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart/healthy_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs114){
 if((typeof data46 == "number") && (isFinite(data46))){
 if(data46 < 0 || isNaN(data46)){
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/restart/healthy_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart/healthy_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -5550,7 +6325,7 @@ var valid20 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/restart",schemaPath:"#/properties/updateBot/properties/change/properties/restart/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart",schemaPath:"#/properties/updateBot/properties/change/properties/restart/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -5577,7 +6352,7 @@ vErrors.push(err25);
 errors++;
 }
 if(!((data47 === "thread") || (data47 === "process"))){
-const err26 = {instancePath:instancePath+"/updateBot/change/isolation",schemaPath:"#/properties/updateBot/properties/change/properties/isolation/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema7.properties.updateBot.properties.change.properties.isolation.anyOf[0].enum},message:"must be equal to one of the allowed values"};
+const err26 = {instancePath:instancePath+"/updateBot/change/isolation",schemaPath:"#/properties/updateBot/properties/change/properties/isolation/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema3.properties.updateBot.properties.change.properties.isolation.anyOf[0].enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -5612,7 +6387,7 @@ else {
 vErrors.push(err28);
 }
 errors++;
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -5688,7 +6463,7 @@ else {
 vErrors.push(err32);
 }
 errors++;
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -5902,7 +6677,7 @@ else {
 vErrors.push(err45);
 }
 errors++;
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -6075,7 +6850,7 @@ else {
 vErrors.push(err55);
 }
 errors++;
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -6248,7 +7023,7 @@ else {
 vErrors.push(err65);
 }
 errors++;
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -6421,7 +7196,7 @@ else {
 vErrors.push(err75);
 }
 errors++;
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -6594,7 +7369,7 @@ else {
 vErrors.push(err85);
 }
 errors++;
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -6619,7 +7394,7 @@ var valid25 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/quota",schemaPath:"#/properties/updateBot/properties/change/properties/quota/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/quota",schemaPath:"#/properties/updateBot/properties/change/properties/quota/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -6637,7 +7412,7 @@ let valid36 = false;
 const _errs192 = errors;
 if(errors === _errs192){
 if(typeof data65 === "string"){
-if(!pattern8.test(data65)){
+if(!pattern0.test(data65)){
 const err86 = {instancePath:instancePath+"/updateBot/change/node",schemaPath:"#/properties/updateBot/properties/change/properties/node/anyOf/0/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""};
 if(vErrors === null){
 vErrors = [err86];
@@ -6685,7 +7460,7 @@ else {
 vErrors.push(err89);
 }
 errors++;
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -6726,7 +7501,7 @@ errors++;
 else {
 const _errs200 = errors;
 for(const key4 in data66){
-if(!(pattern0.test(key4))){
+if(!(pattern4.test(key4))){
 const err91 = {instancePath:instancePath+"/updateBot/change/node_labels",schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf/0/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err91];
@@ -6741,12 +7516,12 @@ break;
 if(_errs200 === errors){
 var valid38 = true;
 for(const key5 in data66){
-if(pattern0.test(key5)){
+if(pattern4.test(key5)){
 let data67 = data66[key5];
 const _errs201 = errors;
 if(errors === _errs201){
 if(typeof data67 === "string"){
-if(func0(data67) > 128){
+if(func1(data67) > 128){
 const err92 = {instancePath:instancePath+"/updateBot/change/node_labels/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf/0/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"};
 if(vErrors === null){
 vErrors = [err92];
@@ -6757,7 +7532,7 @@ vErrors.push(err92);
 errors++;
 }
 else {
-if(!pattern2.test(data67)){
+if(!pattern6.test(data67)){
 const err93 = {instancePath:instancePath+"/updateBot/change/node_labels/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf/0/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""};
 if(vErrors === null){
 vErrors = [err93];
@@ -6826,7 +7601,7 @@ else {
 vErrors.push(err97);
 }
 errors++;
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -6850,11 +7625,11 @@ if(data36.failover !== undefined){
 let data68 = data36.failover;
 const _errs205 = errors;
 if(typeof data68 !== "string"){
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/failover",schemaPath:"#/properties/updateBot/properties/change/properties/failover/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/failover",schemaPath:"#/properties/updateBot/properties/change/properties/failover/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 if(!((data68 === "restart") || (data68 === "stay"))){
-validate10.errors = [{instancePath:instancePath+"/updateBot/change/failover",schemaPath:"#/properties/updateBot/properties/change/properties/failover/enum",keyword:"enum",params:{allowedValues: schema7.properties.updateBot.properties.change.properties.failover.enum},message:"must be equal to one of the allowed values"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/failover",schemaPath:"#/properties/updateBot/properties/change/properties/failover/enum",keyword:"enum",params:{allowedValues: schema3.properties.updateBot.properties.change.properties.failover.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
 var valid18 = _errs205 === errors;
@@ -6873,7 +7648,7 @@ var valid18 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/updateBot/change",schemaPath:"#/properties/updateBot/properties/change/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/change",schemaPath:"#/properties/updateBot/properties/change/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -6885,8 +7660,8 @@ var valid17 = true;
 if(valid17){
 if(data34.rights !== undefined){
 const _errs207 = errors;
-if(!(validate0(data34.rights, {instancePath:instancePath+"/updateBot/rights",parentData:data34,parentDataProperty:"rights",rootData}))){
-vErrors = vErrors === null ? validate0.errors : vErrors.concat(validate0.errors);
+if(!(validate13(data34.rights, {instancePath:instancePath+"/updateBot/rights",parentData:data34,parentDataProperty:"rights",rootData}))){
+vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
 var valid17 = _errs207 === errors;
@@ -6900,13 +7675,13 @@ let data70 = data34.by;
 const _errs208 = errors;
 if(errors === _errs208){
 if(typeof data70 === "string"){
-if(func0(data70) > 128){
-validate10.errors = [{instancePath:instancePath+"/updateBot/by",schemaPath:"#/properties/updateBot/properties/by/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+if(func1(data70) > 128){
+validate7.errors = [{instancePath:instancePath+"/updateBot/by",schemaPath:"#/properties/updateBot/properties/by/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/updateBot/by",schemaPath:"#/properties/updateBot/properties/by/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot/by",schemaPath:"#/properties/updateBot/properties/by/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -6958,7 +7733,7 @@ else {
 vErrors.push(err100);
 }
 errors++;
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -6984,7 +7759,7 @@ var valid17 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/updateBot",schemaPath:"#/properties/updateBot/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/updateBot",schemaPath:"#/properties/updateBot/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -7001,7 +7776,7 @@ if(errors === _errs216){
 if(data72 && typeof data72 == "object" && !Array.isArray(data72)){
 let missing12;
 if((((data72.id === undefined) && (missing12 = "id")) || ((data72.action === undefined) && (missing12 = "action"))) || ((data72.rights === undefined) && (missing12 = "rights"))){
-validate10.errors = [{instancePath:instancePath+"/actOnBot",schemaPath:"#/properties/actOnBot/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"}];
+validate7.errors = [{instancePath:instancePath+"/actOnBot",schemaPath:"#/properties/actOnBot/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"}];
 return false;
 }
 else {
@@ -7011,12 +7786,12 @@ const _errs218 = errors;
 if(errors === _errs218){
 if(typeof data73 === "string"){
 if(!pattern3.test(data73)){
-validate10.errors = [{instancePath:instancePath+"/actOnBot/id",schemaPath:"#/properties/actOnBot/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+validate7.errors = [{instancePath:instancePath+"/actOnBot/id",schemaPath:"#/properties/actOnBot/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/actOnBot/id",schemaPath:"#/properties/actOnBot/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/actOnBot/id",schemaPath:"#/properties/actOnBot/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -7030,11 +7805,11 @@ if(data72.action !== undefined){
 let data74 = data72.action;
 const _errs220 = errors;
 if(typeof data74 !== "string"){
-validate10.errors = [{instancePath:instancePath+"/actOnBot/action",schemaPath:"#/properties/actOnBot/properties/action/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/actOnBot/action",schemaPath:"#/properties/actOnBot/properties/action/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 if(!((((data74 === "start") || (data74 === "stop")) || (data74 === "restart")) || (data74 === "delete"))){
-validate10.errors = [{instancePath:instancePath+"/actOnBot/action",schemaPath:"#/properties/actOnBot/properties/action/enum",keyword:"enum",params:{allowedValues: schema7.properties.actOnBot.properties.action.enum},message:"must be equal to one of the allowed values"}];
+validate7.errors = [{instancePath:instancePath+"/actOnBot/action",schemaPath:"#/properties/actOnBot/properties/action/enum",keyword:"enum",params:{allowedValues: schema3.properties.actOnBot.properties.action.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
 var valid40 = _errs220 === errors;
@@ -7045,8 +7820,8 @@ var valid40 = true;
 if(valid40){
 if(data72.rights !== undefined){
 const _errs222 = errors;
-if(!(validate0(data72.rights, {instancePath:instancePath+"/actOnBot/rights",parentData:data72,parentDataProperty:"rights",rootData}))){
-vErrors = vErrors === null ? validate0.errors : vErrors.concat(validate0.errors);
+if(!(validate13(data72.rights, {instancePath:instancePath+"/actOnBot/rights",parentData:data72,parentDataProperty:"rights",rootData}))){
+vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
 var valid40 = _errs222 === errors;
@@ -7059,7 +7834,7 @@ var valid40 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/actOnBot",schemaPath:"#/properties/actOnBot/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/actOnBot",schemaPath:"#/properties/actOnBot/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -7076,7 +7851,7 @@ if(errors === _errs223){
 if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
 let missing13;
 if((((data76.id === undefined) && (missing13 = "id")) || ((data76.action === undefined) && (missing13 = "action"))) || ((data76.rights === undefined) && (missing13 = "rights"))){
-validate10.errors = [{instancePath:instancePath+"/endBot",schemaPath:"#/properties/endBot/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"}];
+validate7.errors = [{instancePath:instancePath+"/endBot",schemaPath:"#/properties/endBot/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"}];
 return false;
 }
 else {
@@ -7086,12 +7861,12 @@ const _errs225 = errors;
 if(errors === _errs225){
 if(typeof data77 === "string"){
 if(!pattern3.test(data77)){
-validate10.errors = [{instancePath:instancePath+"/endBot/id",schemaPath:"#/properties/endBot/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+validate7.errors = [{instancePath:instancePath+"/endBot/id",schemaPath:"#/properties/endBot/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/endBot/id",schemaPath:"#/properties/endBot/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/endBot/id",schemaPath:"#/properties/endBot/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -7105,11 +7880,11 @@ if(data76.action !== undefined){
 let data78 = data76.action;
 const _errs227 = errors;
 if(typeof data78 !== "string"){
-validate10.errors = [{instancePath:instancePath+"/endBot/action",schemaPath:"#/properties/endBot/properties/action/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/endBot/action",schemaPath:"#/properties/endBot/properties/action/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 if(!((data78 === "stop") || (data78 === "delete"))){
-validate10.errors = [{instancePath:instancePath+"/endBot/action",schemaPath:"#/properties/endBot/properties/action/enum",keyword:"enum",params:{allowedValues: schema7.properties.endBot.properties.action.enum},message:"must be equal to one of the allowed values"}];
+validate7.errors = [{instancePath:instancePath+"/endBot/action",schemaPath:"#/properties/endBot/properties/action/enum",keyword:"enum",params:{allowedValues: schema3.properties.endBot.properties.action.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
 var valid41 = _errs227 === errors;
@@ -7120,8 +7895,8 @@ var valid41 = true;
 if(valid41){
 if(data76.rights !== undefined){
 const _errs229 = errors;
-if(!(validate0(data76.rights, {instancePath:instancePath+"/endBot/rights",parentData:data76,parentDataProperty:"rights",rootData}))){
-vErrors = vErrors === null ? validate0.errors : vErrors.concat(validate0.errors);
+if(!(validate13(data76.rights, {instancePath:instancePath+"/endBot/rights",parentData:data76,parentDataProperty:"rights",rootData}))){
+vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
 var valid41 = _errs229 === errors;
@@ -7134,7 +7909,7 @@ var valid41 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/endBot",schemaPath:"#/properties/endBot/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/endBot",schemaPath:"#/properties/endBot/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -7151,7 +7926,7 @@ if(errors === _errs230){
 if(data80 && typeof data80 == "object" && !Array.isArray(data80)){
 let missing14;
 if(((data80.actions === undefined) && (missing14 = "actions")) || ((data80.rights === undefined) && (missing14 = "rights"))){
-validate10.errors = [{instancePath:instancePath+"/actOnBots",schemaPath:"#/properties/actOnBots/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"}];
+validate7.errors = [{instancePath:instancePath+"/actOnBots",schemaPath:"#/properties/actOnBots/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"}];
 return false;
 }
 else {
@@ -7162,7 +7937,7 @@ if(errors === _errs232){
 if(data81 && typeof data81 == "object" && !Array.isArray(data81)){
 let missing15;
 if((data81.action === undefined) && (missing15 = "action")){
-validate10.errors = [{instancePath:instancePath+"/actOnBots/actions",schemaPath:"#/properties/actOnBots/properties/actions/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
+validate7.errors = [{instancePath:instancePath+"/actOnBots/actions",schemaPath:"#/properties/actOnBots/properties/actions/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
 return false;
 }
 else {
@@ -7170,11 +7945,11 @@ if(data81.action !== undefined){
 let data82 = data81.action;
 const _errs234 = errors;
 if(typeof data82 !== "string"){
-validate10.errors = [{instancePath:instancePath+"/actOnBots/actions/action",schemaPath:"#/properties/actOnBots/properties/actions/properties/action/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/actOnBots/actions/action",schemaPath:"#/properties/actOnBots/properties/actions/properties/action/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 if(!((((data82 === "start") || (data82 === "stop")) || (data82 === "restart")) || (data82 === "delete"))){
-validate10.errors = [{instancePath:instancePath+"/actOnBots/actions/action",schemaPath:"#/properties/actOnBots/properties/actions/properties/action/enum",keyword:"enum",params:{allowedValues: schema7.properties.actOnBots.properties.actions.properties.action.enum},message:"must be equal to one of the allowed values"}];
+validate7.errors = [{instancePath:instancePath+"/actOnBots/actions/action",schemaPath:"#/properties/actOnBots/properties/actions/properties/action/enum",keyword:"enum",params:{allowedValues: schema3.properties.actOnBots.properties.actions.properties.action.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
 var valid43 = _errs234 === errors;
@@ -7193,7 +7968,7 @@ const len1 = data83.length;
 for(let i1=0; i1<len1; i1++){
 const _errs238 = errors;
 if(typeof data83[i1] !== "string"){
-validate10.errors = [{instancePath:instancePath+"/actOnBots/actions/ids/" + i1,schemaPath:"#/properties/actOnBots/properties/actions/properties/ids/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/actOnBots/actions/ids/" + i1,schemaPath:"#/properties/actOnBots/properties/actions/properties/ids/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 var valid44 = _errs238 === errors;
@@ -7203,7 +7978,7 @@ break;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/actOnBots/actions/ids",schemaPath:"#/properties/actOnBots/properties/actions/properties/ids/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+validate7.errors = [{instancePath:instancePath+"/actOnBots/actions/ids",schemaPath:"#/properties/actOnBots/properties/actions/properties/ids/type",keyword:"type",params:{type: "array"},message:"must be array"}];
 return false;
 }
 }
@@ -7215,8 +7990,8 @@ var valid43 = true;
 if(valid43){
 if(data81.labels !== undefined){
 const _errs240 = errors;
-if(!(validate1(data81.labels, {instancePath:instancePath+"/actOnBots/actions/labels",parentData:data81,parentDataProperty:"labels",rootData}))){
-vErrors = vErrors === null ? validate1.errors : vErrors.concat(validate1.errors);
+if(!(validate8(data81.labels, {instancePath:instancePath+"/actOnBots/actions/labels",parentData:data81,parentDataProperty:"labels",rootData}))){
+vErrors = vErrors === null ? validate8.errors : vErrors.concat(validate8.errors);
 errors = vErrors.length;
 }
 var valid43 = _errs240 === errors;
@@ -7229,7 +8004,7 @@ var valid43 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/actOnBots/actions",schemaPath:"#/properties/actOnBots/properties/actions/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/actOnBots/actions",schemaPath:"#/properties/actOnBots/properties/actions/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -7241,8 +8016,8 @@ var valid42 = true;
 if(valid42){
 if(data80.rights !== undefined){
 const _errs241 = errors;
-if(!(validate0(data80.rights, {instancePath:instancePath+"/actOnBots/rights",parentData:data80,parentDataProperty:"rights",rootData}))){
-vErrors = vErrors === null ? validate0.errors : vErrors.concat(validate0.errors);
+if(!(validate13(data80.rights, {instancePath:instancePath+"/actOnBots/rights",parentData:data80,parentDataProperty:"rights",rootData}))){
+vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
 var valid42 = _errs241 === errors;
@@ -7254,7 +8029,7 @@ var valid42 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/actOnBots",schemaPath:"#/properties/actOnBots/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/actOnBots",schemaPath:"#/properties/actOnBots/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -7271,7 +8046,7 @@ if(errors === _errs242){
 if(data87 && typeof data87 == "object" && !Array.isArray(data87)){
 let missing16;
 if(((data87.actions === undefined) && (missing16 = "actions")) || ((data87.rights === undefined) && (missing16 = "rights"))){
-validate10.errors = [{instancePath:instancePath+"/endBots",schemaPath:"#/properties/endBots/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"}];
+validate7.errors = [{instancePath:instancePath+"/endBots",schemaPath:"#/properties/endBots/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"}];
 return false;
 }
 else {
@@ -7282,7 +8057,7 @@ if(errors === _errs244){
 if(data88 && typeof data88 == "object" && !Array.isArray(data88)){
 let missing17;
 if((data88.action === undefined) && (missing17 = "action")){
-validate10.errors = [{instancePath:instancePath+"/endBots/actions",schemaPath:"#/properties/endBots/properties/actions/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
+validate7.errors = [{instancePath:instancePath+"/endBots/actions",schemaPath:"#/properties/endBots/properties/actions/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
 return false;
 }
 else {
@@ -7290,11 +8065,11 @@ if(data88.action !== undefined){
 let data89 = data88.action;
 const _errs246 = errors;
 if(typeof data89 !== "string"){
-validate10.errors = [{instancePath:instancePath+"/endBots/actions/action",schemaPath:"#/properties/endBots/properties/actions/properties/action/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/endBots/actions/action",schemaPath:"#/properties/endBots/properties/actions/properties/action/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 if(!((data89 === "stop") || (data89 === "delete"))){
-validate10.errors = [{instancePath:instancePath+"/endBots/actions/action",schemaPath:"#/properties/endBots/properties/actions/properties/action/enum",keyword:"enum",params:{allowedValues: schema7.properties.endBots.properties.actions.properties.action.enum},message:"must be equal to one of the allowed values"}];
+validate7.errors = [{instancePath:instancePath+"/endBots/actions/action",schemaPath:"#/properties/endBots/properties/actions/properties/action/enum",keyword:"enum",params:{allowedValues: schema3.properties.endBots.properties.actions.properties.action.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
 var valid46 = _errs246 === errors;
@@ -7313,7 +8088,7 @@ const len2 = data90.length;
 for(let i2=0; i2<len2; i2++){
 const _errs250 = errors;
 if(typeof data90[i2] !== "string"){
-validate10.errors = [{instancePath:instancePath+"/endBots/actions/ids/" + i2,schemaPath:"#/properties/endBots/properties/actions/properties/ids/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/endBots/actions/ids/" + i2,schemaPath:"#/properties/endBots/properties/actions/properties/ids/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 var valid47 = _errs250 === errors;
@@ -7323,7 +8098,7 @@ break;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/endBots/actions/ids",schemaPath:"#/properties/endBots/properties/actions/properties/ids/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+validate7.errors = [{instancePath:instancePath+"/endBots/actions/ids",schemaPath:"#/properties/endBots/properties/actions/properties/ids/type",keyword:"type",params:{type: "array"},message:"must be array"}];
 return false;
 }
 }
@@ -7335,8 +8110,8 @@ var valid46 = true;
 if(valid46){
 if(data88.labels !== undefined){
 const _errs252 = errors;
-if(!(validate1(data88.labels, {instancePath:instancePath+"/endBots/actions/labels",parentData:data88,parentDataProperty:"labels",rootData}))){
-vErrors = vErrors === null ? validate1.errors : vErrors.concat(validate1.errors);
+if(!(validate8(data88.labels, {instancePath:instancePath+"/endBots/actions/labels",parentData:data88,parentDataProperty:"labels",rootData}))){
+vErrors = vErrors === null ? validate8.errors : vErrors.concat(validate8.errors);
 errors = vErrors.length;
 }
 var valid46 = _errs252 === errors;
@@ -7349,7 +8124,7 @@ var valid46 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/endBots/actions",schemaPath:"#/properties/endBots/properties/actions/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/endBots/actions",schemaPath:"#/properties/endBots/properties/actions/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -7361,8 +8136,8 @@ var valid45 = true;
 if(valid45){
 if(data87.rights !== undefined){
 const _errs253 = errors;
-if(!(validate0(data87.rights, {instancePath:instancePath+"/endBots/rights",parentData:data87,parentDataProperty:"rights",rootData}))){
-vErrors = vErrors === null ? validate0.errors : vErrors.concat(validate0.errors);
+if(!(validate13(data87.rights, {instancePath:instancePath+"/endBots/rights",parentData:data87,parentDataProperty:"rights",rootData}))){
+vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
 var valid45 = _errs253 === errors;
@@ -7374,7 +8149,7 @@ var valid45 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/endBots",schemaPath:"#/properties/endBots/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/endBots",schemaPath:"#/properties/endBots/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -7391,7 +8166,7 @@ if(errors === _errs254){
 if(data94 && typeof data94 == "object" && !Array.isArray(data94)){
 let missing18;
 if(((data94.id === undefined) && (missing18 = "id")) || ((data94.rights === undefined) && (missing18 = "rights"))){
-validate10.errors = [{instancePath:instancePath+"/botConfig",schemaPath:"#/properties/botConfig/required",keyword:"required",params:{missingProperty: missing18},message:"must have required property '"+missing18+"'"}];
+validate7.errors = [{instancePath:instancePath+"/botConfig",schemaPath:"#/properties/botConfig/required",keyword:"required",params:{missingProperty: missing18},message:"must have required property '"+missing18+"'"}];
 return false;
 }
 else {
@@ -7401,12 +8176,12 @@ const _errs256 = errors;
 if(errors === _errs256){
 if(typeof data95 === "string"){
 if(!pattern3.test(data95)){
-validate10.errors = [{instancePath:instancePath+"/botConfig/id",schemaPath:"#/properties/botConfig/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+validate7.errors = [{instancePath:instancePath+"/botConfig/id",schemaPath:"#/properties/botConfig/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/botConfig/id",schemaPath:"#/properties/botConfig/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/botConfig/id",schemaPath:"#/properties/botConfig/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -7418,8 +8193,8 @@ var valid48 = true;
 if(valid48){
 if(data94.rights !== undefined){
 const _errs258 = errors;
-if(!(validate0(data94.rights, {instancePath:instancePath+"/botConfig/rights",parentData:data94,parentDataProperty:"rights",rootData}))){
-vErrors = vErrors === null ? validate0.errors : vErrors.concat(validate0.errors);
+if(!(validate13(data94.rights, {instancePath:instancePath+"/botConfig/rights",parentData:data94,parentDataProperty:"rights",rootData}))){
+vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
 var valid48 = _errs258 === errors;
@@ -7431,7 +8206,7 @@ var valid48 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/botConfig",schemaPath:"#/properties/botConfig/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/botConfig",schemaPath:"#/properties/botConfig/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -7448,7 +8223,7 @@ if(errors === _errs259){
 if(data97 && typeof data97 == "object" && !Array.isArray(data97)){
 let missing19;
 if(((data97.call === undefined) && (missing19 = "call")) || ((data97.rights === undefined) && (missing19 = "rights"))){
-validate10.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/required",keyword:"required",params:{missingProperty: missing19},message:"must have required property '"+missing19+"'"}];
+validate7.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/required",keyword:"required",params:{missingProperty: missing19},message:"must have required property '"+missing19+"'"}];
 return false;
 }
 else {
@@ -7462,7 +8237,7 @@ data98.args = {};
 }
 let missing20;
 if((((data98.session_id === undefined) && (missing20 = "session_id")) || ((data98.command === undefined) && (missing20 = "command"))) || ((data98.args === undefined) && (missing20 = "args"))){
-validate10.errors = [{instancePath:instancePath+"/invoke/call",schemaPath:"#/properties/invoke/properties/call/required",keyword:"required",params:{missingProperty: missing20},message:"must have required property '"+missing20+"'"}];
+validate7.errors = [{instancePath:instancePath+"/invoke/call",schemaPath:"#/properties/invoke/properties/call/required",keyword:"required",params:{missingProperty: missing20},message:"must have required property '"+missing20+"'"}];
 return false;
 }
 else {
@@ -7474,7 +8249,7 @@ let valid51 = false;
 const _errs265 = errors;
 if(errors === _errs265){
 if(typeof data99 === "string"){
-if(func0(data99) > 64){
+if(func1(data99) > 64){
 const err101 = {instancePath:instancePath+"/invoke/call/session_id",schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/0/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
 if(vErrors === null){
 vErrors = [err101];
@@ -7531,7 +8306,7 @@ let data100 = data99[i3];
 const _errs269 = errors;
 if(errors === _errs269){
 if(typeof data100 === "string"){
-if(func0(data100) > 64){
+if(func1(data100) > 64){
 const err105 = {instancePath:instancePath+"/invoke/call/session_id/" + i3,schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/1/items/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
 if(vErrors === null){
 vErrors = [err105];
@@ -7599,7 +8374,7 @@ else {
 vErrors.push(err109);
 }
 errors++;
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -7624,19 +8399,19 @@ let data101 = data98.command;
 const _errs273 = errors;
 if(errors === _errs273){
 if(typeof data101 === "string"){
-if(func0(data101) > 128){
-validate10.errors = [{instancePath:instancePath+"/invoke/call/command",schemaPath:"#/properties/invoke/properties/call/properties/command/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+if(func1(data101) > 128){
+validate7.errors = [{instancePath:instancePath+"/invoke/call/command",schemaPath:"#/properties/invoke/properties/call/properties/command/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(func0(data101) < 1){
-validate10.errors = [{instancePath:instancePath+"/invoke/call/command",schemaPath:"#/properties/invoke/properties/call/properties/command/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
+if(func1(data101) < 1){
+validate7.errors = [{instancePath:instancePath+"/invoke/call/command",schemaPath:"#/properties/invoke/properties/call/properties/command/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
 return false;
 }
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/invoke/call/command",schemaPath:"#/properties/invoke/properties/call/properties/command/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/invoke/call/command",schemaPath:"#/properties/invoke/properties/call/properties/command/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -7650,7 +8425,7 @@ let data102 = data98.args;
 const _errs275 = errors;
 if(errors === _errs275){
 if(!(data102 && typeof data102 == "object" && !Array.isArray(data102))){
-validate10.errors = [{instancePath:instancePath+"/invoke/call/args",schemaPath:"#/properties/invoke/properties/call/properties/args/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/invoke/call/args",schemaPath:"#/properties/invoke/properties/call/properties/args/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -7660,7 +8435,7 @@ var valid50 = _errs275 === errors;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/invoke/call",schemaPath:"#/properties/invoke/properties/call/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/invoke/call",schemaPath:"#/properties/invoke/properties/call/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -7672,8 +8447,8 @@ var valid49 = true;
 if(valid49){
 if(data97.rights !== undefined){
 const _errs277 = errors;
-if(!(validate0(data97.rights, {instancePath:instancePath+"/invoke/rights",parentData:data97,parentDataProperty:"rights",rootData}))){
-vErrors = vErrors === null ? validate0.errors : vErrors.concat(validate0.errors);
+if(!(validate13(data97.rights, {instancePath:instancePath+"/invoke/rights",parentData:data97,parentDataProperty:"rights",rootData}))){
+vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
 var valid49 = _errs277 === errors;
@@ -7685,7 +8460,7 @@ var valid49 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -7702,7 +8477,7 @@ if(errors === _errs278){
 if(data104 && typeof data104 == "object" && !Array.isArray(data104)){
 let missing21;
 if((((data104.bot === undefined) && (missing21 = "bot")) || ((data104.limit === undefined) && (missing21 = "limit"))) || ((data104.rights === undefined) && (missing21 = "rights"))){
-validate10.errors = [{instancePath:instancePath+"/incidents",schemaPath:"#/properties/incidents/required",keyword:"required",params:{missingProperty: missing21},message:"must have required property '"+missing21+"'"}];
+validate7.errors = [{instancePath:instancePath+"/incidents",schemaPath:"#/properties/incidents/required",keyword:"required",params:{missingProperty: missing21},message:"must have required property '"+missing21+"'"}];
 return false;
 }
 else {
@@ -7748,7 +8523,7 @@ else {
 vErrors.push(err112);
 }
 errors++;
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -7771,7 +8546,7 @@ if(valid53){
 if(data104.cause !== undefined){
 const _errs286 = errors;
 if(typeof data104.cause !== "string"){
-validate10.errors = [{instancePath:instancePath+"/incidents/cause",schemaPath:"#/properties/incidents/properties/cause/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/incidents/cause",schemaPath:"#/properties/incidents/properties/cause/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 var valid53 = _errs286 === errors;
@@ -7784,18 +8559,18 @@ if(data104.limit !== undefined){
 let data107 = data104.limit;
 const _errs288 = errors;
 if(!(((typeof data107 == "number") && (!(data107 % 1) && !isNaN(data107))) && (isFinite(data107)))){
-validate10.errors = [{instancePath:instancePath+"/incidents/limit",schemaPath:"#/properties/incidents/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate7.errors = [{instancePath:instancePath+"/incidents/limit",schemaPath:"#/properties/incidents/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs288){
 if((typeof data107 == "number") && (isFinite(data107))){
 if(data107 > 9007199254740991 || isNaN(data107)){
-validate10.errors = [{instancePath:instancePath+"/incidents/limit",schemaPath:"#/properties/incidents/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+validate7.errors = [{instancePath:instancePath+"/incidents/limit",schemaPath:"#/properties/incidents/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
 if(data107 < 0 || isNaN(data107)){
-validate10.errors = [{instancePath:instancePath+"/incidents/limit",schemaPath:"#/properties/incidents/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate7.errors = [{instancePath:instancePath+"/incidents/limit",schemaPath:"#/properties/incidents/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -7809,8 +8584,8 @@ var valid53 = true;
 if(valid53){
 if(data104.rights !== undefined){
 const _errs290 = errors;
-if(!(validate0(data104.rights, {instancePath:instancePath+"/incidents/rights",parentData:data104,parentDataProperty:"rights",rootData}))){
-vErrors = vErrors === null ? validate0.errors : vErrors.concat(validate0.errors);
+if(!(validate13(data104.rights, {instancePath:instancePath+"/incidents/rights",parentData:data104,parentDataProperty:"rights",rootData}))){
+vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
 var valid53 = _errs290 === errors;
@@ -7824,7 +8599,7 @@ var valid53 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/incidents",schemaPath:"#/properties/incidents/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/incidents",schemaPath:"#/properties/incidents/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -7841,7 +8616,7 @@ if(errors === _errs291){
 if(data109 && typeof data109 == "object" && !Array.isArray(data109)){
 let missing22;
 if((((((data109.cause === undefined) && (missing22 = "cause")) || ((data109.after === undefined) && (missing22 = "after"))) || ((data109.before === undefined) && (missing22 = "before"))) || ((data109.limit === undefined) && (missing22 = "limit"))) || ((data109.rights === undefined) && (missing22 = "rights"))){
-validate10.errors = [{instancePath:instancePath+"/incidentGroups",schemaPath:"#/properties/incidentGroups/required",keyword:"required",params:{missingProperty: missing22},message:"must have required property '"+missing22+"'"}];
+validate7.errors = [{instancePath:instancePath+"/incidentGroups",schemaPath:"#/properties/incidentGroups/required",keyword:"required",params:{missingProperty: missing22},message:"must have required property '"+missing22+"'"}];
 return false;
 }
 else {
@@ -7887,7 +8662,7 @@ else {
 vErrors.push(err115);
 }
 errors++;
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -7911,7 +8686,7 @@ if(data109.after !== undefined){
 let data111 = data109.after;
 const _errs299 = errors;
 if(!((typeof data111 == "number") && (isFinite(data111)))){
-validate10.errors = [{instancePath:instancePath+"/incidentGroups/after",schemaPath:"#/properties/incidentGroups/properties/after/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+validate7.errors = [{instancePath:instancePath+"/incidentGroups/after",schemaPath:"#/properties/incidentGroups/properties/after/type",keyword:"type",params:{type: "number"},message:"must be number"}];
 return false;
 }
 var valid55 = _errs299 === errors;
@@ -7924,7 +8699,7 @@ if(data109.before !== undefined){
 let data112 = data109.before;
 const _errs301 = errors;
 if(!((typeof data112 == "number") && (isFinite(data112)))){
-validate10.errors = [{instancePath:instancePath+"/incidentGroups/before",schemaPath:"#/properties/incidentGroups/properties/before/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+validate7.errors = [{instancePath:instancePath+"/incidentGroups/before",schemaPath:"#/properties/incidentGroups/properties/before/type",keyword:"type",params:{type: "number"},message:"must be number"}];
 return false;
 }
 var valid55 = _errs301 === errors;
@@ -7937,18 +8712,18 @@ if(data109.limit !== undefined){
 let data113 = data109.limit;
 const _errs303 = errors;
 if(!(((typeof data113 == "number") && (!(data113 % 1) && !isNaN(data113))) && (isFinite(data113)))){
-validate10.errors = [{instancePath:instancePath+"/incidentGroups/limit",schemaPath:"#/properties/incidentGroups/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate7.errors = [{instancePath:instancePath+"/incidentGroups/limit",schemaPath:"#/properties/incidentGroups/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs303){
 if((typeof data113 == "number") && (isFinite(data113))){
 if(data113 > 9007199254740991 || isNaN(data113)){
-validate10.errors = [{instancePath:instancePath+"/incidentGroups/limit",schemaPath:"#/properties/incidentGroups/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+validate7.errors = [{instancePath:instancePath+"/incidentGroups/limit",schemaPath:"#/properties/incidentGroups/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
 if(data113 < 0 || isNaN(data113)){
-validate10.errors = [{instancePath:instancePath+"/incidentGroups/limit",schemaPath:"#/properties/incidentGroups/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate7.errors = [{instancePath:instancePath+"/incidentGroups/limit",schemaPath:"#/properties/incidentGroups/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -7962,8 +8737,8 @@ var valid55 = true;
 if(valid55){
 if(data109.rights !== undefined){
 const _errs305 = errors;
-if(!(validate0(data109.rights, {instancePath:instancePath+"/incidentGroups/rights",parentData:data109,parentDataProperty:"rights",rootData}))){
-vErrors = vErrors === null ? validate0.errors : vErrors.concat(validate0.errors);
+if(!(validate13(data109.rights, {instancePath:instancePath+"/incidentGroups/rights",parentData:data109,parentDataProperty:"rights",rootData}))){
+vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
 var valid55 = _errs305 === errors;
@@ -7978,7 +8753,7 @@ var valid55 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/incidentGroups",schemaPath:"#/properties/incidentGroups/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/incidentGroups",schemaPath:"#/properties/incidentGroups/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -7995,20 +8770,20 @@ if(errors === _errs306){
 if(data115 && typeof data115 == "object" && !Array.isArray(data115)){
 let missing23;
 if((data115.rights === undefined) && (missing23 = "rights")){
-validate10.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/required",keyword:"required",params:{missingProperty: missing23},message:"must have required property '"+missing23+"'"}];
+validate7.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/required",keyword:"required",params:{missingProperty: missing23},message:"must have required property '"+missing23+"'"}];
 return false;
 }
 else {
 if(data115.rights !== undefined){
-if(!(validate0(data115.rights, {instancePath:instancePath+"/hosts/rights",parentData:data115,parentDataProperty:"rights",rootData}))){
-vErrors = vErrors === null ? validate0.errors : vErrors.concat(validate0.errors);
+if(!(validate13(data115.rights, {instancePath:instancePath+"/hosts/rights",parentData:data115,parentDataProperty:"rights",rootData}))){
+vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
 }
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -8021,7 +8796,7 @@ if(valid0){
 if(data.kinds !== undefined){
 const _errs309 = errors;
 if(data.kinds !== null){
-validate10.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/type",keyword:"type",params:{type: "null"},message:"must be null"}];
+validate7.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/type",keyword:"type",params:{type: "null"},message:"must be null"}];
 return false;
 }
 var valid0 = _errs309 === errors;
@@ -8037,7 +8812,7 @@ if(errors === _errs311){
 if(data118 && typeof data118 == "object" && !Array.isArray(data118)){
 let missing24;
 if(((data118.kind === undefined) && (missing24 = "kind")) || ((data118.rights === undefined) && (missing24 = "rights"))){
-validate10.errors = [{instancePath:instancePath+"/releaseKind",schemaPath:"#/properties/releaseKind/required",keyword:"required",params:{missingProperty: missing24},message:"must have required property '"+missing24+"'"}];
+validate7.errors = [{instancePath:instancePath+"/releaseKind",schemaPath:"#/properties/releaseKind/required",keyword:"required",params:{missingProperty: missing24},message:"must have required property '"+missing24+"'"}];
 return false;
 }
 else {
@@ -8046,13 +8821,13 @@ let data119 = data118.kind;
 const _errs313 = errors;
 if(errors === _errs313){
 if(typeof data119 === "string"){
-if(func0(data119) > 4096){
-validate10.errors = [{instancePath:instancePath+"/releaseKind/kind",schemaPath:"#/properties/releaseKind/properties/kind/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"}];
+if(func1(data119) > 4096){
+validate7.errors = [{instancePath:instancePath+"/releaseKind/kind",schemaPath:"#/properties/releaseKind/properties/kind/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"}];
 return false;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/releaseKind/kind",schemaPath:"#/properties/releaseKind/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/releaseKind/kind",schemaPath:"#/properties/releaseKind/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -8064,8 +8839,8 @@ var valid58 = true;
 if(valid58){
 if(data118.rights !== undefined){
 const _errs315 = errors;
-if(!(validate0(data118.rights, {instancePath:instancePath+"/releaseKind/rights",parentData:data118,parentDataProperty:"rights",rootData}))){
-vErrors = vErrors === null ? validate0.errors : vErrors.concat(validate0.errors);
+if(!(validate13(data118.rights, {instancePath:instancePath+"/releaseKind/rights",parentData:data118,parentDataProperty:"rights",rootData}))){
+vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
 var valid58 = _errs315 === errors;
@@ -8077,7 +8852,7 @@ var valid58 = true;
 }
 }
 else {
-validate10.errors = [{instancePath:instancePath+"/releaseKind",schemaPath:"#/properties/releaseKind/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/releaseKind",schemaPath:"#/properties/releaseKind/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -8110,1840 +8885,82 @@ var valid0 = true;
 }
 }
 else {
-validate10.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-validate10.errors = vErrors;
+validate7.errors = vErrors;
 return errors === 0;
 }
 
-export const BusAnswers = validate28;
-const schema8 = {"type":"object","properties":{"place":{"type":"object","required":["node"],"properties":{"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"}}},"rebalance":{"type":"object","required":["moves"],"properties":{"moves":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"want":{"type":"object","required":["node","state"],"properties":{"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"state":{"type":"string","maxLength":128}}},"redeemTicket":{"type":"object","required":["token"],"properties":{"token":{"anyOf":[{"type":"string","maxLength":128},{"type":"null"}]}}},"checkLink":{"type":"object","required":["name","scopes"],"properties":{"name":{"type":"string"},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]}}}},"takeLink":{"type":"object","required":["body","maker"],"properties":{"body":{"type":"object","required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":64,"pattern":"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]},"minItems":1,"uniqueItems":true},"bots":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"minItems":1,"maxItems":1000,"uniqueItems":true},"labels":{"additionalProperties":false,"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"minProperties":1},"expires_at_ms":{"type":"integer","minimum":0,"maximum":8640000000000000}}},"maker":{"type":"object","required":["id","name"],"properties":{"id":{"type":"string","maxLength":128},"name":{"type":"string"}}}}},"createBot":{"anyOf":[{"$ref":"BusSnapshot"},{"type":"null"}]},"updateBot":{"anyOf":[{"$ref":"BusSnapshot"},{"type":"null"}]},"actOnBot":{"anyOf":[{"$ref":"BusSnapshot"},{"type":"null"}]},"endBot":{"anyOf":[{"$ref":"BusSnapshot"},{"type":"null"}]},"actOnBots":{"type":"object","required":["results"],"properties":{"results":{"type":"object","additionalProperties":{"type":"object","properties":{}}}}},"endBots":{"type":"object","required":["results"],"properties":{"results":{"type":"object","additionalProperties":{"type":"object","properties":{}}}}},"botConfig":{"type":"object","required":["config"],"properties":{"config":{"type":"object","properties":{}}}},"invoke":{"type":"object","properties":{}},"incidents":{"type":"object","required":["incidents"],"properties":{"incidents":{"type":"array","items":{"type":"object","required":["id","at_ms","type","reason"],"properties":{"id":{"type":"string"},"at_ms":{"type":"number"},"type":{"type":"string"},"reason":{"type":"string"}}}}}},"incidentGroups":{"type":"object","required":["groups","forgotten"],"properties":{"groups":{"type":"array","items":{"type":"object","required":["cause","count","bots","bot_count","fallen","first_at_ms","last_at_ms","counts"],"properties":{"cause":{"type":"string"},"count":{"type":"number"},"bots":{"type":"array","items":{"type":"string"}},"bot_count":{"type":"number"},"fallen":{"type":"number"},"first_at_ms":{"type":"number"},"last_at_ms":{"type":"number"},"counts":{"type":"array","items":{"type":"number"}}}}},"forgotten":{"type":"number"}}},"hosts":{"type":"object","required":["hosts"],"properties":{"hosts":{"type":"array","items":{"type":"object","required":["host","node"],"properties":{"host":{"type":"integer","minimum":0,"maximum":9007199254740991},"node":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]}}}}}},"kinds":{"type":"object","required":["kinds","failed"],"properties":{"kinds":{"type":"array","items":{"type":"object","required":["kind","config","commands"],"properties":{"kind":{"type":"string"},"config":{"type":"object","properties":{}},"commands":{"type":"object","additionalProperties":{"type":"object","properties":{}}}}}},"failed":{"type":"array","items":{"type":"object","required":["module","error"],"properties":{"module":{"type":"string"},"error":{"type":"string"}}}}}},"releaseKind":{"type":"object","required":["started"],"properties":{"started":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"revokeToken":{},"learnToken":{},"tokensUsed":{}},"additionalProperties":false};
-const pattern40 = new RegExp("^[^\\p{C}\\p{Zl}\\p{Zp}]+$", "u");
+export const BusError = validate28;
+const schema7 = {"type":"object","required":["code","message"],"properties":{"code":{"type":"string","enum":["bad_request","missing_token","invalid_token","invalid_ticket","invalid_link","wrong_pin","forbidden","not_found","method_not_allowed","timeout","conflict","ambiguous_length","length_required","too_large","uri_too_long","unsupported_media_type","locked","too_many","headers_too_large","internal","command_failed","unavailable","not_stored","overloaded","no_room","version_not_supported","no_answer"]},"message":{"type":"string"},"retryAfterS":{"type":"integer","minimum":0,"maximum":3600}}};
 
 function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-const _errs1 = errors;
-for(const key0 in data){
-if(!(func15.call(schema8.properties, key0))){
-validate28.errors = [{instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs1 === errors){
-if(data.place !== undefined){
-let data0 = data.place;
-const _errs2 = errors;
-if(errors === _errs2){
-if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
 let missing0;
-if((data0.node === undefined) && (missing0 = "node")){
-validate28.errors = [{instancePath:instancePath+"/place",schemaPath:"#/properties/place/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+if(((data.code === undefined) && (missing0 = "code")) || ((data.message === undefined) && (missing0 = "message"))){
+validate28.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
 return false;
 }
 else {
-if(data0.node !== undefined){
-let data1 = data0.node;
-const _errs4 = errors;
-if(errors === _errs4){
-if(typeof data1 === "string"){
-if(!pattern8.test(data1)){
-validate28.errors = [{instancePath:instancePath+"/place/node",schemaPath:"#/properties/place/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+if(data.code !== undefined){
+let data0 = data.code;
+const _errs1 = errors;
+if(typeof data0 !== "string"){
+validate28.errors = [{instancePath:instancePath+"/code",schemaPath:"#/properties/code/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/place/node",schemaPath:"#/properties/place/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+if(!(((((((((((((((((((((((((((data0 === "bad_request") || (data0 === "missing_token")) || (data0 === "invalid_token")) || (data0 === "invalid_ticket")) || (data0 === "invalid_link")) || (data0 === "wrong_pin")) || (data0 === "forbidden")) || (data0 === "not_found")) || (data0 === "method_not_allowed")) || (data0 === "timeout")) || (data0 === "conflict")) || (data0 === "ambiguous_length")) || (data0 === "length_required")) || (data0 === "too_large")) || (data0 === "uri_too_long")) || (data0 === "unsupported_media_type")) || (data0 === "locked")) || (data0 === "too_many")) || (data0 === "headers_too_large")) || (data0 === "internal")) || (data0 === "command_failed")) || (data0 === "unavailable")) || (data0 === "not_stored")) || (data0 === "overloaded")) || (data0 === "no_room")) || (data0 === "version_not_supported")) || (data0 === "no_answer"))){
+validate28.errors = [{instancePath:instancePath+"/code",schemaPath:"#/properties/code/enum",keyword:"enum",params:{allowedValues: schema7.properties.code.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/place",schemaPath:"#/properties/place/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs2 === errors;
+var valid0 = _errs1 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
-if(data.rebalance !== undefined){
-let data2 = data.rebalance;
-const _errs6 = errors;
-if(errors === _errs6){
-if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
-let missing1;
-if((data2.moves === undefined) && (missing1 = "moves")){
-validate28.errors = [{instancePath:instancePath+"/rebalance",schemaPath:"#/properties/rebalance/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"}];
+if(data.message !== undefined){
+const _errs3 = errors;
+if(typeof data.message !== "string"){
+validate28.errors = [{instancePath:instancePath+"/message",schemaPath:"#/properties/message/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-else {
-if(data2.moves !== undefined){
-let data3 = data2.moves;
-const _errs8 = errors;
-if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-validate28.errors = [{instancePath:instancePath+"/rebalance/moves",schemaPath:"#/properties/rebalance/properties/moves/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs8){
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 > 9007199254740991 || isNaN(data3)){
-validate28.errors = [{instancePath:instancePath+"/rebalance/moves",schemaPath:"#/properties/rebalance/properties/moves/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
-return false;
-}
-else {
-if(data3 < 0 || isNaN(data3)){
-validate28.errors = [{instancePath:instancePath+"/rebalance/moves",schemaPath:"#/properties/rebalance/properties/moves/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/rebalance",schemaPath:"#/properties/rebalance/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs6 === errors;
+var valid0 = _errs3 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
-if(data.want !== undefined){
-let data4 = data.want;
-const _errs10 = errors;
-if(errors === _errs10){
-if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
-let missing2;
-if(((data4.node === undefined) && (missing2 = "node")) || ((data4.state === undefined) && (missing2 = "state"))){
-validate28.errors = [{instancePath:instancePath+"/want",schemaPath:"#/properties/want/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'"}];
+if(data.retryAfterS !== undefined){
+let data2 = data.retryAfterS;
+const _errs5 = errors;
+if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
+validate28.errors = [{instancePath:instancePath+"/retryAfterS",schemaPath:"#/properties/retryAfterS/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs5){
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 > 3600 || isNaN(data2)){
+validate28.errors = [{instancePath:instancePath+"/retryAfterS",schemaPath:"#/properties/retryAfterS/maximum",keyword:"maximum",params:{comparison: "<=", limit: 3600},message:"must be <= 3600"}];
 return false;
 }
 else {
-if(data4.node !== undefined){
-let data5 = data4.node;
-const _errs12 = errors;
-if(errors === _errs12){
-if(typeof data5 === "string"){
-if(!pattern8.test(data5)){
-validate28.errors = [{instancePath:instancePath+"/want/node",schemaPath:"#/properties/want/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+if(data2 < 0 || isNaN(data2)){
+validate28.errors = [{instancePath:instancePath+"/retryAfterS",schemaPath:"#/properties/retryAfterS/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
-else {
-validate28.errors = [{instancePath:instancePath+"/want/node",schemaPath:"#/properties/want/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
 }
 }
-var valid3 = _errs12 === errors;
-}
-else {
-var valid3 = true;
-}
-if(valid3){
-if(data4.state !== undefined){
-let data6 = data4.state;
-const _errs14 = errors;
-if(errors === _errs14){
-if(typeof data6 === "string"){
-if(func0(data6) > 128){
-validate28.errors = [{instancePath:instancePath+"/want/state",schemaPath:"#/properties/want/properties/state/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
-return false;
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/want/state",schemaPath:"#/properties/want/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid3 = _errs14 === errors;
-}
-else {
-var valid3 = true;
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/want",schemaPath:"#/properties/want/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs10 === errors;
+var valid0 = _errs5 === errors;
 }
 else {
 var valid0 = true;
-}
-if(valid0){
-if(data.redeemTicket !== undefined){
-let data7 = data.redeemTicket;
-const _errs16 = errors;
-if(errors === _errs16){
-if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
-let missing3;
-if((data7.token === undefined) && (missing3 = "token")){
-validate28.errors = [{instancePath:instancePath+"/redeemTicket",schemaPath:"#/properties/redeemTicket/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
-return false;
-}
-else {
-if(data7.token !== undefined){
-let data8 = data7.token;
-const _errs19 = errors;
-let valid5 = false;
-const _errs20 = errors;
-if(errors === _errs20){
-if(typeof data8 === "string"){
-if(func0(data8) > 128){
-const err0 = {instancePath:instancePath+"/redeemTicket/token",schemaPath:"#/properties/redeemTicket/properties/token/anyOf/0/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-}
-else {
-const err1 = {instancePath:instancePath+"/redeemTicket/token",schemaPath:"#/properties/redeemTicket/properties/token/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-}
-var _valid0 = _errs20 === errors;
-valid5 = valid5 || _valid0;
-if(!valid5){
-const _errs22 = errors;
-if(data8 !== null){
-const err2 = {instancePath:instancePath+"/redeemTicket/token",schemaPath:"#/properties/redeemTicket/properties/token/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-var _valid0 = _errs22 === errors;
-valid5 = valid5 || _valid0;
-}
-if(!valid5){
-const err3 = {instancePath:instancePath+"/redeemTicket/token",schemaPath:"#/properties/redeemTicket/properties/token/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-validate28.errors = vErrors;
-return false;
-}
-else {
-errors = _errs19;
-if(vErrors !== null){
-if(_errs19){
-vErrors.length = _errs19;
-}
-else {
-vErrors = null;
-}
-}
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/redeemTicket",schemaPath:"#/properties/redeemTicket/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs16 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.checkLink !== undefined){
-let data9 = data.checkLink;
-const _errs24 = errors;
-if(errors === _errs24){
-if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
-let missing4;
-if(((data9.name === undefined) && (missing4 = "name")) || ((data9.scopes === undefined) && (missing4 = "scopes"))){
-validate28.errors = [{instancePath:instancePath+"/checkLink",schemaPath:"#/properties/checkLink/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
-return false;
-}
-else {
-if(data9.name !== undefined){
-const _errs26 = errors;
-if(typeof data9.name !== "string"){
-validate28.errors = [{instancePath:instancePath+"/checkLink/name",schemaPath:"#/properties/checkLink/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid6 = _errs26 === errors;
-}
-else {
-var valid6 = true;
-}
-if(valid6){
-if(data9.scopes !== undefined){
-let data11 = data9.scopes;
-const _errs28 = errors;
-if(errors === _errs28){
-if(Array.isArray(data11)){
-var valid7 = true;
-const len0 = data11.length;
-for(let i0=0; i0<len0; i0++){
-let data12 = data11[i0];
-const _errs30 = errors;
-if(typeof data12 !== "string"){
-validate28.errors = [{instancePath:instancePath+"/checkLink/scopes/" + i0,schemaPath:"#/properties/checkLink/properties/scopes/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-if(!((((data12 === "read") || (data12 === "control")) || (data12 === "invoke")) || (data12 === "admin"))){
-validate28.errors = [{instancePath:instancePath+"/checkLink/scopes/" + i0,schemaPath:"#/properties/checkLink/properties/scopes/items/enum",keyword:"enum",params:{allowedValues: schema8.properties.checkLink.properties.scopes.items.enum},message:"must be equal to one of the allowed values"}];
-return false;
-}
-var valid7 = _errs30 === errors;
-if(!valid7){
-break;
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/checkLink/scopes",schemaPath:"#/properties/checkLink/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"}];
-return false;
-}
-}
-var valid6 = _errs28 === errors;
-}
-else {
-var valid6 = true;
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/checkLink",schemaPath:"#/properties/checkLink/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs24 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.takeLink !== undefined){
-let data13 = data.takeLink;
-const _errs32 = errors;
-if(errors === _errs32){
-if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
-let missing5;
-if(((data13.body === undefined) && (missing5 = "body")) || ((data13.maker === undefined) && (missing5 = "maker"))){
-validate28.errors = [{instancePath:instancePath+"/takeLink",schemaPath:"#/properties/takeLink/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
-return false;
-}
-else {
-if(data13.body !== undefined){
-let data14 = data13.body;
-const _errs34 = errors;
-if(errors === _errs34){
-if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
-let missing6;
-if(((data14.name === undefined) && (missing6 = "name")) || ((data14.scopes === undefined) && (missing6 = "scopes"))){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body",schemaPath:"#/properties/takeLink/properties/body/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
-return false;
-}
-else {
-if(data14.name !== undefined){
-let data15 = data14.name;
-const _errs36 = errors;
-if(errors === _errs36){
-if(typeof data15 === "string"){
-if(func0(data15) > 64){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/name",schemaPath:"#/properties/takeLink/properties/body/properties/name/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"}];
-return false;
-}
-else {
-if(func0(data15) < 1){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/name",schemaPath:"#/properties/takeLink/properties/body/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
-return false;
-}
-else {
-if(!pattern40.test(data15)){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/name",schemaPath:"#/properties/takeLink/properties/body/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},message:"must match pattern \""+"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"+"\""}];
-return false;
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/name",schemaPath:"#/properties/takeLink/properties/body/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid9 = _errs36 === errors;
-}
-else {
-var valid9 = true;
-}
-if(valid9){
-if(data14.scopes !== undefined){
-let data16 = data14.scopes;
-const _errs38 = errors;
-if(errors === _errs38){
-if(Array.isArray(data16)){
-if(data16.length < 1){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/scopes",schemaPath:"#/properties/takeLink/properties/body/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
-return false;
-}
-else {
-var valid10 = true;
-const len1 = data16.length;
-for(let i1=0; i1<len1; i1++){
-let data17 = data16[i1];
-const _errs40 = errors;
-if(typeof data17 !== "string"){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/scopes/" + i1,schemaPath:"#/properties/takeLink/properties/body/properties/scopes/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-if(!((((data17 === "read") || (data17 === "control")) || (data17 === "invoke")) || (data17 === "admin"))){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/scopes/" + i1,schemaPath:"#/properties/takeLink/properties/body/properties/scopes/items/enum",keyword:"enum",params:{allowedValues: schema8.properties.takeLink.properties.body.properties.scopes.items.enum},message:"must be equal to one of the allowed values"}];
-return false;
-}
-var valid10 = _errs40 === errors;
-if(!valid10){
-break;
-}
-}
-if(valid10){
-let i2 = data16.length;
-let j0;
-if(i2 > 1){
-const indices0 = {};
-for(;i2--;){
-let item0 = data16[i2];
-if(typeof item0 !== "string"){
-continue;
-}
-if(typeof indices0[item0] == "number"){
-j0 = indices0[item0];
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/scopes",schemaPath:"#/properties/takeLink/properties/body/properties/scopes/uniqueItems",keyword:"uniqueItems",params:{i: i2, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i2+" are identical)"}];
-return false;
-break;
-}
-indices0[item0] = i2;
-}
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/scopes",schemaPath:"#/properties/takeLink/properties/body/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"}];
-return false;
-}
-}
-var valid9 = _errs38 === errors;
-}
-else {
-var valid9 = true;
-}
-if(valid9){
-if(data14.bots !== undefined){
-let data18 = data14.bots;
-const _errs42 = errors;
-if(errors === _errs42){
-if(Array.isArray(data18)){
-if(data18.length > 1000){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/bots",schemaPath:"#/properties/takeLink/properties/body/properties/bots/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items"}];
-return false;
-}
-else {
-if(data18.length < 1){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/bots",schemaPath:"#/properties/takeLink/properties/body/properties/bots/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
-return false;
-}
-else {
-var valid12 = true;
-const len2 = data18.length;
-for(let i3=0; i3<len2; i3++){
-let data19 = data18[i3];
-const _errs44 = errors;
-if(errors === _errs44){
-if(typeof data19 === "string"){
-if(!pattern3.test(data19)){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/bots/" + i3,schemaPath:"#/properties/takeLink/properties/body/properties/bots/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
-return false;
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/bots/" + i3,schemaPath:"#/properties/takeLink/properties/body/properties/bots/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid12 = _errs44 === errors;
-if(!valid12){
-break;
-}
-}
-if(valid12){
-let i4 = data18.length;
-let j1;
-if(i4 > 1){
-const indices1 = {};
-for(;i4--;){
-let item1 = data18[i4];
-if(typeof item1 !== "string"){
-continue;
-}
-if(typeof indices1[item1] == "number"){
-j1 = indices1[item1];
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/bots",schemaPath:"#/properties/takeLink/properties/body/properties/bots/uniqueItems",keyword:"uniqueItems",params:{i: i4, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i4+" are identical)"}];
-return false;
-break;
-}
-indices1[item1] = i4;
-}
-}
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/bots",schemaPath:"#/properties/takeLink/properties/body/properties/bots/type",keyword:"type",params:{type: "array"},message:"must be array"}];
-return false;
-}
-}
-var valid9 = _errs42 === errors;
-}
-else {
-var valid9 = true;
-}
-if(valid9){
-if(data14.labels !== undefined){
-let data20 = data14.labels;
-const _errs46 = errors;
-if(errors === _errs46){
-if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
-if(Object.keys(data20).length > 32){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/labels",schemaPath:"#/properties/takeLink/properties/body/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
-return false;
-}
-else {
-if(Object.keys(data20).length < 1){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/labels",schemaPath:"#/properties/takeLink/properties/body/properties/labels/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"}];
-return false;
-}
-else {
-const _errs48 = errors;
-for(const key1 in data20){
-if(!(pattern0.test(key1))){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/labels",schemaPath:"#/properties/takeLink/properties/body/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs48 === errors){
-var valid14 = true;
-for(const key2 in data20){
-if(pattern0.test(key2)){
-let data21 = data20[key2];
-const _errs49 = errors;
-if(errors === _errs49){
-if(typeof data21 === "string"){
-if(func0(data21) > 128){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/takeLink/properties/body/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
-return false;
-}
-else {
-if(!pattern2.test(data21)){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/takeLink/properties/body/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
-return false;
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/takeLink/properties/body/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid14 = _errs49 === errors;
-if(!valid14){
-break;
-}
-}
-}
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/labels",schemaPath:"#/properties/takeLink/properties/body/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid9 = _errs46 === errors;
-}
-else {
-var valid9 = true;
-}
-if(valid9){
-if(data14.expires_at_ms !== undefined){
-let data22 = data14.expires_at_ms;
-const _errs51 = errors;
-if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/expires_at_ms",schemaPath:"#/properties/takeLink/properties/body/properties/expires_at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs51){
-if((typeof data22 == "number") && (isFinite(data22))){
-if(data22 > 8640000000000000 || isNaN(data22)){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/expires_at_ms",schemaPath:"#/properties/takeLink/properties/body/properties/expires_at_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8640000000000000},message:"must be <= 8640000000000000"}];
-return false;
-}
-else {
-if(data22 < 0 || isNaN(data22)){
-validate28.errors = [{instancePath:instancePath+"/takeLink/body/expires_at_ms",schemaPath:"#/properties/takeLink/properties/body/properties/expires_at_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-var valid9 = _errs51 === errors;
-}
-else {
-var valid9 = true;
-}
-}
-}
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/takeLink/body",schemaPath:"#/properties/takeLink/properties/body/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid8 = _errs34 === errors;
-}
-else {
-var valid8 = true;
-}
-if(valid8){
-if(data13.maker !== undefined){
-let data23 = data13.maker;
-const _errs53 = errors;
-if(errors === _errs53){
-if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
-let missing7;
-if(((data23.id === undefined) && (missing7 = "id")) || ((data23.name === undefined) && (missing7 = "name"))){
-validate28.errors = [{instancePath:instancePath+"/takeLink/maker",schemaPath:"#/properties/takeLink/properties/maker/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
-return false;
-}
-else {
-if(data23.id !== undefined){
-let data24 = data23.id;
-const _errs55 = errors;
-if(errors === _errs55){
-if(typeof data24 === "string"){
-if(func0(data24) > 128){
-validate28.errors = [{instancePath:instancePath+"/takeLink/maker/id",schemaPath:"#/properties/takeLink/properties/maker/properties/id/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
-return false;
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/takeLink/maker/id",schemaPath:"#/properties/takeLink/properties/maker/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid15 = _errs55 === errors;
-}
-else {
-var valid15 = true;
-}
-if(valid15){
-if(data23.name !== undefined){
-const _errs57 = errors;
-if(typeof data23.name !== "string"){
-validate28.errors = [{instancePath:instancePath+"/takeLink/maker/name",schemaPath:"#/properties/takeLink/properties/maker/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid15 = _errs57 === errors;
-}
-else {
-var valid15 = true;
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/takeLink/maker",schemaPath:"#/properties/takeLink/properties/maker/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid8 = _errs53 === errors;
-}
-else {
-var valid8 = true;
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/takeLink",schemaPath:"#/properties/takeLink/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs32 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.createBot !== undefined){
-let data26 = data.createBot;
-const _errs59 = errors;
-const _errs60 = errors;
-let valid16 = false;
-const _errs61 = errors;
-if(!(validate4(data26, {instancePath:instancePath+"/createBot",parentData:data,parentDataProperty:"createBot",rootData}))){
-vErrors = vErrors === null ? validate4.errors : vErrors.concat(validate4.errors);
-errors = vErrors.length;
-}
-var _valid1 = _errs61 === errors;
-valid16 = valid16 || _valid1;
-if(!valid16){
-const _errs62 = errors;
-if(data26 !== null){
-const err4 = {instancePath:instancePath+"/createBot",schemaPath:"#/properties/createBot/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-var _valid1 = _errs62 === errors;
-valid16 = valid16 || _valid1;
-}
-if(!valid16){
-const err5 = {instancePath:instancePath+"/createBot",schemaPath:"#/properties/createBot/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-validate28.errors = vErrors;
-return false;
-}
-else {
-errors = _errs60;
-if(vErrors !== null){
-if(_errs60){
-vErrors.length = _errs60;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid0 = _errs59 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.updateBot !== undefined){
-let data27 = data.updateBot;
-const _errs64 = errors;
-const _errs65 = errors;
-let valid17 = false;
-const _errs66 = errors;
-if(!(validate4(data27, {instancePath:instancePath+"/updateBot",parentData:data,parentDataProperty:"updateBot",rootData}))){
-vErrors = vErrors === null ? validate4.errors : vErrors.concat(validate4.errors);
-errors = vErrors.length;
-}
-var _valid2 = _errs66 === errors;
-valid17 = valid17 || _valid2;
-if(!valid17){
-const _errs67 = errors;
-if(data27 !== null){
-const err6 = {instancePath:instancePath+"/updateBot",schemaPath:"#/properties/updateBot/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-var _valid2 = _errs67 === errors;
-valid17 = valid17 || _valid2;
-}
-if(!valid17){
-const err7 = {instancePath:instancePath+"/updateBot",schemaPath:"#/properties/updateBot/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-validate28.errors = vErrors;
-return false;
-}
-else {
-errors = _errs65;
-if(vErrors !== null){
-if(_errs65){
-vErrors.length = _errs65;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid0 = _errs64 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.actOnBot !== undefined){
-let data28 = data.actOnBot;
-const _errs69 = errors;
-const _errs70 = errors;
-let valid18 = false;
-const _errs71 = errors;
-if(!(validate4(data28, {instancePath:instancePath+"/actOnBot",parentData:data,parentDataProperty:"actOnBot",rootData}))){
-vErrors = vErrors === null ? validate4.errors : vErrors.concat(validate4.errors);
-errors = vErrors.length;
-}
-var _valid3 = _errs71 === errors;
-valid18 = valid18 || _valid3;
-if(!valid18){
-const _errs72 = errors;
-if(data28 !== null){
-const err8 = {instancePath:instancePath+"/actOnBot",schemaPath:"#/properties/actOnBot/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-var _valid3 = _errs72 === errors;
-valid18 = valid18 || _valid3;
-}
-if(!valid18){
-const err9 = {instancePath:instancePath+"/actOnBot",schemaPath:"#/properties/actOnBot/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-validate28.errors = vErrors;
-return false;
-}
-else {
-errors = _errs70;
-if(vErrors !== null){
-if(_errs70){
-vErrors.length = _errs70;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid0 = _errs69 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.endBot !== undefined){
-let data29 = data.endBot;
-const _errs74 = errors;
-const _errs75 = errors;
-let valid19 = false;
-const _errs76 = errors;
-if(!(validate4(data29, {instancePath:instancePath+"/endBot",parentData:data,parentDataProperty:"endBot",rootData}))){
-vErrors = vErrors === null ? validate4.errors : vErrors.concat(validate4.errors);
-errors = vErrors.length;
-}
-var _valid4 = _errs76 === errors;
-valid19 = valid19 || _valid4;
-if(!valid19){
-const _errs77 = errors;
-if(data29 !== null){
-const err10 = {instancePath:instancePath+"/endBot",schemaPath:"#/properties/endBot/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-var _valid4 = _errs77 === errors;
-valid19 = valid19 || _valid4;
-}
-if(!valid19){
-const err11 = {instancePath:instancePath+"/endBot",schemaPath:"#/properties/endBot/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-validate28.errors = vErrors;
-return false;
-}
-else {
-errors = _errs75;
-if(vErrors !== null){
-if(_errs75){
-vErrors.length = _errs75;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid0 = _errs74 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.actOnBots !== undefined){
-let data30 = data.actOnBots;
-const _errs79 = errors;
-if(errors === _errs79){
-if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
-let missing8;
-if((data30.results === undefined) && (missing8 = "results")){
-validate28.errors = [{instancePath:instancePath+"/actOnBots",schemaPath:"#/properties/actOnBots/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
-return false;
-}
-else {
-if(data30.results !== undefined){
-let data31 = data30.results;
-const _errs81 = errors;
-if(errors === _errs81){
-if(data31 && typeof data31 == "object" && !Array.isArray(data31)){
-for(const key3 in data31){
-let data32 = data31[key3];
-const _errs84 = errors;
-if(errors === _errs84){
-if(!(data32 && typeof data32 == "object" && !Array.isArray(data32))){
-validate28.errors = [{instancePath:instancePath+"/actOnBots/results/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/actOnBots/properties/results/additionalProperties/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid21 = _errs84 === errors;
-if(!valid21){
-break;
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/actOnBots/results",schemaPath:"#/properties/actOnBots/properties/results/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/actOnBots",schemaPath:"#/properties/actOnBots/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs79 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.endBots !== undefined){
-let data33 = data.endBots;
-const _errs86 = errors;
-if(errors === _errs86){
-if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
-let missing9;
-if((data33.results === undefined) && (missing9 = "results")){
-validate28.errors = [{instancePath:instancePath+"/endBots",schemaPath:"#/properties/endBots/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
-return false;
-}
-else {
-if(data33.results !== undefined){
-let data34 = data33.results;
-const _errs88 = errors;
-if(errors === _errs88){
-if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
-for(const key4 in data34){
-let data35 = data34[key4];
-const _errs91 = errors;
-if(errors === _errs91){
-if(!(data35 && typeof data35 == "object" && !Array.isArray(data35))){
-validate28.errors = [{instancePath:instancePath+"/endBots/results/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/endBots/properties/results/additionalProperties/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid23 = _errs91 === errors;
-if(!valid23){
-break;
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/endBots/results",schemaPath:"#/properties/endBots/properties/results/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/endBots",schemaPath:"#/properties/endBots/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs86 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.botConfig !== undefined){
-let data36 = data.botConfig;
-const _errs93 = errors;
-if(errors === _errs93){
-if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
-let missing10;
-if((data36.config === undefined) && (missing10 = "config")){
-validate28.errors = [{instancePath:instancePath+"/botConfig",schemaPath:"#/properties/botConfig/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
-return false;
-}
-else {
-if(data36.config !== undefined){
-let data37 = data36.config;
-const _errs95 = errors;
-if(errors === _errs95){
-if(!(data37 && typeof data37 == "object" && !Array.isArray(data37))){
-validate28.errors = [{instancePath:instancePath+"/botConfig/config",schemaPath:"#/properties/botConfig/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/botConfig",schemaPath:"#/properties/botConfig/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs93 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.invoke !== undefined){
-let data38 = data.invoke;
-const _errs97 = errors;
-if(errors === _errs97){
-if(!(data38 && typeof data38 == "object" && !Array.isArray(data38))){
-validate28.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs97 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.incidents !== undefined){
-let data39 = data.incidents;
-const _errs99 = errors;
-if(errors === _errs99){
-if(data39 && typeof data39 == "object" && !Array.isArray(data39)){
-let missing11;
-if((data39.incidents === undefined) && (missing11 = "incidents")){
-validate28.errors = [{instancePath:instancePath+"/incidents",schemaPath:"#/properties/incidents/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
-return false;
-}
-else {
-if(data39.incidents !== undefined){
-let data40 = data39.incidents;
-const _errs101 = errors;
-if(errors === _errs101){
-if(Array.isArray(data40)){
-var valid26 = true;
-const len3 = data40.length;
-for(let i5=0; i5<len3; i5++){
-let data41 = data40[i5];
-const _errs103 = errors;
-if(errors === _errs103){
-if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
-let missing12;
-if(((((data41.id === undefined) && (missing12 = "id")) || ((data41.at_ms === undefined) && (missing12 = "at_ms"))) || ((data41.type === undefined) && (missing12 = "type"))) || ((data41.reason === undefined) && (missing12 = "reason"))){
-validate28.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5,schemaPath:"#/properties/incidents/properties/incidents/items/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"}];
-return false;
-}
-else {
-if(data41.id !== undefined){
-const _errs105 = errors;
-if(typeof data41.id !== "string"){
-validate28.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5+"/id",schemaPath:"#/properties/incidents/properties/incidents/items/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid27 = _errs105 === errors;
-}
-else {
-var valid27 = true;
-}
-if(valid27){
-if(data41.at_ms !== undefined){
-let data43 = data41.at_ms;
-const _errs107 = errors;
-if(!((typeof data43 == "number") && (isFinite(data43)))){
-validate28.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5+"/at_ms",schemaPath:"#/properties/incidents/properties/incidents/items/properties/at_ms/type",keyword:"type",params:{type: "number"},message:"must be number"}];
-return false;
-}
-var valid27 = _errs107 === errors;
-}
-else {
-var valid27 = true;
-}
-if(valid27){
-if(data41.type !== undefined){
-const _errs109 = errors;
-if(typeof data41.type !== "string"){
-validate28.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5+"/type",schemaPath:"#/properties/incidents/properties/incidents/items/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid27 = _errs109 === errors;
-}
-else {
-var valid27 = true;
-}
-if(valid27){
-if(data41.reason !== undefined){
-const _errs111 = errors;
-if(typeof data41.reason !== "string"){
-validate28.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5+"/reason",schemaPath:"#/properties/incidents/properties/incidents/items/properties/reason/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid27 = _errs111 === errors;
-}
-else {
-var valid27 = true;
-}
-}
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5,schemaPath:"#/properties/incidents/properties/incidents/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid26 = _errs103 === errors;
-if(!valid26){
-break;
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/incidents/incidents",schemaPath:"#/properties/incidents/properties/incidents/type",keyword:"type",params:{type: "array"},message:"must be array"}];
-return false;
-}
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/incidents",schemaPath:"#/properties/incidents/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs99 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.incidentGroups !== undefined){
-let data46 = data.incidentGroups;
-const _errs113 = errors;
-if(errors === _errs113){
-if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
-let missing13;
-if(((data46.groups === undefined) && (missing13 = "groups")) || ((data46.forgotten === undefined) && (missing13 = "forgotten"))){
-validate28.errors = [{instancePath:instancePath+"/incidentGroups",schemaPath:"#/properties/incidentGroups/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"}];
-return false;
-}
-else {
-if(data46.groups !== undefined){
-let data47 = data46.groups;
-const _errs115 = errors;
-if(errors === _errs115){
-if(Array.isArray(data47)){
-var valid29 = true;
-const len4 = data47.length;
-for(let i6=0; i6<len4; i6++){
-let data48 = data47[i6];
-const _errs117 = errors;
-if(errors === _errs117){
-if(data48 && typeof data48 == "object" && !Array.isArray(data48)){
-let missing14;
-if(((((((((data48.cause === undefined) && (missing14 = "cause")) || ((data48.count === undefined) && (missing14 = "count"))) || ((data48.bots === undefined) && (missing14 = "bots"))) || ((data48.bot_count === undefined) && (missing14 = "bot_count"))) || ((data48.fallen === undefined) && (missing14 = "fallen"))) || ((data48.first_at_ms === undefined) && (missing14 = "first_at_ms"))) || ((data48.last_at_ms === undefined) && (missing14 = "last_at_ms"))) || ((data48.counts === undefined) && (missing14 = "counts"))){
-validate28.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6,schemaPath:"#/properties/incidentGroups/properties/groups/items/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"}];
-return false;
-}
-else {
-if(data48.cause !== undefined){
-const _errs119 = errors;
-if(typeof data48.cause !== "string"){
-validate28.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/cause",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/cause/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid30 = _errs119 === errors;
-}
-else {
-var valid30 = true;
-}
-if(valid30){
-if(data48.count !== undefined){
-let data50 = data48.count;
-const _errs121 = errors;
-if(!((typeof data50 == "number") && (isFinite(data50)))){
-validate28.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/count",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/count/type",keyword:"type",params:{type: "number"},message:"must be number"}];
-return false;
-}
-var valid30 = _errs121 === errors;
-}
-else {
-var valid30 = true;
-}
-if(valid30){
-if(data48.bots !== undefined){
-let data51 = data48.bots;
-const _errs123 = errors;
-if(errors === _errs123){
-if(Array.isArray(data51)){
-var valid31 = true;
-const len5 = data51.length;
-for(let i7=0; i7<len5; i7++){
-const _errs125 = errors;
-if(typeof data51[i7] !== "string"){
-validate28.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/bots/" + i7,schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/bots/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid31 = _errs125 === errors;
-if(!valid31){
-break;
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/bots",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/bots/type",keyword:"type",params:{type: "array"},message:"must be array"}];
-return false;
-}
-}
-var valid30 = _errs123 === errors;
-}
-else {
-var valid30 = true;
-}
-if(valid30){
-if(data48.bot_count !== undefined){
-let data53 = data48.bot_count;
-const _errs127 = errors;
-if(!((typeof data53 == "number") && (isFinite(data53)))){
-validate28.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/bot_count",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/bot_count/type",keyword:"type",params:{type: "number"},message:"must be number"}];
-return false;
-}
-var valid30 = _errs127 === errors;
-}
-else {
-var valid30 = true;
-}
-if(valid30){
-if(data48.fallen !== undefined){
-let data54 = data48.fallen;
-const _errs129 = errors;
-if(!((typeof data54 == "number") && (isFinite(data54)))){
-validate28.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/fallen",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/fallen/type",keyword:"type",params:{type: "number"},message:"must be number"}];
-return false;
-}
-var valid30 = _errs129 === errors;
-}
-else {
-var valid30 = true;
-}
-if(valid30){
-if(data48.first_at_ms !== undefined){
-let data55 = data48.first_at_ms;
-const _errs131 = errors;
-if(!((typeof data55 == "number") && (isFinite(data55)))){
-validate28.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/first_at_ms",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/first_at_ms/type",keyword:"type",params:{type: "number"},message:"must be number"}];
-return false;
-}
-var valid30 = _errs131 === errors;
-}
-else {
-var valid30 = true;
-}
-if(valid30){
-if(data48.last_at_ms !== undefined){
-let data56 = data48.last_at_ms;
-const _errs133 = errors;
-if(!((typeof data56 == "number") && (isFinite(data56)))){
-validate28.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/last_at_ms",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/last_at_ms/type",keyword:"type",params:{type: "number"},message:"must be number"}];
-return false;
-}
-var valid30 = _errs133 === errors;
-}
-else {
-var valid30 = true;
-}
-if(valid30){
-if(data48.counts !== undefined){
-let data57 = data48.counts;
-const _errs135 = errors;
-if(errors === _errs135){
-if(Array.isArray(data57)){
-var valid32 = true;
-const len6 = data57.length;
-for(let i8=0; i8<len6; i8++){
-let data58 = data57[i8];
-const _errs137 = errors;
-if(!((typeof data58 == "number") && (isFinite(data58)))){
-validate28.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/counts/" + i8,schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/counts/items/type",keyword:"type",params:{type: "number"},message:"must be number"}];
-return false;
-}
-var valid32 = _errs137 === errors;
-if(!valid32){
-break;
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/counts",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/counts/type",keyword:"type",params:{type: "array"},message:"must be array"}];
-return false;
-}
-}
-var valid30 = _errs135 === errors;
-}
-else {
-var valid30 = true;
-}
-}
-}
-}
-}
-}
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6,schemaPath:"#/properties/incidentGroups/properties/groups/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid29 = _errs117 === errors;
-if(!valid29){
-break;
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/incidentGroups/groups",schemaPath:"#/properties/incidentGroups/properties/groups/type",keyword:"type",params:{type: "array"},message:"must be array"}];
-return false;
-}
-}
-var valid28 = _errs115 === errors;
-}
-else {
-var valid28 = true;
-}
-if(valid28){
-if(data46.forgotten !== undefined){
-let data59 = data46.forgotten;
-const _errs139 = errors;
-if(!((typeof data59 == "number") && (isFinite(data59)))){
-validate28.errors = [{instancePath:instancePath+"/incidentGroups/forgotten",schemaPath:"#/properties/incidentGroups/properties/forgotten/type",keyword:"type",params:{type: "number"},message:"must be number"}];
-return false;
-}
-var valid28 = _errs139 === errors;
-}
-else {
-var valid28 = true;
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/incidentGroups",schemaPath:"#/properties/incidentGroups/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs113 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.hosts !== undefined){
-let data60 = data.hosts;
-const _errs141 = errors;
-if(errors === _errs141){
-if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
-let missing15;
-if((data60.hosts === undefined) && (missing15 = "hosts")){
-validate28.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
-return false;
-}
-else {
-if(data60.hosts !== undefined){
-let data61 = data60.hosts;
-const _errs143 = errors;
-if(errors === _errs143){
-if(Array.isArray(data61)){
-var valid34 = true;
-const len7 = data61.length;
-for(let i9=0; i9<len7; i9++){
-let data62 = data61[i9];
-const _errs145 = errors;
-if(errors === _errs145){
-if(data62 && typeof data62 == "object" && !Array.isArray(data62)){
-let missing16;
-if(((data62.host === undefined) && (missing16 = "host")) || ((data62.node === undefined) && (missing16 = "node"))){
-validate28.errors = [{instancePath:instancePath+"/hosts/hosts/" + i9,schemaPath:"#/properties/hosts/properties/hosts/items/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"}];
-return false;
-}
-else {
-if(data62.host !== undefined){
-let data63 = data62.host;
-const _errs147 = errors;
-if(!(((typeof data63 == "number") && (!(data63 % 1) && !isNaN(data63))) && (isFinite(data63)))){
-validate28.errors = [{instancePath:instancePath+"/hosts/hosts/" + i9+"/host",schemaPath:"#/properties/hosts/properties/hosts/items/properties/host/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs147){
-if((typeof data63 == "number") && (isFinite(data63))){
-if(data63 > 9007199254740991 || isNaN(data63)){
-validate28.errors = [{instancePath:instancePath+"/hosts/hosts/" + i9+"/host",schemaPath:"#/properties/hosts/properties/hosts/items/properties/host/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
-return false;
-}
-else {
-if(data63 < 0 || isNaN(data63)){
-validate28.errors = [{instancePath:instancePath+"/hosts/hosts/" + i9+"/host",schemaPath:"#/properties/hosts/properties/hosts/items/properties/host/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-var valid35 = _errs147 === errors;
-}
-else {
-var valid35 = true;
-}
-if(valid35){
-if(data62.node !== undefined){
-let data64 = data62.node;
-const _errs149 = errors;
-const _errs150 = errors;
-let valid36 = false;
-const _errs151 = errors;
-if(errors === _errs151){
-if(typeof data64 === "string"){
-if(!pattern8.test(data64)){
-const err12 = {instancePath:instancePath+"/hosts/hosts/" + i9+"/node",schemaPath:"#/properties/hosts/properties/hosts/items/properties/node/anyOf/0/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-}
-else {
-const err13 = {instancePath:instancePath+"/hosts/hosts/" + i9+"/node",schemaPath:"#/properties/hosts/properties/hosts/items/properties/node/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-}
-var _valid5 = _errs151 === errors;
-valid36 = valid36 || _valid5;
-if(!valid36){
-const _errs153 = errors;
-if(data64 !== null){
-const err14 = {instancePath:instancePath+"/hosts/hosts/" + i9+"/node",schemaPath:"#/properties/hosts/properties/hosts/items/properties/node/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-var _valid5 = _errs153 === errors;
-valid36 = valid36 || _valid5;
-}
-if(!valid36){
-const err15 = {instancePath:instancePath+"/hosts/hosts/" + i9+"/node",schemaPath:"#/properties/hosts/properties/hosts/items/properties/node/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-validate28.errors = vErrors;
-return false;
-}
-else {
-errors = _errs150;
-if(vErrors !== null){
-if(_errs150){
-vErrors.length = _errs150;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid35 = _errs149 === errors;
-}
-else {
-var valid35 = true;
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/hosts/hosts/" + i9,schemaPath:"#/properties/hosts/properties/hosts/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid34 = _errs145 === errors;
-if(!valid34){
-break;
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/hosts/hosts",schemaPath:"#/properties/hosts/properties/hosts/type",keyword:"type",params:{type: "array"},message:"must be array"}];
-return false;
-}
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs141 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.kinds !== undefined){
-let data65 = data.kinds;
-const _errs155 = errors;
-if(errors === _errs155){
-if(data65 && typeof data65 == "object" && !Array.isArray(data65)){
-let missing17;
-if(((data65.kinds === undefined) && (missing17 = "kinds")) || ((data65.failed === undefined) && (missing17 = "failed"))){
-validate28.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
-return false;
-}
-else {
-if(data65.kinds !== undefined){
-let data66 = data65.kinds;
-const _errs157 = errors;
-if(errors === _errs157){
-if(Array.isArray(data66)){
-var valid38 = true;
-const len8 = data66.length;
-for(let i10=0; i10<len8; i10++){
-let data67 = data66[i10];
-const _errs159 = errors;
-if(errors === _errs159){
-if(data67 && typeof data67 == "object" && !Array.isArray(data67)){
-let missing18;
-if((((data67.kind === undefined) && (missing18 = "kind")) || ((data67.config === undefined) && (missing18 = "config"))) || ((data67.commands === undefined) && (missing18 = "commands"))){
-validate28.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10,schemaPath:"#/properties/kinds/properties/kinds/items/required",keyword:"required",params:{missingProperty: missing18},message:"must have required property '"+missing18+"'"}];
-return false;
-}
-else {
-if(data67.kind !== undefined){
-const _errs161 = errors;
-if(typeof data67.kind !== "string"){
-validate28.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10+"/kind",schemaPath:"#/properties/kinds/properties/kinds/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid39 = _errs161 === errors;
-}
-else {
-var valid39 = true;
-}
-if(valid39){
-if(data67.config !== undefined){
-let data69 = data67.config;
-const _errs163 = errors;
-if(errors === _errs163){
-if(!(data69 && typeof data69 == "object" && !Array.isArray(data69))){
-validate28.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10+"/config",schemaPath:"#/properties/kinds/properties/kinds/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid39 = _errs163 === errors;
-}
-else {
-var valid39 = true;
-}
-if(valid39){
-if(data67.commands !== undefined){
-let data70 = data67.commands;
-const _errs165 = errors;
-if(errors === _errs165){
-if(data70 && typeof data70 == "object" && !Array.isArray(data70)){
-for(const key5 in data70){
-let data71 = data70[key5];
-const _errs168 = errors;
-if(errors === _errs168){
-if(!(data71 && typeof data71 == "object" && !Array.isArray(data71))){
-validate28.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10+"/commands/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/kinds/properties/kinds/items/properties/commands/additionalProperties/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid40 = _errs168 === errors;
-if(!valid40){
-break;
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10+"/commands",schemaPath:"#/properties/kinds/properties/kinds/items/properties/commands/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid39 = _errs165 === errors;
-}
-else {
-var valid39 = true;
-}
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10,schemaPath:"#/properties/kinds/properties/kinds/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid38 = _errs159 === errors;
-if(!valid38){
-break;
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/kinds/kinds",schemaPath:"#/properties/kinds/properties/kinds/type",keyword:"type",params:{type: "array"},message:"must be array"}];
-return false;
-}
-}
-var valid37 = _errs157 === errors;
-}
-else {
-var valid37 = true;
-}
-if(valid37){
-if(data65.failed !== undefined){
-let data72 = data65.failed;
-const _errs170 = errors;
-if(errors === _errs170){
-if(Array.isArray(data72)){
-var valid41 = true;
-const len9 = data72.length;
-for(let i11=0; i11<len9; i11++){
-let data73 = data72[i11];
-const _errs172 = errors;
-if(errors === _errs172){
-if(data73 && typeof data73 == "object" && !Array.isArray(data73)){
-let missing19;
-if(((data73.module === undefined) && (missing19 = "module")) || ((data73.error === undefined) && (missing19 = "error"))){
-validate28.errors = [{instancePath:instancePath+"/kinds/failed/" + i11,schemaPath:"#/properties/kinds/properties/failed/items/required",keyword:"required",params:{missingProperty: missing19},message:"must have required property '"+missing19+"'"}];
-return false;
-}
-else {
-if(data73.module !== undefined){
-const _errs174 = errors;
-if(typeof data73.module !== "string"){
-validate28.errors = [{instancePath:instancePath+"/kinds/failed/" + i11+"/module",schemaPath:"#/properties/kinds/properties/failed/items/properties/module/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid42 = _errs174 === errors;
-}
-else {
-var valid42 = true;
-}
-if(valid42){
-if(data73.error !== undefined){
-const _errs176 = errors;
-if(typeof data73.error !== "string"){
-validate28.errors = [{instancePath:instancePath+"/kinds/failed/" + i11+"/error",schemaPath:"#/properties/kinds/properties/failed/items/properties/error/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid42 = _errs176 === errors;
-}
-else {
-var valid42 = true;
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/kinds/failed/" + i11,schemaPath:"#/properties/kinds/properties/failed/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid41 = _errs172 === errors;
-if(!valid41){
-break;
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/kinds/failed",schemaPath:"#/properties/kinds/properties/failed/type",keyword:"type",params:{type: "array"},message:"must be array"}];
-return false;
-}
-}
-var valid37 = _errs170 === errors;
-}
-else {
-var valid37 = true;
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs155 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.releaseKind !== undefined){
-let data76 = data.releaseKind;
-const _errs178 = errors;
-if(errors === _errs178){
-if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
-let missing20;
-if((data76.started === undefined) && (missing20 = "started")){
-validate28.errors = [{instancePath:instancePath+"/releaseKind",schemaPath:"#/properties/releaseKind/required",keyword:"required",params:{missingProperty: missing20},message:"must have required property '"+missing20+"'"}];
-return false;
-}
-else {
-if(data76.started !== undefined){
-let data77 = data76.started;
-const _errs180 = errors;
-if(!(((typeof data77 == "number") && (!(data77 % 1) && !isNaN(data77))) && (isFinite(data77)))){
-validate28.errors = [{instancePath:instancePath+"/releaseKind/started",schemaPath:"#/properties/releaseKind/properties/started/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs180){
-if((typeof data77 == "number") && (isFinite(data77))){
-if(data77 > 9007199254740991 || isNaN(data77)){
-validate28.errors = [{instancePath:instancePath+"/releaseKind/started",schemaPath:"#/properties/releaseKind/properties/started/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
-return false;
-}
-else {
-if(data77 < 0 || isNaN(data77)){
-validate28.errors = [{instancePath:instancePath+"/releaseKind/started",schemaPath:"#/properties/releaseKind/properties/started/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath:instancePath+"/releaseKind",schemaPath:"#/properties/releaseKind/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid0 = _errs178 === errors;
-}
-else {
-var valid0 = true;
-}
-}
-}
-}
-}
-}
-}
-}
-}
-}
-}
-}
-}
-}
-}
-}
 }
 }
 }
@@ -9958,11 +8975,13 @@ validate28.errors = vErrors;
 return errors === 0;
 }
 
-export const BusMessages = validate33;
-const schema9 = {"type":"object","properties":{"call":{"type":"object","required":["v","id"],"properties":{"v":{"type":"integer","minimum":1},"id":{"type":"string","minLength":1,"maxLength":64},"method":{"type":"string","maxLength":128},"input":{},"deadline_ms":{"type":"number","minimum":0},"cancel":{"type":"boolean","const":true},"part":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"answer":{"type":"object","required":["v"],"properties":{"v":{"type":"integer","minimum":1},"result":{},"error":{"$ref":"BusError"},"parts":{"type":"integer","minimum":1,"maximum":65536}}},"block":{"type":"object","required":["v","node","incarnation","type","epoch","first","next","count","size","at"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"incarnation":{"type":"string","maxLength":128},"type":{"type":"string","enum":["frames","fence"]},"epoch":{"type":"string","maxLength":128},"first":{"type":"integer","minimum":0,"maximum":9007199254740991},"next":{"type":"integer","minimum":0,"maximum":9007199254740991},"count":{"type":"integer","minimum":0,"maximum":4096},"size":{"type":"integer","minimum":0,"maximum":8388608},"at":{"type":"object","required":["seq","total"],"properties":{"seq":{"type":"integer","minimum":0,"maximum":9007199254740991},"total":{"type":"integer","minimum":0,"maximum":9007199254740991}}}}},"session":{"type":"object","required":["snapshot"],"properties":{"snapshot":{"$ref":"BusSnapshot"}}},"who":{"type":"object","required":["v","node"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"}}},"baseline":{"type":"object","required":["epoch","seq","total","sessions"],"properties":{"epoch":{"type":"string","maxLength":128},"seq":{"type":"integer","minimum":0,"maximum":9007199254740991},"total":{"type":"integer","minimum":0,"maximum":9007199254740991},"sessions":{"type":"array","items":{"type":"string"}}}},"question":{"type":"object","required":["v","parts"],"properties":{"v":{"type":"integer","minimum":1},"parts":{"type":"string","pattern":"^_INBOX\\.[A-Za-z0-9._-]{1,128}$"}}},"reply":{"type":"object","required":["v"],"properties":{"v":{"type":"integer","minimum":1},"count":{"type":"integer","minimum":0,"maximum":65536},"error":{"$ref":"BusError"}}},"history":{"anyOf":[{"type":"object","required":["kind","request","token","epoch","after","before","seq","at"],"properties":{"kind":{"type":"string","enum":["page"]},"request":{"type":"object","required":["filter","order","afterMs","beforeMs","text","limit","maxBytes"],"properties":{"filter":{"anyOf":[{"type":"string"},{"type":"null"}]},"order":{"type":"string","enum":["newest","oldest"]},"afterMs":{"anyOf":[{"type":"number"},{"type":"null"}]},"beforeMs":{"anyOf":[{"type":"number"},{"type":"null"}]},"text":{"anyOf":[{"type":"string"},{"type":"null"}]},"limit":{"type":"integer","minimum":1,"maximum":1000000},"maxBytes":{"type":"integer","minimum":1,"maximum":67108864}}},"token":{"type":"string"},"epoch":{"type":"string","maxLength":128},"after":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"before":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"seq":{"type":"integer","minimum":0,"maximum":9007199254740991},"at":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]}}},{"type":"object","required":["kind","request","token"],"properties":{"kind":{"type":"string","enum":["stats","counts"]},"request":{"type":"object","required":["after","before","stepS"],"properties":{"after":{"anyOf":[{"type":"number"},{"type":"null"}]},"before":{"anyOf":[{"type":"number"},{"type":"null"}]},"stepS":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"search":{"type":"object","required":["filter"],"properties":{"filter":{"anyOf":[{"type":"string"},{"type":"null"}]}}}}},"token":{"type":"string"}}},{"type":"object","required":["kind","request","token"],"properties":{"kind":{"type":"string","enum":["states"]},"request":{"type":"object","required":["at","reach"],"properties":{"at":{"type":"number"},"reach":{"anyOf":[{"type":"object","required":["bots"],"properties":{"bots":{"type":"array","items":{"type":"string"}}}},{"type":"object","required":["labels"],"properties":{"labels":{"type":"object","additionalProperties":{"type":"string"}}}},{"type":"null"}]}}},"token":{"type":"string"}}},{"type":"object","required":["kind","request","token"],"properties":{"kind":{"type":"string","enum":["field-history"]},"request":{"type":"object","required":["filter","fields","afterMs","beforeMs","points"],"properties":{"filter":{"type":"string"},"fields":{"type":"array","items":{"type":"string"}},"afterMs":{"type":"number"},"beforeMs":{"type":"number"},"points":{"type":"integer","minimum":1,"maximum":100000}}},"token":{"type":"string"}}},{"type":"object","required":["kind","epoch","from","maxBytes"],"properties":{"kind":{"type":"string","enum":["frames"]},"epoch":{"type":"string","maxLength":128},"from":{"type":"integer","minimum":0,"maximum":9007199254740991},"maxBytes":{"type":"integer","minimum":1,"maximum":67108864}}}]}}};
-const pattern48 = new RegExp("^_INBOX\\.[A-Za-z0-9._-]{1,128}$", "u");
+export const BusLabels = validate8;
 
-function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+export const BusMessages = validate29;
+const schema8 = {"type":"object","properties":{"call":{"type":"object","required":["v","id"],"properties":{"v":{"type":"integer","minimum":1},"id":{"type":"string","minLength":1,"maxLength":64},"method":{"type":"string","maxLength":128},"input":{},"deadline_ms":{"type":"number","minimum":0},"cancel":{"type":"boolean","const":true},"part":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"answer":{"type":"object","required":["v"],"properties":{"v":{"type":"integer","minimum":1},"result":{},"error":{"$ref":"BusError"},"parts":{"type":"integer","minimum":1,"maximum":65536}}},"block":{"type":"object","required":["v","node","incarnation","type","epoch","first","next","count","size","at"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"incarnation":{"type":"string","maxLength":128},"type":{"type":"string","enum":["frames","fence"]},"epoch":{"type":"string","maxLength":128},"first":{"type":"integer","minimum":0,"maximum":9007199254740991},"next":{"type":"integer","minimum":0,"maximum":9007199254740991},"count":{"type":"integer","minimum":0,"maximum":4096},"size":{"type":"integer","minimum":0,"maximum":8388608},"at":{"type":"object","required":["seq","total"],"properties":{"seq":{"type":"integer","minimum":0,"maximum":9007199254740991},"total":{"type":"integer","minimum":0,"maximum":9007199254740991}}}}},"session":{"type":"object","required":["snapshot"],"properties":{"snapshot":{"$ref":"BusSnapshot"}}},"who":{"type":"object","required":["v","node"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"}}},"baseline":{"type":"object","required":["epoch","seq","total","sessions"],"properties":{"epoch":{"type":"string","maxLength":128},"seq":{"type":"integer","minimum":0,"maximum":9007199254740991},"total":{"type":"integer","minimum":0,"maximum":9007199254740991},"sessions":{"type":"array","items":{"type":"string"}}}},"question":{"type":"object","required":["v","parts"],"properties":{"v":{"type":"integer","minimum":1},"parts":{"type":"string","pattern":"^_INBOX\\.[A-Za-z0-9._-]{1,128}$"}}},"reply":{"type":"object","required":["v"],"properties":{"v":{"type":"integer","minimum":1},"count":{"type":"integer","minimum":0,"maximum":65536},"error":{"$ref":"BusError"}}},"history":{"anyOf":[{"type":"object","required":["kind","request","token","epoch","after","before","seq","at"],"properties":{"kind":{"type":"string","enum":["page"]},"request":{"type":"object","required":["filter","order","afterMs","beforeMs","text","limit","maxBytes"],"properties":{"filter":{"anyOf":[{"type":"string"},{"type":"null"}]},"order":{"type":"string","enum":["newest","oldest"]},"afterMs":{"anyOf":[{"type":"number"},{"type":"null"}]},"beforeMs":{"anyOf":[{"type":"number"},{"type":"null"}]},"text":{"anyOf":[{"type":"string"},{"type":"null"}]},"limit":{"type":"integer","minimum":1,"maximum":1000000},"maxBytes":{"type":"integer","minimum":1,"maximum":67108864}}},"token":{"type":"string"},"epoch":{"type":"string","maxLength":128},"after":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"before":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"seq":{"type":"integer","minimum":0,"maximum":9007199254740991},"at":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]}}},{"type":"object","required":["kind","request","token"],"properties":{"kind":{"type":"string","enum":["stats","counts"]},"request":{"type":"object","required":["after","before","stepS"],"properties":{"after":{"anyOf":[{"type":"number"},{"type":"null"}]},"before":{"anyOf":[{"type":"number"},{"type":"null"}]},"stepS":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"search":{"type":"object","required":["filter"],"properties":{"filter":{"anyOf":[{"type":"string"},{"type":"null"}]}}}}},"token":{"type":"string"}}},{"type":"object","required":["kind","request","token"],"properties":{"kind":{"type":"string","enum":["states"]},"request":{"type":"object","required":["at","reach"],"properties":{"at":{"type":"number"},"reach":{"anyOf":[{"type":"object","required":["bots"],"properties":{"bots":{"type":"array","items":{"type":"string"}}}},{"type":"object","required":["labels"],"properties":{"labels":{"type":"object","additionalProperties":{"type":"string"}}}},{"type":"null"}]}}},"token":{"type":"string"}}},{"type":"object","required":["kind","request","token"],"properties":{"kind":{"type":"string","enum":["field-history"]},"request":{"type":"object","required":["filter","fields","afterMs","beforeMs","points"],"properties":{"filter":{"type":"string"},"fields":{"type":"array","items":{"type":"string"}},"afterMs":{"type":"number"},"beforeMs":{"type":"number"},"points":{"type":"integer","minimum":1,"maximum":100000}}},"token":{"type":"string"}}},{"type":"object","required":["kind","epoch","from","maxBytes"],"properties":{"kind":{"type":"string","enum":["frames"]},"epoch":{"type":"string","maxLength":128},"from":{"type":"integer","minimum":0,"maximum":9007199254740991},"maxBytes":{"type":"integer","minimum":1,"maximum":67108864}}}]}}};
+const pattern45 = new RegExp("^_INBOX\\.[A-Za-z0-9._-]{1,128}$", "u");
+
+function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
@@ -9974,7 +8993,7 @@ if(errors === _errs1){
 if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
 let missing0;
 if(((data0.v === undefined) && (missing0 = "v")) || ((data0.id === undefined) && (missing0 = "id"))){
-validate33.errors = [{instancePath:instancePath+"/call",schemaPath:"#/properties/call/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate29.errors = [{instancePath:instancePath+"/call",schemaPath:"#/properties/call/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
 return false;
 }
 else {
@@ -9982,13 +9001,13 @@ if(data0.v !== undefined){
 let data1 = data0.v;
 const _errs3 = errors;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-validate33.errors = [{instancePath:instancePath+"/call/v",schemaPath:"#/properties/call/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/call/v",schemaPath:"#/properties/call/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs3){
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 1 || isNaN(data1)){
-validate33.errors = [{instancePath:instancePath+"/call/v",schemaPath:"#/properties/call/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+validate29.errors = [{instancePath:instancePath+"/call/v",schemaPath:"#/properties/call/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
@@ -10004,19 +9023,19 @@ let data2 = data0.id;
 const _errs5 = errors;
 if(errors === _errs5){
 if(typeof data2 === "string"){
-if(func0(data2) > 64){
-validate33.errors = [{instancePath:instancePath+"/call/id",schemaPath:"#/properties/call/properties/id/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"}];
+if(func1(data2) > 64){
+validate29.errors = [{instancePath:instancePath+"/call/id",schemaPath:"#/properties/call/properties/id/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"}];
 return false;
 }
 else {
-if(func0(data2) < 1){
-validate33.errors = [{instancePath:instancePath+"/call/id",schemaPath:"#/properties/call/properties/id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
+if(func1(data2) < 1){
+validate29.errors = [{instancePath:instancePath+"/call/id",schemaPath:"#/properties/call/properties/id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
 return false;
 }
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/call/id",schemaPath:"#/properties/call/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate29.errors = [{instancePath:instancePath+"/call/id",schemaPath:"#/properties/call/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -10031,13 +9050,13 @@ let data3 = data0.method;
 const _errs7 = errors;
 if(errors === _errs7){
 if(typeof data3 === "string"){
-if(func0(data3) > 128){
-validate33.errors = [{instancePath:instancePath+"/call/method",schemaPath:"#/properties/call/properties/method/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+if(func1(data3) > 128){
+validate29.errors = [{instancePath:instancePath+"/call/method",schemaPath:"#/properties/call/properties/method/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/call/method",schemaPath:"#/properties/call/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate29.errors = [{instancePath:instancePath+"/call/method",schemaPath:"#/properties/call/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -10053,12 +9072,12 @@ const _errs9 = errors;
 if(errors === _errs9){
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-validate33.errors = [{instancePath:instancePath+"/call/deadline_ms",schemaPath:"#/properties/call/properties/deadline_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate29.errors = [{instancePath:instancePath+"/call/deadline_ms",schemaPath:"#/properties/call/properties/deadline_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/call/deadline_ms",schemaPath:"#/properties/call/properties/deadline_ms/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+validate29.errors = [{instancePath:instancePath+"/call/deadline_ms",schemaPath:"#/properties/call/properties/deadline_ms/type",keyword:"type",params:{type: "number"},message:"must be number"}];
 return false;
 }
 }
@@ -10072,11 +9091,11 @@ if(data0.cancel !== undefined){
 let data5 = data0.cancel;
 const _errs11 = errors;
 if(typeof data5 !== "boolean"){
-validate33.errors = [{instancePath:instancePath+"/call/cancel",schemaPath:"#/properties/call/properties/cancel/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
+validate29.errors = [{instancePath:instancePath+"/call/cancel",schemaPath:"#/properties/call/properties/cancel/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
 if(true !== data5){
-validate33.errors = [{instancePath:instancePath+"/call/cancel",schemaPath:"#/properties/call/properties/cancel/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant"}];
+validate29.errors = [{instancePath:instancePath+"/call/cancel",schemaPath:"#/properties/call/properties/cancel/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant"}];
 return false;
 }
 var valid1 = _errs11 === errors;
@@ -10089,18 +9108,18 @@ if(data0.part !== undefined){
 let data6 = data0.part;
 const _errs13 = errors;
 if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
-validate33.errors = [{instancePath:instancePath+"/call/part",schemaPath:"#/properties/call/properties/part/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/call/part",schemaPath:"#/properties/call/properties/part/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs13){
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 > 9007199254740991 || isNaN(data6)){
-validate33.errors = [{instancePath:instancePath+"/call/part",schemaPath:"#/properties/call/properties/part/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+validate29.errors = [{instancePath:instancePath+"/call/part",schemaPath:"#/properties/call/properties/part/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
 if(data6 < 0 || isNaN(data6)){
-validate33.errors = [{instancePath:instancePath+"/call/part",schemaPath:"#/properties/call/properties/part/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate29.errors = [{instancePath:instancePath+"/call/part",schemaPath:"#/properties/call/properties/part/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -10119,7 +9138,7 @@ var valid1 = true;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/call",schemaPath:"#/properties/call/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate29.errors = [{instancePath:instancePath+"/call",schemaPath:"#/properties/call/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -10136,7 +9155,7 @@ if(errors === _errs15){
 if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
 let missing1;
 if((data7.v === undefined) && (missing1 = "v")){
-validate33.errors = [{instancePath:instancePath+"/answer",schemaPath:"#/properties/answer/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"}];
+validate29.errors = [{instancePath:instancePath+"/answer",schemaPath:"#/properties/answer/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"}];
 return false;
 }
 else {
@@ -10144,13 +9163,13 @@ if(data7.v !== undefined){
 let data8 = data7.v;
 const _errs17 = errors;
 if(!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8)))){
-validate33.errors = [{instancePath:instancePath+"/answer/v",schemaPath:"#/properties/answer/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/answer/v",schemaPath:"#/properties/answer/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs17){
 if((typeof data8 == "number") && (isFinite(data8))){
 if(data8 < 1 || isNaN(data8)){
-validate33.errors = [{instancePath:instancePath+"/answer/v",schemaPath:"#/properties/answer/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+validate29.errors = [{instancePath:instancePath+"/answer/v",schemaPath:"#/properties/answer/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
@@ -10163,8 +9182,8 @@ var valid2 = true;
 if(valid2){
 if(data7.error !== undefined){
 const _errs19 = errors;
-if(!(validate3(data7.error, {instancePath:instancePath+"/answer/error",parentData:data7,parentDataProperty:"error",rootData}))){
-vErrors = vErrors === null ? validate3.errors : vErrors.concat(validate3.errors);
+if(!(validate28(data7.error, {instancePath:instancePath+"/answer/error",parentData:data7,parentDataProperty:"error",rootData}))){
+vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
 errors = vErrors.length;
 }
 var valid2 = _errs19 === errors;
@@ -10177,18 +9196,18 @@ if(data7.parts !== undefined){
 let data10 = data7.parts;
 const _errs20 = errors;
 if(!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10)))){
-validate33.errors = [{instancePath:instancePath+"/answer/parts",schemaPath:"#/properties/answer/properties/parts/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/answer/parts",schemaPath:"#/properties/answer/properties/parts/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs20){
 if((typeof data10 == "number") && (isFinite(data10))){
 if(data10 > 65536 || isNaN(data10)){
-validate33.errors = [{instancePath:instancePath+"/answer/parts",schemaPath:"#/properties/answer/properties/parts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65536},message:"must be <= 65536"}];
+validate29.errors = [{instancePath:instancePath+"/answer/parts",schemaPath:"#/properties/answer/properties/parts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65536},message:"must be <= 65536"}];
 return false;
 }
 else {
 if(data10 < 1 || isNaN(data10)){
-validate33.errors = [{instancePath:instancePath+"/answer/parts",schemaPath:"#/properties/answer/properties/parts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+validate29.errors = [{instancePath:instancePath+"/answer/parts",schemaPath:"#/properties/answer/properties/parts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
@@ -10204,7 +9223,7 @@ var valid2 = true;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/answer",schemaPath:"#/properties/answer/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate29.errors = [{instancePath:instancePath+"/answer",schemaPath:"#/properties/answer/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -10221,7 +9240,7 @@ if(errors === _errs22){
 if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
 let missing2;
 if(((((((((((data11.v === undefined) && (missing2 = "v")) || ((data11.node === undefined) && (missing2 = "node"))) || ((data11.incarnation === undefined) && (missing2 = "incarnation"))) || ((data11.type === undefined) && (missing2 = "type"))) || ((data11.epoch === undefined) && (missing2 = "epoch"))) || ((data11.first === undefined) && (missing2 = "first"))) || ((data11.next === undefined) && (missing2 = "next"))) || ((data11.count === undefined) && (missing2 = "count"))) || ((data11.size === undefined) && (missing2 = "size"))) || ((data11.at === undefined) && (missing2 = "at"))){
-validate33.errors = [{instancePath:instancePath+"/block",schemaPath:"#/properties/block/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'"}];
+validate29.errors = [{instancePath:instancePath+"/block",schemaPath:"#/properties/block/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'"}];
 return false;
 }
 else {
@@ -10229,13 +9248,13 @@ if(data11.v !== undefined){
 let data12 = data11.v;
 const _errs24 = errors;
 if(!(((typeof data12 == "number") && (!(data12 % 1) && !isNaN(data12))) && (isFinite(data12)))){
-validate33.errors = [{instancePath:instancePath+"/block/v",schemaPath:"#/properties/block/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/block/v",schemaPath:"#/properties/block/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs24){
 if((typeof data12 == "number") && (isFinite(data12))){
 if(data12 < 1 || isNaN(data12)){
-validate33.errors = [{instancePath:instancePath+"/block/v",schemaPath:"#/properties/block/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+validate29.errors = [{instancePath:instancePath+"/block/v",schemaPath:"#/properties/block/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
@@ -10251,13 +9270,13 @@ let data13 = data11.node;
 const _errs26 = errors;
 if(errors === _errs26){
 if(typeof data13 === "string"){
-if(!pattern8.test(data13)){
-validate33.errors = [{instancePath:instancePath+"/block/node",schemaPath:"#/properties/block/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+if(!pattern0.test(data13)){
+validate29.errors = [{instancePath:instancePath+"/block/node",schemaPath:"#/properties/block/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
 return false;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/block/node",schemaPath:"#/properties/block/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate29.errors = [{instancePath:instancePath+"/block/node",schemaPath:"#/properties/block/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -10272,13 +9291,13 @@ let data14 = data11.incarnation;
 const _errs28 = errors;
 if(errors === _errs28){
 if(typeof data14 === "string"){
-if(func0(data14) > 128){
-validate33.errors = [{instancePath:instancePath+"/block/incarnation",schemaPath:"#/properties/block/properties/incarnation/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+if(func1(data14) > 128){
+validate29.errors = [{instancePath:instancePath+"/block/incarnation",schemaPath:"#/properties/block/properties/incarnation/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/block/incarnation",schemaPath:"#/properties/block/properties/incarnation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate29.errors = [{instancePath:instancePath+"/block/incarnation",schemaPath:"#/properties/block/properties/incarnation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -10292,11 +9311,11 @@ if(data11.type !== undefined){
 let data15 = data11.type;
 const _errs30 = errors;
 if(typeof data15 !== "string"){
-validate33.errors = [{instancePath:instancePath+"/block/type",schemaPath:"#/properties/block/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate29.errors = [{instancePath:instancePath+"/block/type",schemaPath:"#/properties/block/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 if(!((data15 === "frames") || (data15 === "fence"))){
-validate33.errors = [{instancePath:instancePath+"/block/type",schemaPath:"#/properties/block/properties/type/enum",keyword:"enum",params:{allowedValues: schema9.properties.block.properties.type.enum},message:"must be equal to one of the allowed values"}];
+validate29.errors = [{instancePath:instancePath+"/block/type",schemaPath:"#/properties/block/properties/type/enum",keyword:"enum",params:{allowedValues: schema8.properties.block.properties.type.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
 var valid3 = _errs30 === errors;
@@ -10310,13 +9329,13 @@ let data16 = data11.epoch;
 const _errs32 = errors;
 if(errors === _errs32){
 if(typeof data16 === "string"){
-if(func0(data16) > 128){
-validate33.errors = [{instancePath:instancePath+"/block/epoch",schemaPath:"#/properties/block/properties/epoch/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+if(func1(data16) > 128){
+validate29.errors = [{instancePath:instancePath+"/block/epoch",schemaPath:"#/properties/block/properties/epoch/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/block/epoch",schemaPath:"#/properties/block/properties/epoch/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate29.errors = [{instancePath:instancePath+"/block/epoch",schemaPath:"#/properties/block/properties/epoch/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -10330,18 +9349,18 @@ if(data11.first !== undefined){
 let data17 = data11.first;
 const _errs34 = errors;
 if(!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17)))){
-validate33.errors = [{instancePath:instancePath+"/block/first",schemaPath:"#/properties/block/properties/first/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/block/first",schemaPath:"#/properties/block/properties/first/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs34){
 if((typeof data17 == "number") && (isFinite(data17))){
 if(data17 > 9007199254740991 || isNaN(data17)){
-validate33.errors = [{instancePath:instancePath+"/block/first",schemaPath:"#/properties/block/properties/first/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+validate29.errors = [{instancePath:instancePath+"/block/first",schemaPath:"#/properties/block/properties/first/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
 if(data17 < 0 || isNaN(data17)){
-validate33.errors = [{instancePath:instancePath+"/block/first",schemaPath:"#/properties/block/properties/first/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate29.errors = [{instancePath:instancePath+"/block/first",schemaPath:"#/properties/block/properties/first/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -10357,18 +9376,18 @@ if(data11.next !== undefined){
 let data18 = data11.next;
 const _errs36 = errors;
 if(!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18)))){
-validate33.errors = [{instancePath:instancePath+"/block/next",schemaPath:"#/properties/block/properties/next/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/block/next",schemaPath:"#/properties/block/properties/next/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs36){
 if((typeof data18 == "number") && (isFinite(data18))){
 if(data18 > 9007199254740991 || isNaN(data18)){
-validate33.errors = [{instancePath:instancePath+"/block/next",schemaPath:"#/properties/block/properties/next/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+validate29.errors = [{instancePath:instancePath+"/block/next",schemaPath:"#/properties/block/properties/next/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
 if(data18 < 0 || isNaN(data18)){
-validate33.errors = [{instancePath:instancePath+"/block/next",schemaPath:"#/properties/block/properties/next/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate29.errors = [{instancePath:instancePath+"/block/next",schemaPath:"#/properties/block/properties/next/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -10384,18 +9403,18 @@ if(data11.count !== undefined){
 let data19 = data11.count;
 const _errs38 = errors;
 if(!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19)))){
-validate33.errors = [{instancePath:instancePath+"/block/count",schemaPath:"#/properties/block/properties/count/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/block/count",schemaPath:"#/properties/block/properties/count/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs38){
 if((typeof data19 == "number") && (isFinite(data19))){
 if(data19 > 4096 || isNaN(data19)){
-validate33.errors = [{instancePath:instancePath+"/block/count",schemaPath:"#/properties/block/properties/count/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4096},message:"must be <= 4096"}];
+validate29.errors = [{instancePath:instancePath+"/block/count",schemaPath:"#/properties/block/properties/count/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4096},message:"must be <= 4096"}];
 return false;
 }
 else {
 if(data19 < 0 || isNaN(data19)){
-validate33.errors = [{instancePath:instancePath+"/block/count",schemaPath:"#/properties/block/properties/count/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate29.errors = [{instancePath:instancePath+"/block/count",schemaPath:"#/properties/block/properties/count/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -10411,18 +9430,18 @@ if(data11.size !== undefined){
 let data20 = data11.size;
 const _errs40 = errors;
 if(!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20)))){
-validate33.errors = [{instancePath:instancePath+"/block/size",schemaPath:"#/properties/block/properties/size/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/block/size",schemaPath:"#/properties/block/properties/size/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs40){
 if((typeof data20 == "number") && (isFinite(data20))){
 if(data20 > 8388608 || isNaN(data20)){
-validate33.errors = [{instancePath:instancePath+"/block/size",schemaPath:"#/properties/block/properties/size/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8388608},message:"must be <= 8388608"}];
+validate29.errors = [{instancePath:instancePath+"/block/size",schemaPath:"#/properties/block/properties/size/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8388608},message:"must be <= 8388608"}];
 return false;
 }
 else {
 if(data20 < 0 || isNaN(data20)){
-validate33.errors = [{instancePath:instancePath+"/block/size",schemaPath:"#/properties/block/properties/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate29.errors = [{instancePath:instancePath+"/block/size",schemaPath:"#/properties/block/properties/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -10441,7 +9460,7 @@ if(errors === _errs42){
 if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
 let missing3;
 if(((data21.seq === undefined) && (missing3 = "seq")) || ((data21.total === undefined) && (missing3 = "total"))){
-validate33.errors = [{instancePath:instancePath+"/block/at",schemaPath:"#/properties/block/properties/at/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
+validate29.errors = [{instancePath:instancePath+"/block/at",schemaPath:"#/properties/block/properties/at/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
 return false;
 }
 else {
@@ -10449,18 +9468,18 @@ if(data21.seq !== undefined){
 let data22 = data21.seq;
 const _errs44 = errors;
 if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
-validate33.errors = [{instancePath:instancePath+"/block/at/seq",schemaPath:"#/properties/block/properties/at/properties/seq/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/block/at/seq",schemaPath:"#/properties/block/properties/at/properties/seq/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs44){
 if((typeof data22 == "number") && (isFinite(data22))){
 if(data22 > 9007199254740991 || isNaN(data22)){
-validate33.errors = [{instancePath:instancePath+"/block/at/seq",schemaPath:"#/properties/block/properties/at/properties/seq/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+validate29.errors = [{instancePath:instancePath+"/block/at/seq",schemaPath:"#/properties/block/properties/at/properties/seq/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
 if(data22 < 0 || isNaN(data22)){
-validate33.errors = [{instancePath:instancePath+"/block/at/seq",schemaPath:"#/properties/block/properties/at/properties/seq/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate29.errors = [{instancePath:instancePath+"/block/at/seq",schemaPath:"#/properties/block/properties/at/properties/seq/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -10476,18 +9495,18 @@ if(data21.total !== undefined){
 let data23 = data21.total;
 const _errs46 = errors;
 if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
-validate33.errors = [{instancePath:instancePath+"/block/at/total",schemaPath:"#/properties/block/properties/at/properties/total/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/block/at/total",schemaPath:"#/properties/block/properties/at/properties/total/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs46){
 if((typeof data23 == "number") && (isFinite(data23))){
 if(data23 > 9007199254740991 || isNaN(data23)){
-validate33.errors = [{instancePath:instancePath+"/block/at/total",schemaPath:"#/properties/block/properties/at/properties/total/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+validate29.errors = [{instancePath:instancePath+"/block/at/total",schemaPath:"#/properties/block/properties/at/properties/total/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
 if(data23 < 0 || isNaN(data23)){
-validate33.errors = [{instancePath:instancePath+"/block/at/total",schemaPath:"#/properties/block/properties/at/properties/total/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate29.errors = [{instancePath:instancePath+"/block/at/total",schemaPath:"#/properties/block/properties/at/properties/total/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -10502,7 +9521,7 @@ var valid4 = true;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/block/at",schemaPath:"#/properties/block/properties/at/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate29.errors = [{instancePath:instancePath+"/block/at",schemaPath:"#/properties/block/properties/at/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -10523,7 +9542,7 @@ var valid3 = true;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/block",schemaPath:"#/properties/block/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate29.errors = [{instancePath:instancePath+"/block",schemaPath:"#/properties/block/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -10540,20 +9559,20 @@ if(errors === _errs48){
 if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
 let missing4;
 if((data24.snapshot === undefined) && (missing4 = "snapshot")){
-validate33.errors = [{instancePath:instancePath+"/session",schemaPath:"#/properties/session/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
+validate29.errors = [{instancePath:instancePath+"/session",schemaPath:"#/properties/session/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
 return false;
 }
 else {
 if(data24.snapshot !== undefined){
-if(!(validate4(data24.snapshot, {instancePath:instancePath+"/session/snapshot",parentData:data24,parentDataProperty:"snapshot",rootData}))){
-vErrors = vErrors === null ? validate4.errors : vErrors.concat(validate4.errors);
+if(!(validate1(data24.snapshot, {instancePath:instancePath+"/session/snapshot",parentData:data24,parentDataProperty:"snapshot",rootData}))){
+vErrors = vErrors === null ? validate1.errors : vErrors.concat(validate1.errors);
 errors = vErrors.length;
 }
 }
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/session",schemaPath:"#/properties/session/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate29.errors = [{instancePath:instancePath+"/session",schemaPath:"#/properties/session/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -10570,7 +9589,7 @@ if(errors === _errs51){
 if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
 let missing5;
 if(((data26.v === undefined) && (missing5 = "v")) || ((data26.node === undefined) && (missing5 = "node"))){
-validate33.errors = [{instancePath:instancePath+"/who",schemaPath:"#/properties/who/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
+validate29.errors = [{instancePath:instancePath+"/who",schemaPath:"#/properties/who/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
 return false;
 }
 else {
@@ -10578,13 +9597,13 @@ if(data26.v !== undefined){
 let data27 = data26.v;
 const _errs53 = errors;
 if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
-validate33.errors = [{instancePath:instancePath+"/who/v",schemaPath:"#/properties/who/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/who/v",schemaPath:"#/properties/who/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs53){
 if((typeof data27 == "number") && (isFinite(data27))){
 if(data27 < 1 || isNaN(data27)){
-validate33.errors = [{instancePath:instancePath+"/who/v",schemaPath:"#/properties/who/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+validate29.errors = [{instancePath:instancePath+"/who/v",schemaPath:"#/properties/who/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
@@ -10600,13 +9619,13 @@ let data28 = data26.node;
 const _errs55 = errors;
 if(errors === _errs55){
 if(typeof data28 === "string"){
-if(!pattern8.test(data28)){
-validate33.errors = [{instancePath:instancePath+"/who/node",schemaPath:"#/properties/who/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+if(!pattern0.test(data28)){
+validate29.errors = [{instancePath:instancePath+"/who/node",schemaPath:"#/properties/who/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
 return false;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/who/node",schemaPath:"#/properties/who/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate29.errors = [{instancePath:instancePath+"/who/node",schemaPath:"#/properties/who/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -10619,7 +9638,7 @@ var valid6 = true;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/who",schemaPath:"#/properties/who/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate29.errors = [{instancePath:instancePath+"/who",schemaPath:"#/properties/who/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -10636,7 +9655,7 @@ if(errors === _errs57){
 if(data29 && typeof data29 == "object" && !Array.isArray(data29)){
 let missing6;
 if(((((data29.epoch === undefined) && (missing6 = "epoch")) || ((data29.seq === undefined) && (missing6 = "seq"))) || ((data29.total === undefined) && (missing6 = "total"))) || ((data29.sessions === undefined) && (missing6 = "sessions"))){
-validate33.errors = [{instancePath:instancePath+"/baseline",schemaPath:"#/properties/baseline/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
+validate29.errors = [{instancePath:instancePath+"/baseline",schemaPath:"#/properties/baseline/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
 return false;
 }
 else {
@@ -10645,13 +9664,13 @@ let data30 = data29.epoch;
 const _errs59 = errors;
 if(errors === _errs59){
 if(typeof data30 === "string"){
-if(func0(data30) > 128){
-validate33.errors = [{instancePath:instancePath+"/baseline/epoch",schemaPath:"#/properties/baseline/properties/epoch/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+if(func1(data30) > 128){
+validate29.errors = [{instancePath:instancePath+"/baseline/epoch",schemaPath:"#/properties/baseline/properties/epoch/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/baseline/epoch",schemaPath:"#/properties/baseline/properties/epoch/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate29.errors = [{instancePath:instancePath+"/baseline/epoch",schemaPath:"#/properties/baseline/properties/epoch/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -10665,18 +9684,18 @@ if(data29.seq !== undefined){
 let data31 = data29.seq;
 const _errs61 = errors;
 if(!(((typeof data31 == "number") && (!(data31 % 1) && !isNaN(data31))) && (isFinite(data31)))){
-validate33.errors = [{instancePath:instancePath+"/baseline/seq",schemaPath:"#/properties/baseline/properties/seq/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/baseline/seq",schemaPath:"#/properties/baseline/properties/seq/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs61){
 if((typeof data31 == "number") && (isFinite(data31))){
 if(data31 > 9007199254740991 || isNaN(data31)){
-validate33.errors = [{instancePath:instancePath+"/baseline/seq",schemaPath:"#/properties/baseline/properties/seq/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+validate29.errors = [{instancePath:instancePath+"/baseline/seq",schemaPath:"#/properties/baseline/properties/seq/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
 if(data31 < 0 || isNaN(data31)){
-validate33.errors = [{instancePath:instancePath+"/baseline/seq",schemaPath:"#/properties/baseline/properties/seq/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate29.errors = [{instancePath:instancePath+"/baseline/seq",schemaPath:"#/properties/baseline/properties/seq/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -10692,18 +9711,18 @@ if(data29.total !== undefined){
 let data32 = data29.total;
 const _errs63 = errors;
 if(!(((typeof data32 == "number") && (!(data32 % 1) && !isNaN(data32))) && (isFinite(data32)))){
-validate33.errors = [{instancePath:instancePath+"/baseline/total",schemaPath:"#/properties/baseline/properties/total/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/baseline/total",schemaPath:"#/properties/baseline/properties/total/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs63){
 if((typeof data32 == "number") && (isFinite(data32))){
 if(data32 > 9007199254740991 || isNaN(data32)){
-validate33.errors = [{instancePath:instancePath+"/baseline/total",schemaPath:"#/properties/baseline/properties/total/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+validate29.errors = [{instancePath:instancePath+"/baseline/total",schemaPath:"#/properties/baseline/properties/total/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
 if(data32 < 0 || isNaN(data32)){
-validate33.errors = [{instancePath:instancePath+"/baseline/total",schemaPath:"#/properties/baseline/properties/total/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate29.errors = [{instancePath:instancePath+"/baseline/total",schemaPath:"#/properties/baseline/properties/total/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -10725,7 +9744,7 @@ const len0 = data33.length;
 for(let i0=0; i0<len0; i0++){
 const _errs67 = errors;
 if(typeof data33[i0] !== "string"){
-validate33.errors = [{instancePath:instancePath+"/baseline/sessions/" + i0,schemaPath:"#/properties/baseline/properties/sessions/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate29.errors = [{instancePath:instancePath+"/baseline/sessions/" + i0,schemaPath:"#/properties/baseline/properties/sessions/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 var valid8 = _errs67 === errors;
@@ -10735,7 +9754,7 @@ break;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/baseline/sessions",schemaPath:"#/properties/baseline/properties/sessions/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+validate29.errors = [{instancePath:instancePath+"/baseline/sessions",schemaPath:"#/properties/baseline/properties/sessions/type",keyword:"type",params:{type: "array"},message:"must be array"}];
 return false;
 }
 }
@@ -10750,7 +9769,7 @@ var valid7 = true;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/baseline",schemaPath:"#/properties/baseline/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate29.errors = [{instancePath:instancePath+"/baseline",schemaPath:"#/properties/baseline/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -10767,7 +9786,7 @@ if(errors === _errs69){
 if(data35 && typeof data35 == "object" && !Array.isArray(data35)){
 let missing7;
 if(((data35.v === undefined) && (missing7 = "v")) || ((data35.parts === undefined) && (missing7 = "parts"))){
-validate33.errors = [{instancePath:instancePath+"/question",schemaPath:"#/properties/question/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
+validate29.errors = [{instancePath:instancePath+"/question",schemaPath:"#/properties/question/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
 return false;
 }
 else {
@@ -10775,13 +9794,13 @@ if(data35.v !== undefined){
 let data36 = data35.v;
 const _errs71 = errors;
 if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
-validate33.errors = [{instancePath:instancePath+"/question/v",schemaPath:"#/properties/question/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/question/v",schemaPath:"#/properties/question/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs71){
 if((typeof data36 == "number") && (isFinite(data36))){
 if(data36 < 1 || isNaN(data36)){
-validate33.errors = [{instancePath:instancePath+"/question/v",schemaPath:"#/properties/question/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+validate29.errors = [{instancePath:instancePath+"/question/v",schemaPath:"#/properties/question/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
@@ -10797,13 +9816,13 @@ let data37 = data35.parts;
 const _errs73 = errors;
 if(errors === _errs73){
 if(typeof data37 === "string"){
-if(!pattern48.test(data37)){
-validate33.errors = [{instancePath:instancePath+"/question/parts",schemaPath:"#/properties/question/properties/parts/pattern",keyword:"pattern",params:{pattern: "^_INBOX\\.[A-Za-z0-9._-]{1,128}$"},message:"must match pattern \""+"^_INBOX\\.[A-Za-z0-9._-]{1,128}$"+"\""}];
+if(!pattern45.test(data37)){
+validate29.errors = [{instancePath:instancePath+"/question/parts",schemaPath:"#/properties/question/properties/parts/pattern",keyword:"pattern",params:{pattern: "^_INBOX\\.[A-Za-z0-9._-]{1,128}$"},message:"must match pattern \""+"^_INBOX\\.[A-Za-z0-9._-]{1,128}$"+"\""}];
 return false;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/question/parts",schemaPath:"#/properties/question/properties/parts/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate29.errors = [{instancePath:instancePath+"/question/parts",schemaPath:"#/properties/question/properties/parts/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -10816,7 +9835,7 @@ var valid9 = true;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/question",schemaPath:"#/properties/question/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate29.errors = [{instancePath:instancePath+"/question",schemaPath:"#/properties/question/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -10833,7 +9852,7 @@ if(errors === _errs75){
 if(data38 && typeof data38 == "object" && !Array.isArray(data38)){
 let missing8;
 if((data38.v === undefined) && (missing8 = "v")){
-validate33.errors = [{instancePath:instancePath+"/reply",schemaPath:"#/properties/reply/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
+validate29.errors = [{instancePath:instancePath+"/reply",schemaPath:"#/properties/reply/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
 return false;
 }
 else {
@@ -10841,13 +9860,13 @@ if(data38.v !== undefined){
 let data39 = data38.v;
 const _errs77 = errors;
 if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
-validate33.errors = [{instancePath:instancePath+"/reply/v",schemaPath:"#/properties/reply/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/reply/v",schemaPath:"#/properties/reply/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs77){
 if((typeof data39 == "number") && (isFinite(data39))){
 if(data39 < 1 || isNaN(data39)){
-validate33.errors = [{instancePath:instancePath+"/reply/v",schemaPath:"#/properties/reply/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+validate29.errors = [{instancePath:instancePath+"/reply/v",schemaPath:"#/properties/reply/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
@@ -10862,18 +9881,18 @@ if(data38.count !== undefined){
 let data40 = data38.count;
 const _errs79 = errors;
 if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
-validate33.errors = [{instancePath:instancePath+"/reply/count",schemaPath:"#/properties/reply/properties/count/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/reply/count",schemaPath:"#/properties/reply/properties/count/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs79){
 if((typeof data40 == "number") && (isFinite(data40))){
 if(data40 > 65536 || isNaN(data40)){
-validate33.errors = [{instancePath:instancePath+"/reply/count",schemaPath:"#/properties/reply/properties/count/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65536},message:"must be <= 65536"}];
+validate29.errors = [{instancePath:instancePath+"/reply/count",schemaPath:"#/properties/reply/properties/count/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65536},message:"must be <= 65536"}];
 return false;
 }
 else {
 if(data40 < 0 || isNaN(data40)){
-validate33.errors = [{instancePath:instancePath+"/reply/count",schemaPath:"#/properties/reply/properties/count/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate29.errors = [{instancePath:instancePath+"/reply/count",schemaPath:"#/properties/reply/properties/count/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -10887,8 +9906,8 @@ var valid10 = true;
 if(valid10){
 if(data38.error !== undefined){
 const _errs81 = errors;
-if(!(validate3(data38.error, {instancePath:instancePath+"/reply/error",parentData:data38,parentDataProperty:"error",rootData}))){
-vErrors = vErrors === null ? validate3.errors : vErrors.concat(validate3.errors);
+if(!(validate28(data38.error, {instancePath:instancePath+"/reply/error",parentData:data38,parentDataProperty:"error",rootData}))){
+vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
 errors = vErrors.length;
 }
 var valid10 = _errs81 === errors;
@@ -10901,7 +9920,7 @@ var valid10 = true;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/reply",schemaPath:"#/properties/reply/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate29.errors = [{instancePath:instancePath+"/reply",schemaPath:"#/properties/reply/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -10945,7 +9964,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!(data43 === "page")){
-const err2 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/0/properties/kind/enum",keyword:"enum",params:{allowedValues: schema9.properties.history.anyOf[0].properties.kind.enum},message:"must be equal to one of the allowed values"};
+const err2 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/0/properties/kind/enum",keyword:"enum",params:{allowedValues: schema8.properties.history.anyOf[0].properties.kind.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -11051,7 +10070,7 @@ vErrors.push(err7);
 errors++;
 }
 if(!((data46 === "newest") || (data46 === "oldest"))){
-const err8 = {instancePath:instancePath+"/history/request/order",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/order/enum",keyword:"enum",params:{allowedValues: schema9.properties.history.anyOf[0].properties.request.properties.order.enum},message:"must be equal to one of the allowed values"};
+const err8 = {instancePath:instancePath+"/history/request/order",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/order/enum",keyword:"enum",params:{allowedValues: schema8.properties.history.anyOf[0].properties.request.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -11383,7 +10402,7 @@ let data53 = data42.epoch;
 const _errs122 = errors;
 if(errors === _errs122){
 if(typeof data53 === "string"){
-if(func0(data53) > 128){
+if(func1(data53) > 128){
 const err26 = {instancePath:instancePath+"/history/epoch",schemaPath:"#/properties/history/anyOf/0/properties/epoch/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"};
 if(vErrors === null){
 vErrors = [err26];
@@ -11765,7 +10784,7 @@ vErrors.push(err48);
 errors++;
 }
 if(!((data58 === "stats") || (data58 === "counts"))){
-const err49 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/1/properties/kind/enum",keyword:"enum",params:{allowedValues: schema9.properties.history.anyOf[1].properties.kind.enum},message:"must be equal to one of the allowed values"};
+const err49 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/1/properties/kind/enum",keyword:"enum",params:{allowedValues: schema8.properties.history.anyOf[1].properties.kind.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -12178,7 +11197,7 @@ vErrors.push(err71);
 errors++;
 }
 if(!(data66 === "states")){
-const err72 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/2/properties/kind/enum",keyword:"enum",params:{allowedValues: schema9.properties.history.anyOf[2].properties.kind.enum},message:"must be equal to one of the allowed values"};
+const err72 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/2/properties/kind/enum",keyword:"enum",params:{allowedValues: schema8.properties.history.anyOf[2].properties.kind.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -12493,7 +11512,7 @@ vErrors.push(err89);
 errors++;
 }
 if(!(data75 === "field-history")){
-const err90 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/3/properties/kind/enum",keyword:"enum",params:{allowedValues: schema9.properties.history.anyOf[3].properties.kind.enum},message:"must be equal to one of the allowed values"};
+const err90 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/3/properties/kind/enum",keyword:"enum",params:{allowedValues: schema8.properties.history.anyOf[3].properties.kind.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err90];
 }
@@ -12754,7 +11773,7 @@ vErrors.push(err104);
 errors++;
 }
 if(!(data84 === "frames")){
-const err105 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/4/properties/kind/enum",keyword:"enum",params:{allowedValues: schema9.properties.history.anyOf[4].properties.kind.enum},message:"must be equal to one of the allowed values"};
+const err105 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/4/properties/kind/enum",keyword:"enum",params:{allowedValues: schema8.properties.history.anyOf[4].properties.kind.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err105];
 }
@@ -12774,7 +11793,7 @@ let data85 = data42.epoch;
 const _errs229 = errors;
 if(errors === _errs229){
 if(typeof data85 === "string"){
-if(func0(data85) > 128){
+if(func1(data85) > 128){
 const err106 = {instancePath:instancePath+"/history/epoch",schemaPath:"#/properties/history/anyOf/4/properties/epoch/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"};
 if(vErrors === null){
 vErrors = [err106];
@@ -12922,7 +11941,7 @@ else {
 vErrors.push(err115);
 }
 errors++;
-validate33.errors = vErrors;
+validate29.errors = vErrors;
 return false;
 }
 else {
@@ -12951,6 +11970,2085 @@ var valid0 = true;
 }
 }
 else {
+validate29.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+validate29.errors = vErrors;
+return errors === 0;
+}
+
+export const BusRecords = validate33;
+const schema9 = {"type":"object","properties":{"bot":{"type":"object","required":["v","spec","node","term","state","failover","sealed"],"properties":{"v":{"type":"integer","minimum":1},"spec":{"$ref":"BusBot"},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"term":{"type":"integer","minimum":1,"maximum":9007199254740991},"state":{"type":"string","enum":["placing","placed","leaving","free"]},"to":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]},"reason":{"anyOf":[{"type":"string"},{"type":"null"}]},"failover":{"type":"string","enum":["restart","stay","bound"]},"sealed":{"anyOf":[{"type":"string"},{"type":"null"}]}}},"token":{"$ref":"BusToken"},"node":{"type":"object","required":["v","id","incarnation"],"properties":{"v":{"type":"integer","minimum":1},"id":{"type":"string","maxLength":128},"incarnation":{"type":"string","maxLength":128},"labels":{"$ref":"BusLabels"},"version":{"type":"string","maxLength":128},"address":{"anyOf":[{"type":"string","maxLength":4096},{"type":"null"}]},"started_at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"renewed_at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"kinds":{"type":"array","items":{"type":"string","maxLength":128}},"capacity":{"type":"object","properties":{"cores":{"type":"number"},"memory_mb":{"type":"number"}}},"figures":{"type":"object","additionalProperties":{"type":"number"}},"leftovers":{"type":"array","items":{"type":"object","required":["bot","reason"],"properties":{"bot":{"type":"string","maxLength":128},"reason":{"type":"string"}}}}}},"leader":{"type":"object","required":["v","node","incarnation"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"incarnation":{"type":"string","maxLength":128}}},"incident":{"type":"object","required":["v","node","incident","identities"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"incident":{"type":"object","required":["id","at_ms","type","reason","cause","suspect","host","bots","bot_count","stack","heap","last_lines","last_lines_at_ms","last_commands","repeats","repeated_at_ms"],"properties":{"id":{"type":"string"},"at_ms":{"type":"integer"},"type":{"type":"string"},"reason":{"type":"string"},"cause":{"type":"string"},"suspect":{"anyOf":[{"type":"string"},{"type":"null"}]},"host":{"anyOf":[{"type":"integer"},{"type":"null"}]},"node":{"type":"string"},"bots":{"type":"array","items":{"type":"string"}},"bot_count":{"type":"integer"},"stack":{"anyOf":[{"type":"array","items":{"type":"object","required":["function","url","line","column"],"properties":{"function":{"type":"string"},"url":{"type":"string"},"line":{"type":"integer"},"column":{"type":"integer"}}}},{"type":"string"},{"type":"null"}]},"exit":{"type":"object","required":["code","signal"],"properties":{"code":{"anyOf":[{"type":"integer"},{"type":"null"}]},"signal":{"anyOf":[{"type":"string"},{"type":"null"}]}}},"stderr":{"type":"array","items":{"type":"string"}},"heap":{"anyOf":[{"type":"object","required":["used","limit"],"properties":{"used":{"type":"integer"},"limit":{"type":"integer"}}},{"type":"null"}]},"last_lines":{"type":"array","items":{"type":"string"}},"last_lines_at_ms":{"type":"array","items":{"type":"integer"}},"last_commands":{"type":"array","items":{"type":"string"}},"repeats":{"type":"integer"},"repeated_at_ms":{"anyOf":[{"type":"integer"},{"type":"null"}]}}},"identities":{"type":"array","items":{"type":"object","required":["id","incarnation","labels"],"properties":{"id":{"type":"string"},"incarnation":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}}}}}}},"key":{"type":"object","required":["v","check"],"properties":{"v":{"type":"integer","minimum":1},"check":{"type":"string","maxLength":128}}}}};
+
+function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.bot !== undefined){
+let data0 = data.bot;
+const _errs1 = errors;
+if(errors === _errs1){
+if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
+let missing0;
+if((((((((data0.v === undefined) && (missing0 = "v")) || ((data0.spec === undefined) && (missing0 = "spec"))) || ((data0.node === undefined) && (missing0 = "node"))) || ((data0.term === undefined) && (missing0 = "term"))) || ((data0.state === undefined) && (missing0 = "state"))) || ((data0.failover === undefined) && (missing0 = "failover"))) || ((data0.sealed === undefined) && (missing0 = "sealed"))){
+validate33.errors = [{instancePath:instancePath+"/bot",schemaPath:"#/properties/bot/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+return false;
+}
+else {
+if(data0.v !== undefined){
+let data1 = data0.v;
+const _errs3 = errors;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+validate33.errors = [{instancePath:instancePath+"/bot/v",schemaPath:"#/properties/bot/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs3){
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 < 1 || isNaN(data1)){
+validate33.errors = [{instancePath:instancePath+"/bot/v",schemaPath:"#/properties/bot/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+return false;
+}
+}
+}
+var valid1 = _errs3 === errors;
+}
+else {
+var valid1 = true;
+}
+if(valid1){
+if(data0.spec !== undefined){
+const _errs5 = errors;
+if(!(validate6(data0.spec, {instancePath:instancePath+"/bot/spec",parentData:data0,parentDataProperty:"spec",rootData}))){
+vErrors = vErrors === null ? validate6.errors : vErrors.concat(validate6.errors);
+errors = vErrors.length;
+}
+var valid1 = _errs5 === errors;
+}
+else {
+var valid1 = true;
+}
+if(valid1){
+if(data0.node !== undefined){
+let data3 = data0.node;
+const _errs6 = errors;
+if(errors === _errs6){
+if(typeof data3 === "string"){
+if(!pattern0.test(data3)){
+validate33.errors = [{instancePath:instancePath+"/bot/node",schemaPath:"#/properties/bot/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+return false;
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/bot/node",schemaPath:"#/properties/bot/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid1 = _errs6 === errors;
+}
+else {
+var valid1 = true;
+}
+if(valid1){
+if(data0.term !== undefined){
+let data4 = data0.term;
+const _errs8 = errors;
+if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
+validate33.errors = [{instancePath:instancePath+"/bot/term",schemaPath:"#/properties/bot/properties/term/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs8){
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 > 9007199254740991 || isNaN(data4)){
+validate33.errors = [{instancePath:instancePath+"/bot/term",schemaPath:"#/properties/bot/properties/term/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+return false;
+}
+else {
+if(data4 < 1 || isNaN(data4)){
+validate33.errors = [{instancePath:instancePath+"/bot/term",schemaPath:"#/properties/bot/properties/term/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+return false;
+}
+}
+}
+}
+var valid1 = _errs8 === errors;
+}
+else {
+var valid1 = true;
+}
+if(valid1){
+if(data0.state !== undefined){
+let data5 = data0.state;
+const _errs10 = errors;
+if(typeof data5 !== "string"){
+validate33.errors = [{instancePath:instancePath+"/bot/state",schemaPath:"#/properties/bot/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+if(!((((data5 === "placing") || (data5 === "placed")) || (data5 === "leaving")) || (data5 === "free"))){
+validate33.errors = [{instancePath:instancePath+"/bot/state",schemaPath:"#/properties/bot/properties/state/enum",keyword:"enum",params:{allowedValues: schema9.properties.bot.properties.state.enum},message:"must be equal to one of the allowed values"}];
+return false;
+}
+var valid1 = _errs10 === errors;
+}
+else {
+var valid1 = true;
+}
+if(valid1){
+if(data0.to !== undefined){
+let data6 = data0.to;
+const _errs12 = errors;
+const _errs13 = errors;
+let valid2 = false;
+const _errs14 = errors;
+if(errors === _errs14){
+if(typeof data6 === "string"){
+if(!pattern0.test(data6)){
+const err0 = {instancePath:instancePath+"/bot/to",schemaPath:"#/properties/bot/properties/to/anyOf/0/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+else {
+const err1 = {instancePath:instancePath+"/bot/to",schemaPath:"#/properties/bot/properties/to/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+var _valid0 = _errs14 === errors;
+valid2 = valid2 || _valid0;
+if(!valid2){
+const _errs16 = errors;
+if(data6 !== null){
+const err2 = {instancePath:instancePath+"/bot/to",schemaPath:"#/properties/bot/properties/to/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+var _valid0 = _errs16 === errors;
+valid2 = valid2 || _valid0;
+}
+if(!valid2){
+const err3 = {instancePath:instancePath+"/bot/to",schemaPath:"#/properties/bot/properties/to/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+validate33.errors = vErrors;
+return false;
+}
+else {
+errors = _errs13;
+if(vErrors !== null){
+if(_errs13){
+vErrors.length = _errs13;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid1 = _errs12 === errors;
+}
+else {
+var valid1 = true;
+}
+if(valid1){
+if(data0.reason !== undefined){
+let data7 = data0.reason;
+const _errs18 = errors;
+const _errs19 = errors;
+let valid3 = false;
+const _errs20 = errors;
+if(typeof data7 !== "string"){
+const err4 = {instancePath:instancePath+"/bot/reason",schemaPath:"#/properties/bot/properties/reason/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+var _valid1 = _errs20 === errors;
+valid3 = valid3 || _valid1;
+if(!valid3){
+const _errs22 = errors;
+if(data7 !== null){
+const err5 = {instancePath:instancePath+"/bot/reason",schemaPath:"#/properties/bot/properties/reason/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+var _valid1 = _errs22 === errors;
+valid3 = valid3 || _valid1;
+}
+if(!valid3){
+const err6 = {instancePath:instancePath+"/bot/reason",schemaPath:"#/properties/bot/properties/reason/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+validate33.errors = vErrors;
+return false;
+}
+else {
+errors = _errs19;
+if(vErrors !== null){
+if(_errs19){
+vErrors.length = _errs19;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid1 = _errs18 === errors;
+}
+else {
+var valid1 = true;
+}
+if(valid1){
+if(data0.failover !== undefined){
+let data8 = data0.failover;
+const _errs24 = errors;
+if(typeof data8 !== "string"){
+validate33.errors = [{instancePath:instancePath+"/bot/failover",schemaPath:"#/properties/bot/properties/failover/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+if(!(((data8 === "restart") || (data8 === "stay")) || (data8 === "bound"))){
+validate33.errors = [{instancePath:instancePath+"/bot/failover",schemaPath:"#/properties/bot/properties/failover/enum",keyword:"enum",params:{allowedValues: schema9.properties.bot.properties.failover.enum},message:"must be equal to one of the allowed values"}];
+return false;
+}
+var valid1 = _errs24 === errors;
+}
+else {
+var valid1 = true;
+}
+if(valid1){
+if(data0.sealed !== undefined){
+let data9 = data0.sealed;
+const _errs26 = errors;
+const _errs27 = errors;
+let valid4 = false;
+const _errs28 = errors;
+if(typeof data9 !== "string"){
+const err7 = {instancePath:instancePath+"/bot/sealed",schemaPath:"#/properties/bot/properties/sealed/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+var _valid2 = _errs28 === errors;
+valid4 = valid4 || _valid2;
+if(!valid4){
+const _errs30 = errors;
+if(data9 !== null){
+const err8 = {instancePath:instancePath+"/bot/sealed",schemaPath:"#/properties/bot/properties/sealed/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+var _valid2 = _errs30 === errors;
+valid4 = valid4 || _valid2;
+}
+if(!valid4){
+const err9 = {instancePath:instancePath+"/bot/sealed",schemaPath:"#/properties/bot/properties/sealed/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+validate33.errors = vErrors;
+return false;
+}
+else {
+errors = _errs27;
+if(vErrors !== null){
+if(_errs27){
+vErrors.length = _errs27;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid1 = _errs26 === errors;
+}
+else {
+var valid1 = true;
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/bot",schemaPath:"#/properties/bot/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs1 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.token !== undefined){
+const _errs32 = errors;
+if(!(validate10(data.token, {instancePath:instancePath+"/token",parentData:data,parentDataProperty:"token",rootData}))){
+vErrors = vErrors === null ? validate10.errors : vErrors.concat(validate10.errors);
+errors = vErrors.length;
+}
+var valid0 = _errs32 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.node !== undefined){
+let data11 = data.node;
+const _errs33 = errors;
+if(errors === _errs33){
+if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+let missing1;
+if((((data11.v === undefined) && (missing1 = "v")) || ((data11.id === undefined) && (missing1 = "id"))) || ((data11.incarnation === undefined) && (missing1 = "incarnation"))){
+validate33.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"}];
+return false;
+}
+else {
+if(data11.v !== undefined){
+let data12 = data11.v;
+const _errs35 = errors;
+if(!(((typeof data12 == "number") && (!(data12 % 1) && !isNaN(data12))) && (isFinite(data12)))){
+validate33.errors = [{instancePath:instancePath+"/node/v",schemaPath:"#/properties/node/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs35){
+if((typeof data12 == "number") && (isFinite(data12))){
+if(data12 < 1 || isNaN(data12)){
+validate33.errors = [{instancePath:instancePath+"/node/v",schemaPath:"#/properties/node/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+return false;
+}
+}
+}
+var valid5 = _errs35 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+if(data11.id !== undefined){
+let data13 = data11.id;
+const _errs37 = errors;
+if(errors === _errs37){
+if(typeof data13 === "string"){
+if(func1(data13) > 128){
+validate33.errors = [{instancePath:instancePath+"/node/id",schemaPath:"#/properties/node/properties/id/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/node/id",schemaPath:"#/properties/node/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid5 = _errs37 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+if(data11.incarnation !== undefined){
+let data14 = data11.incarnation;
+const _errs39 = errors;
+if(errors === _errs39){
+if(typeof data14 === "string"){
+if(func1(data14) > 128){
+validate33.errors = [{instancePath:instancePath+"/node/incarnation",schemaPath:"#/properties/node/properties/incarnation/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/node/incarnation",schemaPath:"#/properties/node/properties/incarnation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid5 = _errs39 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+if(data11.labels !== undefined){
+const _errs41 = errors;
+if(!(validate8(data11.labels, {instancePath:instancePath+"/node/labels",parentData:data11,parentDataProperty:"labels",rootData}))){
+vErrors = vErrors === null ? validate8.errors : vErrors.concat(validate8.errors);
+errors = vErrors.length;
+}
+var valid5 = _errs41 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+if(data11.version !== undefined){
+let data16 = data11.version;
+const _errs42 = errors;
+if(errors === _errs42){
+if(typeof data16 === "string"){
+if(func1(data16) > 128){
+validate33.errors = [{instancePath:instancePath+"/node/version",schemaPath:"#/properties/node/properties/version/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/node/version",schemaPath:"#/properties/node/properties/version/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid5 = _errs42 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+if(data11.address !== undefined){
+let data17 = data11.address;
+const _errs44 = errors;
+const _errs45 = errors;
+let valid6 = false;
+const _errs46 = errors;
+if(errors === _errs46){
+if(typeof data17 === "string"){
+if(func1(data17) > 4096){
+const err10 = {instancePath:instancePath+"/node/address",schemaPath:"#/properties/node/properties/address/anyOf/0/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+else {
+const err11 = {instancePath:instancePath+"/node/address",schemaPath:"#/properties/node/properties/address/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+var _valid3 = _errs46 === errors;
+valid6 = valid6 || _valid3;
+if(!valid6){
+const _errs48 = errors;
+if(data17 !== null){
+const err12 = {instancePath:instancePath+"/node/address",schemaPath:"#/properties/node/properties/address/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+var _valid3 = _errs48 === errors;
+valid6 = valid6 || _valid3;
+}
+if(!valid6){
+const err13 = {instancePath:instancePath+"/node/address",schemaPath:"#/properties/node/properties/address/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+validate33.errors = vErrors;
+return false;
+}
+else {
+errors = _errs45;
+if(vErrors !== null){
+if(_errs45){
+vErrors.length = _errs45;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid5 = _errs44 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+if(data11.started_at_ms !== undefined){
+let data18 = data11.started_at_ms;
+const _errs50 = errors;
+if(!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18)))){
+validate33.errors = [{instancePath:instancePath+"/node/started_at_ms",schemaPath:"#/properties/node/properties/started_at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs50){
+if((typeof data18 == "number") && (isFinite(data18))){
+if(data18 > 9007199254740991 || isNaN(data18)){
+validate33.errors = [{instancePath:instancePath+"/node/started_at_ms",schemaPath:"#/properties/node/properties/started_at_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+return false;
+}
+else {
+if(data18 < 0 || isNaN(data18)){
+validate33.errors = [{instancePath:instancePath+"/node/started_at_ms",schemaPath:"#/properties/node/properties/started_at_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+var valid5 = _errs50 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+if(data11.renewed_at_ms !== undefined){
+let data19 = data11.renewed_at_ms;
+const _errs52 = errors;
+if(!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19)))){
+validate33.errors = [{instancePath:instancePath+"/node/renewed_at_ms",schemaPath:"#/properties/node/properties/renewed_at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs52){
+if((typeof data19 == "number") && (isFinite(data19))){
+if(data19 > 9007199254740991 || isNaN(data19)){
+validate33.errors = [{instancePath:instancePath+"/node/renewed_at_ms",schemaPath:"#/properties/node/properties/renewed_at_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+return false;
+}
+else {
+if(data19 < 0 || isNaN(data19)){
+validate33.errors = [{instancePath:instancePath+"/node/renewed_at_ms",schemaPath:"#/properties/node/properties/renewed_at_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+var valid5 = _errs52 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+if(data11.kinds !== undefined){
+let data20 = data11.kinds;
+const _errs54 = errors;
+if(errors === _errs54){
+if(Array.isArray(data20)){
+var valid7 = true;
+const len0 = data20.length;
+for(let i0=0; i0<len0; i0++){
+let data21 = data20[i0];
+const _errs56 = errors;
+if(errors === _errs56){
+if(typeof data21 === "string"){
+if(func1(data21) > 128){
+validate33.errors = [{instancePath:instancePath+"/node/kinds/" + i0,schemaPath:"#/properties/node/properties/kinds/items/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/node/kinds/" + i0,schemaPath:"#/properties/node/properties/kinds/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid7 = _errs56 === errors;
+if(!valid7){
+break;
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/node/kinds",schemaPath:"#/properties/node/properties/kinds/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid5 = _errs54 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+if(data11.capacity !== undefined){
+let data22 = data11.capacity;
+const _errs58 = errors;
+if(errors === _errs58){
+if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
+if(data22.cores !== undefined){
+let data23 = data22.cores;
+const _errs60 = errors;
+if(!((typeof data23 == "number") && (isFinite(data23)))){
+validate33.errors = [{instancePath:instancePath+"/node/capacity/cores",schemaPath:"#/properties/node/properties/capacity/properties/cores/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+return false;
+}
+var valid8 = _errs60 === errors;
+}
+else {
+var valid8 = true;
+}
+if(valid8){
+if(data22.memory_mb !== undefined){
+let data24 = data22.memory_mb;
+const _errs62 = errors;
+if(!((typeof data24 == "number") && (isFinite(data24)))){
+validate33.errors = [{instancePath:instancePath+"/node/capacity/memory_mb",schemaPath:"#/properties/node/properties/capacity/properties/memory_mb/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+return false;
+}
+var valid8 = _errs62 === errors;
+}
+else {
+var valid8 = true;
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/node/capacity",schemaPath:"#/properties/node/properties/capacity/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid5 = _errs58 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+if(data11.figures !== undefined){
+let data25 = data11.figures;
+const _errs64 = errors;
+if(errors === _errs64){
+if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
+for(const key0 in data25){
+let data26 = data25[key0];
+const _errs67 = errors;
+if(!((typeof data26 == "number") && (isFinite(data26)))){
+validate33.errors = [{instancePath:instancePath+"/node/figures/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/node/properties/figures/additionalProperties/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+return false;
+}
+var valid9 = _errs67 === errors;
+if(!valid9){
+break;
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/node/figures",schemaPath:"#/properties/node/properties/figures/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid5 = _errs64 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+if(data11.leftovers !== undefined){
+let data27 = data11.leftovers;
+const _errs69 = errors;
+if(errors === _errs69){
+if(Array.isArray(data27)){
+var valid10 = true;
+const len1 = data27.length;
+for(let i1=0; i1<len1; i1++){
+let data28 = data27[i1];
+const _errs71 = errors;
+if(errors === _errs71){
+if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
+let missing2;
+if(((data28.bot === undefined) && (missing2 = "bot")) || ((data28.reason === undefined) && (missing2 = "reason"))){
+validate33.errors = [{instancePath:instancePath+"/node/leftovers/" + i1,schemaPath:"#/properties/node/properties/leftovers/items/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'"}];
+return false;
+}
+else {
+if(data28.bot !== undefined){
+let data29 = data28.bot;
+const _errs73 = errors;
+if(errors === _errs73){
+if(typeof data29 === "string"){
+if(func1(data29) > 128){
+validate33.errors = [{instancePath:instancePath+"/node/leftovers/" + i1+"/bot",schemaPath:"#/properties/node/properties/leftovers/items/properties/bot/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/node/leftovers/" + i1+"/bot",schemaPath:"#/properties/node/properties/leftovers/items/properties/bot/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid11 = _errs73 === errors;
+}
+else {
+var valid11 = true;
+}
+if(valid11){
+if(data28.reason !== undefined){
+const _errs75 = errors;
+if(typeof data28.reason !== "string"){
+validate33.errors = [{instancePath:instancePath+"/node/leftovers/" + i1+"/reason",schemaPath:"#/properties/node/properties/leftovers/items/properties/reason/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid11 = _errs75 === errors;
+}
+else {
+var valid11 = true;
+}
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/node/leftovers/" + i1,schemaPath:"#/properties/node/properties/leftovers/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid10 = _errs71 === errors;
+if(!valid10){
+break;
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/node/leftovers",schemaPath:"#/properties/node/properties/leftovers/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid5 = _errs69 === errors;
+}
+else {
+var valid5 = true;
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/node",schemaPath:"#/properties/node/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs33 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.leader !== undefined){
+let data31 = data.leader;
+const _errs77 = errors;
+if(errors === _errs77){
+if(data31 && typeof data31 == "object" && !Array.isArray(data31)){
+let missing3;
+if((((data31.v === undefined) && (missing3 = "v")) || ((data31.node === undefined) && (missing3 = "node"))) || ((data31.incarnation === undefined) && (missing3 = "incarnation"))){
+validate33.errors = [{instancePath:instancePath+"/leader",schemaPath:"#/properties/leader/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
+return false;
+}
+else {
+if(data31.v !== undefined){
+let data32 = data31.v;
+const _errs79 = errors;
+if(!(((typeof data32 == "number") && (!(data32 % 1) && !isNaN(data32))) && (isFinite(data32)))){
+validate33.errors = [{instancePath:instancePath+"/leader/v",schemaPath:"#/properties/leader/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs79){
+if((typeof data32 == "number") && (isFinite(data32))){
+if(data32 < 1 || isNaN(data32)){
+validate33.errors = [{instancePath:instancePath+"/leader/v",schemaPath:"#/properties/leader/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+return false;
+}
+}
+}
+var valid12 = _errs79 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+if(data31.node !== undefined){
+let data33 = data31.node;
+const _errs81 = errors;
+if(errors === _errs81){
+if(typeof data33 === "string"){
+if(!pattern0.test(data33)){
+validate33.errors = [{instancePath:instancePath+"/leader/node",schemaPath:"#/properties/leader/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+return false;
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/leader/node",schemaPath:"#/properties/leader/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid12 = _errs81 === errors;
+}
+else {
+var valid12 = true;
+}
+if(valid12){
+if(data31.incarnation !== undefined){
+let data34 = data31.incarnation;
+const _errs83 = errors;
+if(errors === _errs83){
+if(typeof data34 === "string"){
+if(func1(data34) > 128){
+validate33.errors = [{instancePath:instancePath+"/leader/incarnation",schemaPath:"#/properties/leader/properties/incarnation/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/leader/incarnation",schemaPath:"#/properties/leader/properties/incarnation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid12 = _errs83 === errors;
+}
+else {
+var valid12 = true;
+}
+}
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/leader",schemaPath:"#/properties/leader/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs77 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.incident !== undefined){
+let data35 = data.incident;
+const _errs85 = errors;
+if(errors === _errs85){
+if(data35 && typeof data35 == "object" && !Array.isArray(data35)){
+let missing4;
+if(((((data35.v === undefined) && (missing4 = "v")) || ((data35.node === undefined) && (missing4 = "node"))) || ((data35.incident === undefined) && (missing4 = "incident"))) || ((data35.identities === undefined) && (missing4 = "identities"))){
+validate33.errors = [{instancePath:instancePath+"/incident",schemaPath:"#/properties/incident/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
+return false;
+}
+else {
+if(data35.v !== undefined){
+let data36 = data35.v;
+const _errs87 = errors;
+if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
+validate33.errors = [{instancePath:instancePath+"/incident/v",schemaPath:"#/properties/incident/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs87){
+if((typeof data36 == "number") && (isFinite(data36))){
+if(data36 < 1 || isNaN(data36)){
+validate33.errors = [{instancePath:instancePath+"/incident/v",schemaPath:"#/properties/incident/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+return false;
+}
+}
+}
+var valid13 = _errs87 === errors;
+}
+else {
+var valid13 = true;
+}
+if(valid13){
+if(data35.node !== undefined){
+let data37 = data35.node;
+const _errs89 = errors;
+if(errors === _errs89){
+if(typeof data37 === "string"){
+if(!pattern0.test(data37)){
+validate33.errors = [{instancePath:instancePath+"/incident/node",schemaPath:"#/properties/incident/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+return false;
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/incident/node",schemaPath:"#/properties/incident/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid13 = _errs89 === errors;
+}
+else {
+var valid13 = true;
+}
+if(valid13){
+if(data35.incident !== undefined){
+let data38 = data35.incident;
+const _errs91 = errors;
+if(errors === _errs91){
+if(data38 && typeof data38 == "object" && !Array.isArray(data38)){
+let missing5;
+if(((((((((((((((((data38.id === undefined) && (missing5 = "id")) || ((data38.at_ms === undefined) && (missing5 = "at_ms"))) || ((data38.type === undefined) && (missing5 = "type"))) || ((data38.reason === undefined) && (missing5 = "reason"))) || ((data38.cause === undefined) && (missing5 = "cause"))) || ((data38.suspect === undefined) && (missing5 = "suspect"))) || ((data38.host === undefined) && (missing5 = "host"))) || ((data38.bots === undefined) && (missing5 = "bots"))) || ((data38.bot_count === undefined) && (missing5 = "bot_count"))) || ((data38.stack === undefined) && (missing5 = "stack"))) || ((data38.heap === undefined) && (missing5 = "heap"))) || ((data38.last_lines === undefined) && (missing5 = "last_lines"))) || ((data38.last_lines_at_ms === undefined) && (missing5 = "last_lines_at_ms"))) || ((data38.last_commands === undefined) && (missing5 = "last_commands"))) || ((data38.repeats === undefined) && (missing5 = "repeats"))) || ((data38.repeated_at_ms === undefined) && (missing5 = "repeated_at_ms"))){
+validate33.errors = [{instancePath:instancePath+"/incident/incident",schemaPath:"#/properties/incident/properties/incident/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
+return false;
+}
+else {
+if(data38.id !== undefined){
+const _errs93 = errors;
+if(typeof data38.id !== "string"){
+validate33.errors = [{instancePath:instancePath+"/incident/incident/id",schemaPath:"#/properties/incident/properties/incident/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid14 = _errs93 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.at_ms !== undefined){
+let data40 = data38.at_ms;
+const _errs95 = errors;
+if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
+validate33.errors = [{instancePath:instancePath+"/incident/incident/at_ms",schemaPath:"#/properties/incident/properties/incident/properties/at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+var valid14 = _errs95 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.type !== undefined){
+const _errs97 = errors;
+if(typeof data38.type !== "string"){
+validate33.errors = [{instancePath:instancePath+"/incident/incident/type",schemaPath:"#/properties/incident/properties/incident/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid14 = _errs97 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.reason !== undefined){
+const _errs99 = errors;
+if(typeof data38.reason !== "string"){
+validate33.errors = [{instancePath:instancePath+"/incident/incident/reason",schemaPath:"#/properties/incident/properties/incident/properties/reason/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid14 = _errs99 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.cause !== undefined){
+const _errs101 = errors;
+if(typeof data38.cause !== "string"){
+validate33.errors = [{instancePath:instancePath+"/incident/incident/cause",schemaPath:"#/properties/incident/properties/incident/properties/cause/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid14 = _errs101 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.suspect !== undefined){
+let data44 = data38.suspect;
+const _errs103 = errors;
+const _errs104 = errors;
+let valid15 = false;
+const _errs105 = errors;
+if(typeof data44 !== "string"){
+const err14 = {instancePath:instancePath+"/incident/incident/suspect",schemaPath:"#/properties/incident/properties/incident/properties/suspect/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+var _valid4 = _errs105 === errors;
+valid15 = valid15 || _valid4;
+if(!valid15){
+const _errs107 = errors;
+if(data44 !== null){
+const err15 = {instancePath:instancePath+"/incident/incident/suspect",schemaPath:"#/properties/incident/properties/incident/properties/suspect/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+var _valid4 = _errs107 === errors;
+valid15 = valid15 || _valid4;
+}
+if(!valid15){
+const err16 = {instancePath:instancePath+"/incident/incident/suspect",schemaPath:"#/properties/incident/properties/incident/properties/suspect/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+validate33.errors = vErrors;
+return false;
+}
+else {
+errors = _errs104;
+if(vErrors !== null){
+if(_errs104){
+vErrors.length = _errs104;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid14 = _errs103 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.host !== undefined){
+let data45 = data38.host;
+const _errs109 = errors;
+const _errs110 = errors;
+let valid16 = false;
+const _errs111 = errors;
+if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
+const err17 = {instancePath:instancePath+"/incident/incident/host",schemaPath:"#/properties/incident/properties/incident/properties/host/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+var _valid5 = _errs111 === errors;
+valid16 = valid16 || _valid5;
+if(!valid16){
+const _errs113 = errors;
+if(data45 !== null){
+const err18 = {instancePath:instancePath+"/incident/incident/host",schemaPath:"#/properties/incident/properties/incident/properties/host/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+var _valid5 = _errs113 === errors;
+valid16 = valid16 || _valid5;
+}
+if(!valid16){
+const err19 = {instancePath:instancePath+"/incident/incident/host",schemaPath:"#/properties/incident/properties/incident/properties/host/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+validate33.errors = vErrors;
+return false;
+}
+else {
+errors = _errs110;
+if(vErrors !== null){
+if(_errs110){
+vErrors.length = _errs110;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid14 = _errs109 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.node !== undefined){
+const _errs115 = errors;
+if(typeof data38.node !== "string"){
+validate33.errors = [{instancePath:instancePath+"/incident/incident/node",schemaPath:"#/properties/incident/properties/incident/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid14 = _errs115 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.bots !== undefined){
+let data47 = data38.bots;
+const _errs117 = errors;
+if(errors === _errs117){
+if(Array.isArray(data47)){
+var valid17 = true;
+const len2 = data47.length;
+for(let i2=0; i2<len2; i2++){
+const _errs119 = errors;
+if(typeof data47[i2] !== "string"){
+validate33.errors = [{instancePath:instancePath+"/incident/incident/bots/" + i2,schemaPath:"#/properties/incident/properties/incident/properties/bots/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid17 = _errs119 === errors;
+if(!valid17){
+break;
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/incident/incident/bots",schemaPath:"#/properties/incident/properties/incident/properties/bots/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid14 = _errs117 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.bot_count !== undefined){
+let data49 = data38.bot_count;
+const _errs121 = errors;
+if(!(((typeof data49 == "number") && (!(data49 % 1) && !isNaN(data49))) && (isFinite(data49)))){
+validate33.errors = [{instancePath:instancePath+"/incident/incident/bot_count",schemaPath:"#/properties/incident/properties/incident/properties/bot_count/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+var valid14 = _errs121 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.stack !== undefined){
+let data50 = data38.stack;
+const _errs123 = errors;
+const _errs124 = errors;
+let valid18 = false;
+const _errs125 = errors;
+if(errors === _errs125){
+if(Array.isArray(data50)){
+var valid19 = true;
+const len3 = data50.length;
+for(let i3=0; i3<len3; i3++){
+let data51 = data50[i3];
+const _errs127 = errors;
+if(errors === _errs127){
+if(data51 && typeof data51 == "object" && !Array.isArray(data51)){
+let missing6;
+if(((((data51.function === undefined) && (missing6 = "function")) || ((data51.url === undefined) && (missing6 = "url"))) || ((data51.line === undefined) && (missing6 = "line"))) || ((data51.column === undefined) && (missing6 = "column"))){
+const err20 = {instancePath:instancePath+"/incident/incident/stack/" + i3,schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+else {
+if(data51.function !== undefined){
+const _errs129 = errors;
+if(typeof data51.function !== "string"){
+const err21 = {instancePath:instancePath+"/incident/incident/stack/" + i3+"/function",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/properties/function/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+var valid20 = _errs129 === errors;
+}
+else {
+var valid20 = true;
+}
+if(valid20){
+if(data51.url !== undefined){
+const _errs131 = errors;
+if(typeof data51.url !== "string"){
+const err22 = {instancePath:instancePath+"/incident/incident/stack/" + i3+"/url",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+var valid20 = _errs131 === errors;
+}
+else {
+var valid20 = true;
+}
+if(valid20){
+if(data51.line !== undefined){
+let data54 = data51.line;
+const _errs133 = errors;
+if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
+const err23 = {instancePath:instancePath+"/incident/incident/stack/" + i3+"/line",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/properties/line/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+var valid20 = _errs133 === errors;
+}
+else {
+var valid20 = true;
+}
+if(valid20){
+if(data51.column !== undefined){
+let data55 = data51.column;
+const _errs135 = errors;
+if(!(((typeof data55 == "number") && (!(data55 % 1) && !isNaN(data55))) && (isFinite(data55)))){
+const err24 = {instancePath:instancePath+"/incident/incident/stack/" + i3+"/column",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/properties/column/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+var valid20 = _errs135 === errors;
+}
+else {
+var valid20 = true;
+}
+}
+}
+}
+}
+}
+else {
+const err25 = {instancePath:instancePath+"/incident/incident/stack/" + i3,schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
+}
+errors++;
+}
+}
+var valid19 = _errs127 === errors;
+if(!valid19){
+break;
+}
+}
+}
+else {
+const err26 = {instancePath:instancePath+"/incident/incident/stack",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+}
+}
+var _valid6 = _errs125 === errors;
+valid18 = valid18 || _valid6;
+if(!valid18){
+const _errs137 = errors;
+if(typeof data50 !== "string"){
+const err27 = {instancePath:instancePath+"/incident/incident/stack",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+}
+var _valid6 = _errs137 === errors;
+valid18 = valid18 || _valid6;
+if(!valid18){
+const _errs139 = errors;
+if(data50 !== null){
+const err28 = {instancePath:instancePath+"/incident/incident/stack",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
+}
+errors++;
+}
+var _valid6 = _errs139 === errors;
+valid18 = valid18 || _valid6;
+}
+}
+if(!valid18){
+const err29 = {instancePath:instancePath+"/incident/incident/stack",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err29];
+}
+else {
+vErrors.push(err29);
+}
+errors++;
+validate33.errors = vErrors;
+return false;
+}
+else {
+errors = _errs124;
+if(vErrors !== null){
+if(_errs124){
+vErrors.length = _errs124;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid14 = _errs123 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.exit !== undefined){
+let data56 = data38.exit;
+const _errs141 = errors;
+if(errors === _errs141){
+if(data56 && typeof data56 == "object" && !Array.isArray(data56)){
+let missing7;
+if(((data56.code === undefined) && (missing7 = "code")) || ((data56.signal === undefined) && (missing7 = "signal"))){
+validate33.errors = [{instancePath:instancePath+"/incident/incident/exit",schemaPath:"#/properties/incident/properties/incident/properties/exit/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
+return false;
+}
+else {
+if(data56.code !== undefined){
+let data57 = data56.code;
+const _errs143 = errors;
+const _errs144 = errors;
+let valid22 = false;
+const _errs145 = errors;
+if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
+const err30 = {instancePath:instancePath+"/incident/incident/exit/code",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/code/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err30];
+}
+else {
+vErrors.push(err30);
+}
+errors++;
+}
+var _valid7 = _errs145 === errors;
+valid22 = valid22 || _valid7;
+if(!valid22){
+const _errs147 = errors;
+if(data57 !== null){
+const err31 = {instancePath:instancePath+"/incident/incident/exit/code",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/code/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err31];
+}
+else {
+vErrors.push(err31);
+}
+errors++;
+}
+var _valid7 = _errs147 === errors;
+valid22 = valid22 || _valid7;
+}
+if(!valid22){
+const err32 = {instancePath:instancePath+"/incident/incident/exit/code",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/code/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err32];
+}
+else {
+vErrors.push(err32);
+}
+errors++;
+validate33.errors = vErrors;
+return false;
+}
+else {
+errors = _errs144;
+if(vErrors !== null){
+if(_errs144){
+vErrors.length = _errs144;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid21 = _errs143 === errors;
+}
+else {
+var valid21 = true;
+}
+if(valid21){
+if(data56.signal !== undefined){
+let data58 = data56.signal;
+const _errs149 = errors;
+const _errs150 = errors;
+let valid23 = false;
+const _errs151 = errors;
+if(typeof data58 !== "string"){
+const err33 = {instancePath:instancePath+"/incident/incident/exit/signal",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/signal/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err33];
+}
+else {
+vErrors.push(err33);
+}
+errors++;
+}
+var _valid8 = _errs151 === errors;
+valid23 = valid23 || _valid8;
+if(!valid23){
+const _errs153 = errors;
+if(data58 !== null){
+const err34 = {instancePath:instancePath+"/incident/incident/exit/signal",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/signal/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err34];
+}
+else {
+vErrors.push(err34);
+}
+errors++;
+}
+var _valid8 = _errs153 === errors;
+valid23 = valid23 || _valid8;
+}
+if(!valid23){
+const err35 = {instancePath:instancePath+"/incident/incident/exit/signal",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/signal/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err35];
+}
+else {
+vErrors.push(err35);
+}
+errors++;
+validate33.errors = vErrors;
+return false;
+}
+else {
+errors = _errs150;
+if(vErrors !== null){
+if(_errs150){
+vErrors.length = _errs150;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid21 = _errs149 === errors;
+}
+else {
+var valid21 = true;
+}
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/incident/incident/exit",schemaPath:"#/properties/incident/properties/incident/properties/exit/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid14 = _errs141 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.stderr !== undefined){
+let data59 = data38.stderr;
+const _errs155 = errors;
+if(errors === _errs155){
+if(Array.isArray(data59)){
+var valid24 = true;
+const len4 = data59.length;
+for(let i4=0; i4<len4; i4++){
+const _errs157 = errors;
+if(typeof data59[i4] !== "string"){
+validate33.errors = [{instancePath:instancePath+"/incident/incident/stderr/" + i4,schemaPath:"#/properties/incident/properties/incident/properties/stderr/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid24 = _errs157 === errors;
+if(!valid24){
+break;
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/incident/incident/stderr",schemaPath:"#/properties/incident/properties/incident/properties/stderr/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid14 = _errs155 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.heap !== undefined){
+let data61 = data38.heap;
+const _errs159 = errors;
+const _errs160 = errors;
+let valid25 = false;
+const _errs161 = errors;
+if(errors === _errs161){
+if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
+let missing8;
+if(((data61.used === undefined) && (missing8 = "used")) || ((data61.limit === undefined) && (missing8 = "limit"))){
+const err36 = {instancePath:instancePath+"/incident/incident/heap",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf/0/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"};
+if(vErrors === null){
+vErrors = [err36];
+}
+else {
+vErrors.push(err36);
+}
+errors++;
+}
+else {
+if(data61.used !== undefined){
+let data62 = data61.used;
+const _errs163 = errors;
+if(!(((typeof data62 == "number") && (!(data62 % 1) && !isNaN(data62))) && (isFinite(data62)))){
+const err37 = {instancePath:instancePath+"/incident/incident/heap/used",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf/0/properties/used/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err37];
+}
+else {
+vErrors.push(err37);
+}
+errors++;
+}
+var valid26 = _errs163 === errors;
+}
+else {
+var valid26 = true;
+}
+if(valid26){
+if(data61.limit !== undefined){
+let data63 = data61.limit;
+const _errs165 = errors;
+if(!(((typeof data63 == "number") && (!(data63 % 1) && !isNaN(data63))) && (isFinite(data63)))){
+const err38 = {instancePath:instancePath+"/incident/incident/heap/limit",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf/0/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err38];
+}
+else {
+vErrors.push(err38);
+}
+errors++;
+}
+var valid26 = _errs165 === errors;
+}
+else {
+var valid26 = true;
+}
+}
+}
+}
+else {
+const err39 = {instancePath:instancePath+"/incident/incident/heap",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf/0/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err39];
+}
+else {
+vErrors.push(err39);
+}
+errors++;
+}
+}
+var _valid9 = _errs161 === errors;
+valid25 = valid25 || _valid9;
+if(!valid25){
+const _errs167 = errors;
+if(data61 !== null){
+const err40 = {instancePath:instancePath+"/incident/incident/heap",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err40];
+}
+else {
+vErrors.push(err40);
+}
+errors++;
+}
+var _valid9 = _errs167 === errors;
+valid25 = valid25 || _valid9;
+}
+if(!valid25){
+const err41 = {instancePath:instancePath+"/incident/incident/heap",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err41];
+}
+else {
+vErrors.push(err41);
+}
+errors++;
+validate33.errors = vErrors;
+return false;
+}
+else {
+errors = _errs160;
+if(vErrors !== null){
+if(_errs160){
+vErrors.length = _errs160;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid14 = _errs159 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.last_lines !== undefined){
+let data64 = data38.last_lines;
+const _errs169 = errors;
+if(errors === _errs169){
+if(Array.isArray(data64)){
+var valid27 = true;
+const len5 = data64.length;
+for(let i5=0; i5<len5; i5++){
+const _errs171 = errors;
+if(typeof data64[i5] !== "string"){
+validate33.errors = [{instancePath:instancePath+"/incident/incident/last_lines/" + i5,schemaPath:"#/properties/incident/properties/incident/properties/last_lines/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid27 = _errs171 === errors;
+if(!valid27){
+break;
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/incident/incident/last_lines",schemaPath:"#/properties/incident/properties/incident/properties/last_lines/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid14 = _errs169 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.last_lines_at_ms !== undefined){
+let data66 = data38.last_lines_at_ms;
+const _errs173 = errors;
+if(errors === _errs173){
+if(Array.isArray(data66)){
+var valid28 = true;
+const len6 = data66.length;
+for(let i6=0; i6<len6; i6++){
+let data67 = data66[i6];
+const _errs175 = errors;
+if(!(((typeof data67 == "number") && (!(data67 % 1) && !isNaN(data67))) && (isFinite(data67)))){
+validate33.errors = [{instancePath:instancePath+"/incident/incident/last_lines_at_ms/" + i6,schemaPath:"#/properties/incident/properties/incident/properties/last_lines_at_ms/items/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+var valid28 = _errs175 === errors;
+if(!valid28){
+break;
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/incident/incident/last_lines_at_ms",schemaPath:"#/properties/incident/properties/incident/properties/last_lines_at_ms/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid14 = _errs173 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.last_commands !== undefined){
+let data68 = data38.last_commands;
+const _errs177 = errors;
+if(errors === _errs177){
+if(Array.isArray(data68)){
+var valid29 = true;
+const len7 = data68.length;
+for(let i7=0; i7<len7; i7++){
+const _errs179 = errors;
+if(typeof data68[i7] !== "string"){
+validate33.errors = [{instancePath:instancePath+"/incident/incident/last_commands/" + i7,schemaPath:"#/properties/incident/properties/incident/properties/last_commands/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid29 = _errs179 === errors;
+if(!valid29){
+break;
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/incident/incident/last_commands",schemaPath:"#/properties/incident/properties/incident/properties/last_commands/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid14 = _errs177 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.repeats !== undefined){
+let data70 = data38.repeats;
+const _errs181 = errors;
+if(!(((typeof data70 == "number") && (!(data70 % 1) && !isNaN(data70))) && (isFinite(data70)))){
+validate33.errors = [{instancePath:instancePath+"/incident/incident/repeats",schemaPath:"#/properties/incident/properties/incident/properties/repeats/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+var valid14 = _errs181 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data38.repeated_at_ms !== undefined){
+let data71 = data38.repeated_at_ms;
+const _errs183 = errors;
+const _errs184 = errors;
+let valid30 = false;
+const _errs185 = errors;
+if(!(((typeof data71 == "number") && (!(data71 % 1) && !isNaN(data71))) && (isFinite(data71)))){
+const err42 = {instancePath:instancePath+"/incident/incident/repeated_at_ms",schemaPath:"#/properties/incident/properties/incident/properties/repeated_at_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err42];
+}
+else {
+vErrors.push(err42);
+}
+errors++;
+}
+var _valid10 = _errs185 === errors;
+valid30 = valid30 || _valid10;
+if(!valid30){
+const _errs187 = errors;
+if(data71 !== null){
+const err43 = {instancePath:instancePath+"/incident/incident/repeated_at_ms",schemaPath:"#/properties/incident/properties/incident/properties/repeated_at_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err43];
+}
+else {
+vErrors.push(err43);
+}
+errors++;
+}
+var _valid10 = _errs187 === errors;
+valid30 = valid30 || _valid10;
+}
+if(!valid30){
+const err44 = {instancePath:instancePath+"/incident/incident/repeated_at_ms",schemaPath:"#/properties/incident/properties/incident/properties/repeated_at_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err44];
+}
+else {
+vErrors.push(err44);
+}
+errors++;
+validate33.errors = vErrors;
+return false;
+}
+else {
+errors = _errs184;
+if(vErrors !== null){
+if(_errs184){
+vErrors.length = _errs184;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid14 = _errs183 === errors;
+}
+else {
+var valid14 = true;
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/incident/incident",schemaPath:"#/properties/incident/properties/incident/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid13 = _errs91 === errors;
+}
+else {
+var valid13 = true;
+}
+if(valid13){
+if(data35.identities !== undefined){
+let data72 = data35.identities;
+const _errs189 = errors;
+if(errors === _errs189){
+if(Array.isArray(data72)){
+var valid31 = true;
+const len8 = data72.length;
+for(let i8=0; i8<len8; i8++){
+let data73 = data72[i8];
+const _errs191 = errors;
+if(errors === _errs191){
+if(data73 && typeof data73 == "object" && !Array.isArray(data73)){
+let missing9;
+if((((data73.id === undefined) && (missing9 = "id")) || ((data73.incarnation === undefined) && (missing9 = "incarnation"))) || ((data73.labels === undefined) && (missing9 = "labels"))){
+validate33.errors = [{instancePath:instancePath+"/incident/identities/" + i8,schemaPath:"#/properties/incident/properties/identities/items/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
+return false;
+}
+else {
+if(data73.id !== undefined){
+const _errs193 = errors;
+if(typeof data73.id !== "string"){
+validate33.errors = [{instancePath:instancePath+"/incident/identities/" + i8+"/id",schemaPath:"#/properties/incident/properties/identities/items/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid32 = _errs193 === errors;
+}
+else {
+var valid32 = true;
+}
+if(valid32){
+if(data73.incarnation !== undefined){
+const _errs195 = errors;
+if(typeof data73.incarnation !== "string"){
+validate33.errors = [{instancePath:instancePath+"/incident/identities/" + i8+"/incarnation",schemaPath:"#/properties/incident/properties/identities/items/properties/incarnation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid32 = _errs195 === errors;
+}
+else {
+var valid32 = true;
+}
+if(valid32){
+if(data73.labels !== undefined){
+let data76 = data73.labels;
+const _errs197 = errors;
+if(errors === _errs197){
+if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
+for(const key1 in data76){
+const _errs200 = errors;
+if(typeof data76[key1] !== "string"){
+validate33.errors = [{instancePath:instancePath+"/incident/identities/" + i8+"/labels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/incident/properties/identities/items/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid33 = _errs200 === errors;
+if(!valid33){
+break;
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/incident/identities/" + i8+"/labels",schemaPath:"#/properties/incident/properties/identities/items/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid32 = _errs197 === errors;
+}
+else {
+var valid32 = true;
+}
+}
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/incident/identities/" + i8,schemaPath:"#/properties/incident/properties/identities/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid31 = _errs191 === errors;
+if(!valid31){
+break;
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/incident/identities",schemaPath:"#/properties/incident/properties/identities/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid13 = _errs189 === errors;
+}
+else {
+var valid13 = true;
+}
+}
+}
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/incident",schemaPath:"#/properties/incident/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs85 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.key !== undefined){
+let data78 = data.key;
+const _errs202 = errors;
+if(errors === _errs202){
+if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
+let missing10;
+if(((data78.v === undefined) && (missing10 = "v")) || ((data78.check === undefined) && (missing10 = "check"))){
+validate33.errors = [{instancePath:instancePath+"/key",schemaPath:"#/properties/key/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
+return false;
+}
+else {
+if(data78.v !== undefined){
+let data79 = data78.v;
+const _errs204 = errors;
+if(!(((typeof data79 == "number") && (!(data79 % 1) && !isNaN(data79))) && (isFinite(data79)))){
+validate33.errors = [{instancePath:instancePath+"/key/v",schemaPath:"#/properties/key/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs204){
+if((typeof data79 == "number") && (isFinite(data79))){
+if(data79 < 1 || isNaN(data79)){
+validate33.errors = [{instancePath:instancePath+"/key/v",schemaPath:"#/properties/key/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+return false;
+}
+}
+}
+var valid34 = _errs204 === errors;
+}
+else {
+var valid34 = true;
+}
+if(valid34){
+if(data78.check !== undefined){
+let data80 = data78.check;
+const _errs206 = errors;
+if(errors === _errs206){
+if(typeof data80 === "string"){
+if(func1(data80) > 128){
+validate33.errors = [{instancePath:instancePath+"/key/check",schemaPath:"#/properties/key/properties/check/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/key/check",schemaPath:"#/properties/key/properties/check/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid34 = _errs206 === errors;
+}
+else {
+var valid34 = true;
+}
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/key",schemaPath:"#/properties/key/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs202 === errors;
+}
+else {
+var valid0 = true;
+}
+}
+}
+}
+}
+}
+}
+else {
 validate33.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
@@ -12958,4 +14056,10 @@ return false;
 validate33.errors = vErrors;
 return errors === 0;
 }
+
+export const BusRights = validate13;
+
+export const BusSnapshot = validate1;
+
+export const BusToken = validate10;
 

@@ -1,11 +1,13 @@
 // Runs in main. Owns this node's part in the incidents that the nodes share: the newest reports of each, and the losses of nodes. They
 // are shown for nodes that cannot be asked.
 
+import { checkNamed, parseJson } from '../../shared/bus-validators.js';
 import { PROTOCOL, READABLE } from '../../shared/cluster/names.js';
 import type { Incident, IncidentBot, IncidentReport } from '../../shared/contract/bots.js';
 import { causeOf } from '../../shared/incidents/cause.js';
 import type { IncidentStore } from '../store/incident-store.js';
 import type { BotRecords, Records } from './bot-records.js';
+import { type Bucket, LaterValueError } from './bucket.js';
 import type { Member } from './parts.js';
 
 /** Reports of a node that the others get. */
@@ -44,6 +46,10 @@ export class ClusterIncidents {
     this.#records = records;
     records.onChange(() => this.#bound());
     records.onLoaded(() => void this.#catchUp());
+  }
+
+  get bucket(): Bucket<SharedIncident> | undefined {
+    return this.#records?.bucket;
   }
 
   /** Why the incidents of nodes that do not answer are not known; null when they are. */
@@ -157,21 +163,10 @@ function cut(report: IncidentReport): IncidentReport {
 }
 
 /** @throws Error that says why it cannot be read. */
-export function readIncident(id: string, bytes: Uint8Array): SharedIncident {
-  const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
-  const record = (value ?? {}) as SharedIncident;
-  if (!Number.isInteger(record.v)) throw new Error('it has no version');
-  if (record.v > READABLE) {
-    throw new Error(`it has version ${record.v}, this node knows ${READABLE}: update this node`);
-  }
-  const { node, incident, identities } = record;
-  const isReport =
-    typeof node === 'string' &&
-    incident?.id === id &&
-    typeof incident.type === 'string' &&
-    typeof incident.reason === 'string' &&
-    Number.isInteger(incident.at_ms) &&
-    [incident.bots, incident.last_lines, incident.last_commands, identities].every(Array.isArray);
-  if (!isReport) throw new Error('it is not of this incident');
+export function readIncident(id: string, text: string): SharedIncident {
+  const record = parseJson(text) as SharedIncident | null;
+  if (Number(record?.v) > READABLE) throw new LaterValueError(record?.v);
+  checkNamed('BusRecords', 'incident', record);
+  if (record?.incident.id !== id) throw new Error('it is not of this incident');
   return record;
 }

@@ -39,8 +39,8 @@ import type { FrontPool } from '../threads/front-pool.js';
 import type { JournalThread } from '../threads/journal-thread.js';
 import type { AttachReader, RulesThread } from '../threads/rules-thread.js';
 import type { Turning } from '../threads/supervised-thread.js';
-import type { Bucket } from './bucket.js';
 import { BotRecords, Records, refusedChange } from './bot-records.js';
+import type { Bucket } from './bucket.js';
 import { BucketCheck, bucketView } from './bucket-check.js';
 import { checkCall } from './call-messages.js';
 import { NodeCalls } from './calls.js';
@@ -367,6 +367,7 @@ export class Cluster implements ClusterControl {
         rules: this.#connected.ruleRecords.bucket,
       }),
       ...(this.#tokens && { tokens: this.#tokens.bucket }),
+      ...(this.#incidents.bucket && { incidents: this.#incidents.bucket }),
     };
   }
 
@@ -483,6 +484,7 @@ export class Cluster implements ClusterControl {
       new Records<SharedIncident>(nats, {
         bucket: names.incidents,
         replicas,
+        signer: this.#signer,
         noun: 'incident',
         read: readIncident,
         say,

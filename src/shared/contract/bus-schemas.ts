@@ -6,7 +6,7 @@ import { NODE_NAME } from '../cluster/names.js';
 import { ERRORS } from '../errors.js';
 import { InvokeBody } from './api.js';
 import { BOT_ID } from './bot-id.js';
-import { BOT_ACTIONS, CreateBotBody, FAILOVERS, Labels, UpdateBotBody } from './bots.js';
+import { BOT_ACTIONS, CreateBotBody, FAILOVERS, Incident, Labels, UpdateBotBody } from './bots.js';
 import { nullable, oneOf } from './json-schema.js';
 import { CreateTokenBody, SCOPES, TokenFile } from './tokens.js';
 import Type, { type TSchema } from './typebox.js';
@@ -113,6 +113,13 @@ const token = object({
 });
 export const BusToken = object({ v: version, node, record: token, use: some(orNull(use)) });
 
+/** A later version may have further types. */
+const { properties: incidentFields, ...incidentRest } = open(Incident);
+const incident = Type.Unsafe<unknown>({
+  ...incidentRest,
+  properties: { ...incidentFields, type: anyText },
+});
+
 /** Values of the buckets, by what they are. */
 export const BusRecords = Type.Partial(
   object({
@@ -143,6 +150,12 @@ export const BusRecords = Type.Partial(
       leftovers: some(list(object({ bot: name, reason: anyText }))),
     }),
     leader: object({ v: version, node, incarnation: name }),
+    incident: object({
+      v: version,
+      node,
+      incident,
+      identities: list(object({ id: anyText, incarnation: anyText, labels: map(anyText) })),
+    }),
     key: object({ v: version, check: name }),
   }),
 );

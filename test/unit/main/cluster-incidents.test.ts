@@ -131,16 +131,20 @@ it('what is long is cut, and the leader keeps the newest of each node', async ()
 });
 
 it.each([
-  ['{}', 'it has no version'],
-  ['null', 'it has no version'],
+  ['{}', 'incident.v is missing'],
+  ['null', 'incident must be object'],
   ['{"v":99}', /version 99/],
-  ['{"v":1,"node":"h1","incident":{"id":"other"},"identities":[]}', /not of this incident/],
+  [
+    '{"v":1,"node":"h1","incident":{"id":"1"},"identities":[]}',
+    'incident.incident.at_ms is missing',
+  ],
+  [JSON.stringify({ v: 1, node: 'h1', ...report('other') }), 'it is not of this incident'],
   ['x', /JSON/],
 ])('%s is no record', (text, message) => {
-  expect(() => readIncident('1', Buffer.from(text))).toThrow(message);
+  expect(() => readIncident('1', text)).toThrow(message);
 });
 
 it('reads what it writes', () => {
   const record = { v: 1, node: 'h1', ...report('1') };
-  expect(readIncident('1', Buffer.from(JSON.stringify(record)))).toEqual(record);
+  expect(readIncident('1', JSON.stringify(record))).toEqual(record);
 });
