@@ -149,9 +149,30 @@ export class ClusterStore implements SpecStore, BotCluster {
   /** Removes it from this node only. */
   async forget(id: string): Promise<void> {
     await this.#local.remove(id);
+    this.disown(id);
+  }
+
+  /** The bot is another node's; the disk keeps it. */
+  disown(id: string): void {
     this.#dirty.delete(id);
     this.#claimed.delete(id);
     this.#leftovers.delete(id);
+  }
+
+  /** Whether this node has had the bot after the node of its record: NATS has lost what it had accepted. */
+  isNewer({ term, incarnation }: BotSpec, record: BotRecord): boolean {
+    return term !== undefined && term > record.term && incarnation === record.spec.incarnation;
+  }
+
+  /** Has the bot given back by a node that has an older state of it. @throws DroverError `unavailable`. */
+  async reclaim(spec: BotSpec): Promise<void> {
+    const parts = this.#sealing.seal(spec);
+    await this.#records?.change(spec.id, (record) => {
+      if (record.node === this.#node || !this.isNewer(spec, record)) return null;
+      const state = record.state === 'free' ? 'free' : 'leaving';
+      const term = spec.term ?? record.term;
+      return { ...record, ...parts, term, state, to: this.#node, reason: null };
+    });
   }
 
   /** Whether it is on this node's disk. */

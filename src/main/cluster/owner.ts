@@ -54,6 +54,8 @@ export class Owner {
   );
   /** What was said of a bot, so that it is said once. */
   readonly #said = new Map<string, string>();
+  /** Bots that this node has given away and that no other has taken yet: its disk has them until then. Bounded by the records. */
+  readonly #givenAway = new Set<string>();
   readonly #retries = new Set<NodeJS.Timeout>();
   readonly #unlisten: (() => void)[];
   #isClosed = false;
@@ -123,7 +125,8 @@ export class Owner {
 
   #ids(): string[] {
     const { bots, records, node } = this.#parts;
-    return [...new Set([...bots.specs().map(({ id }) => id), ...records.on(node)])];
+    const own = bots.specs().map(({ id }) => id);
+    return [...new Set([...own, ...records.on(node), ...this.#givenAway])];
   }
 
   #own(): string[] {
@@ -142,7 +145,8 @@ export class Owner {
   async #look(id: string): Promise<void> {
     const { bots, records, node } = this.#parts;
     // Most changes are about bots of others.
-    const isOurs = records.get(id)?.node === node || bots.specOf(id) !== undefined;
+    const isHere = bots.specOf(id) !== undefined || this.#givenAway.has(id);
+    const isOurs = isHere || records.get(id)?.node === node;
     if (this.#isActive && isOurs) await this.#turns.ask(id);
   }
 
@@ -170,12 +174,16 @@ export class Owner {
     }
     if (!record) {
       if (spec) await this.#unrecorded(spec);
+      else if (this.#givenAway.has(id)) await this.#takeBack(id);
       return;
     }
     if (record.node !== node || record.state === 'free') {
       if (spec) await this.#notOwn(spec, record);
+      else if (this.#isTaken(record)) await this.#forget(id);
       return;
     }
+    // Its record knows better.
+    if (this.#givenAway.has(id)) await this.#forget(id);
     if (spec && spec.term === undefined) return this.#known(spec, record);
     if (record.state === 'leaving') return this.#leave(spec, record);
     await this.#take(spec, record);
@@ -218,8 +226,9 @@ export class Owner {
       await bots.keepStopped(id, 'stopped: it moves to another node');
       await this.#parts.flush();
     }
-    // As it is now: it may have been changed while it stopped.
-    await store.free(bots.specOf(id), record);
+    // As it is now: it may have been changed while it stopped. Not what is older than the record.
+    const own = bots.specOf(id);
+    await store.free(own?.term === record.term ? own : undefined, record);
   }
 
   /** Another node has it, or is to have it. */
@@ -230,8 +239,35 @@ export class Owner {
       await this.#namesake(id, record);
       return;
     }
-    await bots.release(id, () => store.forget(id));
+    if (store.isNewer(spec, record)) {
+      await store.reclaim(spec);
+      return;
+    }
+    const isTaken = this.#isTaken(record);
+    await bots.release(id, async () => (isTaken ? store.forget(id) : store.disown(id)));
+    if (!isTaken) this.#givenAway.add(id);
     this.#said.delete(id);
+  }
+
+  /** Whether another node has it. Until then NATS alone would have it. */
+  #isTaken({ node, state }: BotRecord): boolean {
+    return node !== this.#parts.node && state === 'placed';
+  }
+
+  async #forget(id: string): Promise<void> {
+    await this.#parts.store.forget(id);
+    this.#givenAway.delete(id);
+  }
+
+  /** It was given away, and its record is gone. */
+  async #takeBack(id: string): Promise<void> {
+    const { bots, store, records } = this.#parts;
+    const spec = store.all().find((one) => one.id === id);
+    if (spec?.term !== undefined && !records.isDeleted(id)) {
+      await store.introduce(spec, spec.term);
+      await bots.adopt(spec);
+      this.#givenAway.delete(id);
+    } else await this.#forget(id);
   }
 
   /** This node's record is of a bot that it has without a term: it was about to get one, or it is another bot. */
