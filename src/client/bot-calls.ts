@@ -121,6 +121,12 @@ export class BotCalls {
     return this.#http.json('POST', `${botPath(id)}/restart`, { ...options, shape: SNAPSHOT });
   }
 
+  /** `POST /api/bots/{id}/move`: to that node of the cluster, with its host group. @returns how many bots move now. */
+  async move(id: string, node: string, options?: CallOptions): Promise<number> {
+    const request = { ...options, body: { node } };
+    return this.#http.field('POST', `${botPath(id)}/move`, 'moving', 'number', request);
+  }
+
   /** `POST /api/bots/actions`: one action for many bots. @returns the status or error of each. */
   async act(actions: BotActions, options?: CallOptions): Promise<Record<string, ActionOutcome>> {
     const request = { ...options, body: actions };

@@ -3,7 +3,7 @@ import type { Incident, KindList, KindReleased } from '../shared/contract/bots.j
 import type { HostList } from '../shared/contract/hosts.js';
 import type { IncidentGroups } from '../shared/contract/incident-groups.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
-import type { ClusterNode, NodeAction, NodeList } from '../shared/contract/nodes.js';
+import type { BotsOfRemoved, ClusterNode, NodeAction, NodeList } from '../shared/contract/nodes.js';
 import type { PressureReport } from '../shared/contract/pressure.js';
 import type { RunList } from '../shared/contract/runs.js';
 import type { LinkOffer } from '../shared/contract/tokens.js';
@@ -185,6 +185,19 @@ export class DroverClient {
   /** `POST /api/nodes/rebalance`. @returns how many bots move now. */
   async rebalance(options?: CallOptions): Promise<number> {
     return this.#http.field('POST', '/api/nodes/rebalance', 'moving', 'number', options);
+  }
+
+  /**
+   * `DELETE /api/nodes/{node}`: removes a node that does not run from the cluster. @param options `bots`: what becomes of those that are on
+   * it; without it a node that has bots is not removed.
+   */
+  async removeNode(
+    node: string,
+    options: CallOptions & { bots?: BotsOfRemoved | undefined } = {},
+  ): Promise<void> {
+    const { bots, ...rest } = options;
+    const path = `/api/nodes/${encodeURIComponent(node)}`;
+    await this.#http.send('DELETE', path, { ...rest, query: { bots } });
   }
 
   /** `GET /api/incidents`, newest first; with `bot`, those of one bot, with `cause`, those of one cause. */

@@ -63,6 +63,7 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
   const readUpdate = bodyOf('UpdateBotBody');
   const readActions = bodyOf('BotActionsBody');
   const readInvoke = bodyOf('InvokeBody');
+  const readMove = bodyOf('MoveBotBody');
 
   const respondWithBot = (
     exchange: Exchange,
@@ -179,6 +180,11 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
     'POST /api/bots/{id}/start': act('start'),
     'POST /api/bots/{id}/stop': act('stop'),
     'POST /api/bots/{id}/restart': act('restart'),
+    async 'POST /api/bots/{id}/move'(exchange, caller, [id = '']) {
+      const { node } = await readMove(exchange, caller);
+      const moving = await control.call('moveBot', { id, node, rights: rightsOf(caller) });
+      exchange.respond(jsonResponse(JSON.stringify(moving)));
+    },
     async 'GET /api/bots/{id}/config'(exchange, caller, [id = '']) {
       const config = await control.call('botConfig', { id, rights: rightsOf(caller) });
       exchange.respond(jsonResponse(JSON.stringify(config)));

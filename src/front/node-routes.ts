@@ -1,6 +1,8 @@
-import type { NodeAction } from '../shared/contract/nodes.js';
+import { BOTS_OF_REMOVED, type NodeAction } from '../shared/contract/nodes.js';
+import type { REMOVE_NODE_QUERY } from '../shared/contract/queries.js';
 import type { Control } from './control.js';
 import type { CallerHandler, Handlers } from './handlers.js';
+import { queryPairs, queryValue, readOneOf } from './query-string.js';
 import { emptyResponse, jsonResponse } from './responses.js';
 
 export interface NodeRoutesParts {
@@ -27,6 +29,12 @@ export function nodeRoutes({ control }: NodeRoutesParts): Pick<Handlers, NodeRou
     },
     async 'DELETE /api/nodes/records/{bucket}/{key}'(exchange, _caller, [bucket = '', key = '']) {
       await control.call('removeRecord', { bucket, key });
+      exchange.respond(emptyResponse(204));
+    },
+    async 'DELETE /api/nodes/{node}'(exchange, _caller, [node = '']) {
+      const given = queryValue<keyof typeof REMOVE_NODE_QUERY>(queryPairs(exchange.query), 'bots');
+      const bots = given === undefined ? null : readOneOf('bots', given, BOTS_OF_REMOVED);
+      await control.call('removeNode', { node, bots });
       exchange.respond(emptyResponse(204));
     },
     'POST /api/nodes/{node}/cordon': act('cordon'),

@@ -3,12 +3,14 @@
 
 import type { ClusterMetrics } from '../shared/contract/metric-layout.js';
 import type {
+  BotsOfRemoved,
   ClusterNode,
   ClusterPressure,
   NodeAction,
   NodeList,
   Rebalanced,
 } from '../shared/contract/nodes.js';
+import type { Rights } from '../shared/contract/tokens.js';
 import { DroverError } from '../shared/errors.js';
 
 export interface ClusterControl {
@@ -18,6 +20,10 @@ export interface ClusterControl {
   rebalance(): Promise<Rebalanced>;
   /** Of what is no record only. @throws DroverError `not_found`. */
   removeRecord(bucket: string, key: string): Promise<void>;
+  /** @throws DroverError `not_found`, `conflict`, `unavailable`. */
+  moveBot(input: { id: string; node: string; rights: Pick<Rights, 'reach'> }): Promise<Rebalanced>;
+  /** @throws DroverError `not_found`, `conflict`, `unavailable`. */
+  removeNode(node: string, bots: BotsOfRemoved | null): Promise<void>;
   /** For `GET /api/pressure`; null in a single service. */
   pressure(): ClusterPressure | null;
   /** For `GET /metrics`; null in a single service. */
@@ -35,6 +41,8 @@ export const NO_CLUSTER: ClusterControl = {
   actOnNode: notInOne,
   rebalance: notInOne,
   removeRecord: notInOne,
+  moveBot: notInOne,
+  removeNode: notInOne,
   pressure: () => null,
   metrics: () => null,
 };

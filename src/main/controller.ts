@@ -14,7 +14,7 @@ import type { KindModules } from './bots/kind-modules.js';
 import type { KindQuarantine } from './bots/kind-quarantine.js';
 import type { KindSchemas } from './bots/kind-schemas.js';
 import type { BotRegistry } from './bots/registry.js';
-import type { ClusterControl } from './cluster-control.js';
+import { type ClusterControl, NO_CLUSTER } from './cluster-control.js';
 import type { Rules } from './rules/rules.js';
 import type { HostThread } from './threads/host-thread.js';
 
@@ -110,6 +110,12 @@ export function createController({
     actOnNode: ({ node, action }) => cluster().actOnNode(node, action),
     rebalance: () => cluster().rebalance(),
     removeRecord: ({ bucket, key }) => cluster().removeRecord(bucket, key),
+    moveBot(input) {
+      // In a cluster it may be on another node.
+      if (cluster() === NO_CLUSTER) bots.expectReached(input.id, input.rights);
+      return cluster().moveBot(input);
+    },
+    removeNode: ({ node, bots: ofIt }) => cluster().removeNode(node, ofIt),
   };
 }
 

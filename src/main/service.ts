@@ -11,6 +11,7 @@ import { CONTROL_SCOPE, JOURNAL_SCOPE, SERVICE_SCOPE } from '../shared/contract/
 import type { SlowTurn } from '../shared/contract/slow-turn.js';
 import type { StreamIdentity } from '../shared/contract/threads.js';
 import type { TokenRecord } from '../shared/contract/tokens.js';
+import { Deferred } from '../shared/deferred.js';
 import { messageOf, StartupError } from '../shared/errors.js';
 import { createRing, slotsFor } from '../shared/memory/layout.js';
 import { createPinBucket } from '../shared/memory/pin-bucket.js';
@@ -132,6 +133,7 @@ export class Service {
   /** Null for a single service. */
   readonly #cluster: Cluster | null;
   #isStopping = false;
+  readonly #removed = new Deferred<StartupError>();
   readonly #memoryGuard: MemoryGuard;
   readonly #fronts: FrontPool;
   readonly #counts: ThreadCounts;
@@ -282,6 +284,11 @@ export class Service {
       await this.stop();
       throw thrown;
     }
+  }
+
+  /** Resolves when this node was removed from its cluster: the service has to be stopped. */
+  get removed(): Promise<StartupError> {
+    return this.#removed.promise;
   }
 
   /** Checks `stopping` after every wait: stop() does not end what starts after it. */
@@ -457,6 +464,7 @@ export class Service {
       },
       describe: () => this.#described(),
       leaseChanged: () => this.#processes.leaseChanged(),
+      removed: (error) => this.#removed.resolve(error),
       say: (level, line) => {
         this.#say(level === 'state' ? 'info' : level, line);
         if (level !== 'info') warnOperator(line);

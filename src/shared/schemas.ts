@@ -3,7 +3,7 @@
 // host-validators.gen.ts, those of what comes over NATS into bus-validators.gen.ts.
 
 import { InvokeBody, PinBody } from './contract/api.js';
-import { BotActionsBody, CreateBotBody, UpdateBotBody } from './contract/bots.js';
+import { BotActionsBody, CreateBotBody, MoveBotBody, UpdateBotBody } from './contract/bots.js';
 import * as bus from './contract/bus-schemas.js';
 import { Config } from './contract/config.js';
 import {
@@ -32,6 +32,7 @@ export const SCHEMAS = {
   HostWatch,
   InvokeBody,
   LinkBody,
+  MoveBotBody,
   PinBody,
   ProgramDefinition,
   TokenFile,

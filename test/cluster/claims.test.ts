@@ -5,6 +5,7 @@ import { BotRecords } from '../../src/main/cluster/bot-records.js';
 import { ClusterStore } from '../../src/main/cluster/cluster-store.js';
 import { LeaderDuties } from '../../src/main/cluster/leader-duties.js';
 import type { BotRecord, Member, Members, Sealing } from '../../src/main/cluster/parts.js';
+import type { RemovedNodes } from '../../src/main/cluster/removed-nodes.js';
 import { Signer } from '../../src/shared/cluster/signer.js';
 import type { BotSpec } from '../../src/shared/contract/bots.js';
 import { Deferred } from '../../src/shared/deferred.js';
@@ -67,7 +68,8 @@ beforeEach(async () => {
     },
   } as unknown as Members;
   const told = { fence: async () => {}, lost: () => {}, say: () => {} };
-  duties = new LeaderDuties({ members, records: ofLeader as BotRecords, ...told });
+  const removed = {} as RemovedNodes;
+  duties = new LeaderDuties({ members, records: ofLeader as BotRecords, removed, ...told });
 });
 afterEach(async () => {
   duties.close();

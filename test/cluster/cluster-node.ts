@@ -10,6 +10,7 @@ import { LeaderDuties } from '../../src/main/cluster/leader-duties.js';
 import { Membership } from '../../src/main/cluster/membership.js';
 import { type OwnedBots, Owner } from '../../src/main/cluster/owner.js';
 import type { Sealing } from '../../src/main/cluster/parts.js';
+import { RemovedNodes } from '../../src/main/cluster/removed-nodes.js';
 import type { BotStore } from '../../src/main/store/bot-store.js';
 import type { ClusterConfig } from '../../src/shared/cluster/bus-messages.js';
 import { NatsLink } from '../../src/shared/cluster/connect.js';
@@ -192,6 +193,7 @@ export class ClusterNode {
   readonly store: ClusterStore;
   bots!: NotedBots;
   records!: BotRecords;
+  removed!: RemovedNodes;
   duties!: LeaderDuties;
   owner!: Owner;
   #isKilled = false;
@@ -229,6 +231,11 @@ export class ClusterNode {
       signer: Signer.NONE,
       describe: () => ({ address: null, kinds, figures, has_key: saysKey() }),
       hasBots: (name) => (this.records?.on(name).size ?? 0) > 0,
+      removed: {
+        has: (name) => this.removed?.has(name) ?? false,
+        identity: async (name) => this.removed?.identity(name),
+        forget: async (name) => this.removed.forget(name),
+      },
       events: {
         onHeld: () => {
           this.store.leaseHeld();
@@ -243,6 +250,7 @@ export class ClusterNode {
         onElected: () => this.duties.elected(),
         onDeposed: () => this.duties.deposed(),
         onStatus: () => {},
+        onRemoved: ({ message }) => void this.lines.push(message),
         say: (_, line) => void this.lines.push(line),
       },
     });
@@ -259,6 +267,13 @@ export class ClusterNode {
       say,
     });
     self.store.attach(self.records);
+    self.removed = new RemovedNodes(await self.link.connected(), {
+      bucket: `${bucket}-removed`,
+      replicas: 1,
+      signer: Signer.NONE,
+      say,
+    });
+    self.removed.records.onChange(() => self.membership.nodeRemoved());
     self.bots = new NotedBots(self.name, options.witness, self.store);
     self.owner = new Owner({
       node: self.name,
@@ -272,6 +287,7 @@ export class ClusterNode {
     self.duties = new LeaderDuties({
       members: self.membership.members,
       records: self.records,
+      removed: self.removed,
       fence: async (node) => void self.fenced.push(node),
       lost: () => {},
       say,
@@ -288,6 +304,7 @@ export class ClusterNode {
     this.owner.close();
     this.duties.close();
     this.records.close();
+    this.removed.records.close();
     await this.link.close();
     // Without a connection it cannot give the lease back.
     this.#ended = this.membership.close().catch(() => {});
@@ -299,6 +316,7 @@ export class ClusterNode {
       this.owner.close();
       this.duties.close();
       this.records.close();
+      this.removed.records.close();
       await this.membership.close();
       await this.link.close();
     }

@@ -29,6 +29,7 @@ const membership = new Membership({
   replicas: 1,
   describe: () => ({ address: null, kinds: [], figures }),
   hasBots: () => false,
+  removed: { has: () => false, identity: async () => undefined, forget: async () => {} },
   events: {
     onHeld() {
       isRefused = false;
@@ -40,6 +41,7 @@ const membership = new Membership({
     onElected() {},
     onDeposed() {},
     onStatus() {},
+    onRemoved() {},
     say() {},
   },
 });

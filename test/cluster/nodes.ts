@@ -67,6 +67,7 @@ export class TestNodes {
         figures: { bots: 0, running: 0, streams: 0, cpu: 0, memory_mb: 0, unpublished: 0 },
       }),
       hasBots: (node) => withBots.includes(node),
+      removed: { has: () => false, identity: async () => undefined, forget: async () => {} },
       events: {
         onHeld: () => log.push('held'),
         onExpiring: async () => void log.push('expiring'),
@@ -75,6 +76,7 @@ export class TestNodes {
         onElected: () => log.push('elected'),
         onDeposed: () => log.push('deposed'),
         onStatus: () => {},
+        onRemoved: () => {},
         say: (_, line) => said.push(line),
       },
     });

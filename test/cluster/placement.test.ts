@@ -2,6 +2,8 @@
 // that a bot never runs twice. The nodes share this process; their bots are only noted.
 
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { clusterNames } from '../../src/shared/cluster/names.js';
+import { Kvm } from '../../src/shared/cluster/nats.js';
 import type { BotSpec } from '../../src/shared/contract/bots.js';
 import { Cut } from '../harness/cut.js';
 import { NatsServer } from '../harness/nats.js';
@@ -87,7 +89,7 @@ describe('a new bot', () => {
       'no node that it may run on has the bot kind other',
     );
     await expect(create(all, spec('b', { node: 'h9' }))).rejects.toThrow(
-      'it names the node h9, which there is not',
+      'the node h9 is not in the cluster',
     );
   });
 });
@@ -339,5 +341,170 @@ describe('moves', () => {
     await until(() => expect(witness.on('h2')).toHaveLength(3));
     await until(() => expect(witness.on('h1')).toHaveLength(3));
     expect(() => (leader === h1 ? h2 : h1).duties.rebalance()).toThrow('does not lead');
+  });
+
+  it('one bot moves to the node that is named, with its group, and is not pinned to it', async () => {
+    const all = await three();
+    const [h1] = all;
+    const { duties, records } = await leaderOf(all);
+    for (const id of ['a', 'b']) await h1.bots.create(spec(id, { term: 1 }));
+    for (const id of ['g1', 'g2']) {
+      await h1.bots.create(spec(id, { host_group: 'crew', term: 1 }));
+    }
+    await until(() => expect(records.size).toBe(4));
+    expect(await duties.move({ id: 'a', node: 'h3' })).toEqual({ moving: 1 });
+    expect(await duties.move({ id: 'g1', node: 'h2' })).toEqual({ moving: 2 });
+    await until(() => expect(where()).toEqual({ a: 'h3', b: 'h1', g1: 'h2', g2: 'h2' }));
+    await until(() => expect(records.get('a')?.state).toBe('placed'));
+    expect(records.get('a')?.spec.node).toBeUndefined();
+    expect(await duties.move({ id: 'a', node: 'h3' })).toEqual({ moving: 0 });
+  });
+
+  it('one bot does not move where it cannot run, and the reason is said', async () => {
+    const h1 = await start('h1');
+    const h2 = await start('h2', { labels: { zone: 'b' } });
+    const leader = await leaderOf([h1, h2]);
+    const { duties } = leader;
+    await h1.bots.create(spec('pinned', { node: 'h1', term: 1 }));
+    await h1.bots.create(spec('labelled', { node_labels: {}, term: 1 }));
+    await h1.bots.create(spec('bound', { config: { secret: 1 }, term: 1 }));
+    await h1.bots.create(spec('other', { kind: 'x', term: 1 }));
+    await until(() => expect(leader.records.size).toBe(4));
+    const refused = (id: string, node = 'h2') =>
+      expect(duties.move({ id, node })).rejects.toMatchObject;
+    await refused('none')({ code: 'not_found', message: 'no bot "none"' });
+    await refused('pinned', 'h9')({ code: 'not_found', message: 'no node "h9"' });
+    const to = (id: string, why: string) => `bot ${id} cannot move to h2: ${why}`;
+    await refused('pinned')({ code: 'conflict', message: to('pinned', 'it names the node h1') });
+    const secrets = 'the secrets of bound are on h1 only';
+    await refused('bound')({ code: 'conflict', message: to('bound', secrets) });
+    const kind = 'the node h2 has not the bot kind x';
+    await refused('other')({ code: 'conflict', message: to('other', kind) });
+    await h2.membership.want('cordoned');
+    await until(() => expect(leader.membership.members.get('h2')?.wanted).toBe('cordoned'));
+    await refused('labelled')({
+      code: 'conflict',
+      message: to('labelled', 'no node takes bots: all are lost, cordoned or draining'),
+    });
+  });
+});
+
+describe('a node that is removed', () => {
+  const remove = (leader: ClusterNode, node: string, bots: 'move' | 'delete' | null = null) =>
+    leader.duties.removeNode({ node, bots });
+
+  it('must not run, and its bots are named until something is said of them', async () => {
+    const all = await three();
+    const [h1, h2, h3] = all;
+    const leader = await leaderOf(all);
+    const gone = leader === h3 ? h2 : h3;
+    const { name } = gone;
+    await gone.bots.create(spec('a', { term: 1 }));
+    await gone.bots.create(spec('s', { failover: 'stay', node: name, term: 1 }));
+    await gone.bots.create(spec('bound', { config: { secret: 1 }, term: 1 }));
+    await expect(remove(leader, 'h9')).rejects.toMatchObject({ code: 'not_found' });
+    await expect(remove(leader, name)).rejects.toMatchObject({
+      code: 'conflict',
+      message: `node ${name} runs: drain it and stop it first`,
+    });
+    await gone.kill(witness);
+    await until(() => expect(witness.running.has('a')).toBe(true));
+    await expect(remove(leader, name)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(new RegExp(`^node ${name} has 2 bots: (s, bound|bound, s);`)),
+    });
+    await expect(remove(leader, name, 'move')).rejects.toMatchObject({
+      code: 'conflict',
+      message: `node ${name} has bots that cannot move: bound: its secrets were on ${name} only`,
+    });
+    await leader.records.remove('bound', () => true);
+    await remove(leader, name, 'move');
+    await until(() => expect([...witness.running.keys()].sort()).toEqual(['a', 's']));
+    expect(leader.records.get('s')?.spec.node).toBeUndefined();
+    for (const node of [h1, h2, h3].filter((one) => one !== gone))
+      await until(() => expect(node.membership.members.get(name)).toBeUndefined());
+
+    // With its data, it is told so; with others it is a new node.
+    // The model starts bots before it joins, the service afterwards.
+    gone.disk.specs.clear();
+    await expect(start(name, { disk: gone.disk })).rejects.toThrow(
+      `the node ${name} was removed from the cluster test; to join again`,
+    );
+    const again = await start(name);
+    await leaderOf([again, ...all.filter((one) => one !== gone)]);
+    await until(() => expect(leader.removed.has(name)).toBe(false));
+  });
+
+  it('takes its bots with it, if that is asked for', async () => {
+    const [h1, h2] = [await start('h1'), await start('h2')];
+    const leader = await leaderOf([h1, h2]);
+    const gone = leader === h1 ? h2 : h1;
+    await gone.bots.create(spec('s', { failover: 'stay', term: 1 }));
+    await gone.kill(witness);
+    await until(() => expect(leader.membership.members.get(gone.name)?.isLive).toBe(false));
+    await until(() => expect(leader.fenced).toContain(gone.name));
+    await remove(leader, gone.name, 'delete');
+    expect(leader.records.size).toBe(0);
+  });
+
+  it('while it was cut off ends when it is back', async () => {
+    const cut = await Cut.before(server.port);
+    onTestFinished(() => cut.close());
+    const h1 = await start('h1');
+    const h2 = await start('h2', { url: `nats://127.0.0.1:${cut.port}` });
+    await leaderOf([h1, h2]);
+    await h2.bots.create(spec('s', { failover: 'stay', term: 1 }));
+    await until(() => expect(h1.records.get('s')).toBeDefined());
+    await cut.set('silent');
+    await until(() => expect(h1.fenced).toContain('h2'));
+    await remove(h1, 'h2', 'delete');
+    await cut.set('open');
+    await until(() =>
+      expect(h2.lines.join('\n')).toContain('the node h2 was removed from the cluster test'),
+    );
+    expect(h2.membership.isHeld).toBe(false);
+  });
+});
+
+describe('NATS has lost the records', () => {
+  async function loseRecords(): Promise<void> {
+    const kvm = new Kvm(await server.connect());
+    await (await kvm.open(clusterNames('test').bots)).destroy();
+  }
+
+  it('a bot that was on its way to another node comes back', async () => {
+    const h1 = await start('h1');
+    const { records } = await leaderOf([h1]);
+    await h1.bots.create(spec('a', { term: 1 }));
+    h1.duties.deposed();
+    await records.change('a', (record) => ({ ...record, state: 'leaving' }));
+    await until(() => expect(records.get('a')?.state).toBe('free'));
+    await until(() => expect(h1.bots.specs()).toEqual([]));
+    await loseRecords();
+    await until(() => expect(where()).toEqual({ a: 'h1' }));
+    await until(() => expect(records.get('a')).toMatchObject({ node: 'h1', state: 'placed' }));
+  });
+
+  it('the newest of two copies counts, whichever node is back first', async () => {
+    const [h1, h2] = [await start('h1'), await start('h2')];
+    await leaderOf([h1, h2]);
+    await h1.bots.create(spec('a', { term: 1 }));
+    await until(() => expect(h2.records.get('a')).toBeDefined());
+    await h1.kill(witness);
+    await until(() => expect(where()).toEqual({ a: 'h2' }));
+    await h2.bots.change({ ...(h2.bots.specOf('a') as BotSpec), labels: { x: '1' } });
+    await h2.kill(witness);
+    await loseRecords();
+    await start('h1', { disk: h1.disk });
+    await until(() => expect(where()).toEqual({ a: 'h1' }));
+    const again = await start('h2', { disk: h2.disk });
+    await until(() => {
+      expect(again.records.get('a')).toMatchObject({
+        state: 'placed',
+        spec: { labels: { x: '1' } },
+      });
+      expect(witness.running.size).toBe(1);
+    });
+    expect(again.records.get('a')?.term).toBe(3);
   });
 });

@@ -61,6 +61,11 @@ const server = createServer(async (request, response) => {
   const answer = (): [number, unknown] => {
     const [, name, verb] = /^\/api\/nodes\/(\w+)\/(\w+)$/.exec(url) ?? [];
     if (url === '/api/nodes/rebalance') return [200, { moving: 7 }];
+    if (url === '/api/bots/there/move') return [200, { moving: 0 }];
+    if (url.endsWith('/move')) return [200, { moving: 1 }];
+    if (method === 'GET' && /^\/api\/bots\/\w+$/.test(url)) {
+      return [200, snapshots.length > 1 ? snapshots.shift() : snapshots[0]];
+    }
     const [now] = lists;
     const found = now?.nodes.find((one) => one.node === name);
     if (verb !== undefined) return found ? [200, found] : [404, { error: `no node "${name}"` }];
@@ -221,6 +226,41 @@ it('bots rm --left-on removes what one node has', async () => {
   const end = await drover('bots', 'rm', 'both', '--left-on', 'h2');
   expect(end).toMatchObject({ code: EXIT.ok, stdout: 'both deleted on h2\n' });
   expect(asked).toMatchObject([{ method: 'DELETE', path: '/api/bots/both?node=h2' }]);
+});
+
+it('nodes rm says what becomes of the bots', async () => {
+  expect(await drover('nodes', 'rm', 'h3')).toMatchObject({
+    code: EXIT.ok,
+    stdout: 'h3 removed\n',
+  });
+  await drover('nodes', 'rm', 'h3', '--move-bots');
+  await drover('nodes', 'rm', 'h3', '--delete-bots');
+  const paths = ['/api/nodes/h3', '/api/nodes/h3?bots=move', '/api/nodes/h3?bots=delete'];
+  expect(asked.map(({ method, path }) => [method, path])).toEqual(
+    paths.map((path) => ['DELETE', path]),
+  );
+  const both = await drover('nodes', 'rm', 'h3', '--move-bots', '--delete-bots');
+  expectFailure(both, EXIT.usage, /cannot be used with/);
+});
+
+it('bots move waits until the bot is on the node', async () => {
+  const [on1, on2, on3] = ['h1', 'h2', 'h3'].map((name) => snapshot('a', { node: name }));
+  snapshots = [on1 as object, on1 as object, on2 as object];
+  const end = await drover('bots', 'move', 'a', '--to', 'h2');
+  expect(end).toMatchObject({ code: EXIT.ok, stdout: 'a in_world on h2\n' });
+  expect(asked[1]).toEqual({ method: 'POST', path: '/api/bots/a/move', body: { node: 'h2' } });
+  snapshots = [on1 as object, on3 as object];
+  const other = await drover('bots', 'move', 'a', '--to', 'h2');
+  expectFailure(other, EXIT.failed, /a is on h3 instead: h2 does not take it any more/);
+  snapshots = [on1 as object];
+  const late = await drover('bots', 'move', 'a', '--to', 'h2', '--within', '20ms');
+  expectFailure(late, EXIT.timeout, /a is not on h2 after 20ms; it still moves/);
+  const begun = await drover('bots', 'move', 'a', '--to', 'h2', '--no-wait');
+  expect(begun.stdout).toBe('a moves to h2\n');
+  snapshots = [snapshot('there', { node: 'h2' })];
+  expect((await drover('bots', 'move', 'there', '--to', 'h2')).stdout).toBe(
+    'there in_world on h2\n',
+  );
 });
 
 it('drain --no-wait does not wait, and --within limits the wait', async () => {

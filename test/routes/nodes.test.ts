@@ -43,6 +43,11 @@ function model(calls: unknown[]): ClusterControl {
       if (bucket !== 'bots') throw new DroverError('not_found', `the bucket ${bucket} has none`);
       calls.push([bucket, key]);
     },
+    moveBot: async ({ id, node }) => {
+      calls.push([id, node]);
+      return { moving: 1 };
+    },
+    removeNode: async (node, bots) => void calls.push([node, bots]),
     pressure: () => ({ ...FIGURES, state: 'cut_off' }),
     metrics: () => ({
       nodes: { live: 2, cordoned: 0, draining: 1, lost: 0 },
@@ -63,6 +68,9 @@ it('a single service has no nodes, and refuses what is for a cluster', async () 
     const answer = await call(service, 'POST', `/api/nodes/${action}`);
     expectError(answer, 409, 'this service is not in a cluster');
   }
+  const move = await call(service, 'POST', '/api/bots/a/move', { body: { node: 'h2' } });
+  for (const answer of [move, await call(service, 'DELETE', '/api/nodes/h1')])
+    expectError(answer, 409, 'this service is not in a cluster');
   const { text } = await call(service, 'GET', '/metrics');
   expect([...readMetrics(text).keys()].filter((name) => name.includes('cluster'))).toEqual([]);
 });
@@ -94,6 +102,19 @@ it('in a cluster main lists them and acts on them', async () => {
   expect([status, json]).toEqual([200, { moving: 3 }]);
   expect(calls).toEqual([['h1', 'cordon'], ['h1', 'uncordon'], ['h1', 'drain'], 'rebalance']);
   expectError(await call(service, 'POST', '/api/nodes/h2/drain'), 404, 'no node "h2"');
+  calls.length = 0;
+  const body = { node: 'h2' };
+  expect((await call(service, 'POST', '/api/bots/a/move', { body })).json).toEqual({ moving: 1 });
+  for (const query of ['', '?bots=move', '?bots=delete'])
+    expect((await call(service, 'DELETE', `/api/nodes/h3${query}`)).status).toBe(204);
+  expect(calls).toEqual([
+    ['a', 'h2'],
+    ['h3', null],
+    ['h3', 'move'],
+    ['h3', 'delete'],
+  ]);
+  const wrong = await call(service, 'DELETE', '/api/nodes/h3?bots=keep');
+  expectError(wrong, 400, 'bots must be one of: move, delete');
 });
 
 it('in a cluster the report of pressure and the metrics say how the node stands', async () => {

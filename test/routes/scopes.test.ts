@@ -35,6 +35,7 @@ const BODIES: Record<string, unknown> = {
   'POST /api/bots': { id: 'mine', kind: 'synthetic' },
   'POST /api/bots/actions': { action: 'start', ids: ['mine'] },
   'PATCH /api/bots/{id}': { labels: {} },
+  'POST /api/bots/{id}/move': { node: 'h2' },
   'POST /api/tokens': { name: 'another', scopes: ['read'] },
   'POST /api/tokens/link': { name: 'another', scopes: ['read'] },
   'POST /api/rules': RULE,

@@ -9,7 +9,7 @@ import { CliError } from '../failure.js';
 import { type BotSelectors, selectBots, withBotSelectors } from '../flags/bot-selectors.js';
 import { objectOf } from '../flags/config-flag.js';
 import { showDuration } from '../flags/duration.js';
-import { labels, list } from '../flags/flag-values.js';
+import { duration, labels, list } from '../flags/flag-values.js';
 import {
   type PlacementFlags,
   placementChange,
@@ -21,12 +21,14 @@ import { type RestartFlags, restartOf, withRestartFlags } from '../flags/restart
 import { action } from '../terminal/action.js';
 import { print, printJson, printLine, table } from '../terminal/output.js';
 import { type ActionOptions, actOnBots, removeLeftovers } from './bot-actions.js';
+import { moveBot } from './bot-move.js';
 import { addGroup, addHelp } from './help.js';
 
 const HEAD = ['ID', 'KIND', 'STATUS', 'FOR', 'RESTARTS', 'LABELS', 'LAST ERROR'];
 /** Of the column of nodes, which only bots of a cluster have. */
 const NODE_COLUMN = 3;
 
+const MOVE_MS = 60_000;
 const QUOTA_TEXT = 'what the bot may use, as JSON or @file, such as {"cpu":0.5}';
 
 interface ListOptions extends ConnectionOptions, BotSelectors {
@@ -57,7 +59,7 @@ export function addBots(program: Command): void {
   const bots = addGroup(
     program,
     'bots',
-    'list, create, update, start, stop, restart and remove bots',
+    'list, create, update, start, stop, restart, move and remove bots',
   );
   withBotSelectors(withConnection(bots.command('list').description('list bots')))
     .option('--json', 'print the snapshots as a JSON list')
@@ -132,6 +134,21 @@ export function addBots(program: Command): void {
       ),
     );
   }
+  withConnection(
+    bots
+      .command('move')
+      .description('move a bot, with its host group, to another node of the cluster')
+      .argument('<id>'),
+  )
+    .requiredOption('--to <node>', 'the node that is to have it')
+    .option('--no-wait', 'exit once it has begun to move')
+    .addOption(
+      new Option('--within <time>', 'fail when it is not there after this time')
+        .argParser(duration)
+        .default(MOVE_MS, '1m'),
+    )
+    .option('--json', 'print the snapshot as JSON')
+    .action(action(moveBot));
   addHelp(bots);
 }
 

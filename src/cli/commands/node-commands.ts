@@ -53,8 +53,13 @@ interface DrainOptions extends ConnectionOptions, Json {
   within: number;
 }
 
+interface RemoveOptions extends ConnectionOptions {
+  moveBots?: true;
+  deleteBots?: true;
+}
+
 export function addNodes(program: Command): void {
-  const nodes = addGroup(program, 'nodes', 'list, cordon and drain the nodes of a cluster');
+  const nodes = addGroup(program, 'nodes', 'list, cordon, drain and remove the nodes of a cluster');
   withConnection(
     nodes
       .command('list', { isDefault: true })
@@ -75,6 +80,19 @@ export function addNodes(program: Command): void {
         .default(DRAIN_MS, '10m'),
     )
     .action(action(drain));
+  withConnection(
+    nodes
+      .command('rm')
+      .description('remove a node that does not run any more, for good')
+      .argument('<node>'),
+  )
+    .addOption(
+      new Option('--move-bots', 'give the bots that are on it to other nodes').conflicts(
+        'deleteBots',
+      ),
+    )
+    .option('--delete-bots', 'delete the bots that are on it')
+    .action(action(removeNode));
   withConnection(
     nodes
       .command('rebalance')
@@ -257,6 +275,16 @@ async function rebalance(options: ConnectionOptions & Json): Promise<undefined> 
   const moving = await client.rebalance(call());
   if (options.json) await printJson({ moving });
   else await printLine(`${bots(moving)} ${moving === 1 ? 'moves' : 'move'}`);
+}
+
+async function removeNode(
+  name: string,
+  { moveBots, deleteBots, ...options }: RemoveOptions,
+): Promise<undefined> {
+  const { client, call } = connect(options);
+  const what = (moveBots && 'move') || (deleteBots && 'delete') || undefined;
+  await client.removeNode(name, { ...call(), bots: what });
+  await printLine(`${name} removed`);
 }
 
 function bots(count: number): string {

@@ -42,9 +42,14 @@ async function start(options: StartFlags, command: Command): Promise<void> {
   onSignals(() => warn('SIGHUP: the service is still starting, nothing is reloaded'));
   try {
     const service = await startService(options);
-    if (service && !stopSignal.aborted) await once(stopSignal, 'abort');
+    let removed: StartupError | undefined;
+    if (service && !stopSignal.aborted) {
+      const stopped = once(stopSignal, 'abort').then(() => undefined);
+      removed = await Promise.race([stopped, service.removed]);
+    }
     tellSystemd('stopping', 'shutting down', warn);
     const stuck = (await service?.stop()) ?? [];
+    if (removed) throw removed;
     if (stuck.length > 0) endByForce(stuck);
   } catch (thrown) {
     fail(thrown);

@@ -7,11 +7,13 @@ import {
   Incident,
   KindList,
   KindReleased,
+  MoveBotBody,
   UpdateBotBody,
 } from '../../shared/contract/bots.js';
 import { BotSnapshot } from '../../shared/contract/event-schemas.js';
 import { IncidentGroups, MAX_GROUPS } from '../../shared/contract/incident-groups.js';
 import { nullable } from '../../shared/contract/json-schema.js';
+import { Rebalanced } from '../../shared/contract/nodes.js';
 import Type from '../../shared/contract/typebox.js';
 import { BOT, exampleOf } from './examples.js';
 import type { Operation, Operations } from './operation.js';
@@ -159,6 +161,26 @@ export const BOT_OPERATIONS = {
     'Stops the bot. Its restart policy does not start it again.',
   ),
   'POST /api/bots/{id}/restart': actOnOne('restart', 'Stops and starts the bot.'),
+  'POST /api/bots/{id}/move': {
+    id: 'moveBot',
+    tag: 'Bots',
+    summary: 'Move a bot to another node',
+    description:
+      'To the named node of the cluster. The bots of its host group go with it. The call returns when they have begun to move.',
+    body: { schema: MoveBotBody, example: { node: 'h2' } },
+    responses: {
+      200: {
+        description: 'How many move; 0 for a bot that is there already.',
+        schema: Rebalanced,
+        example: { moving: 1 },
+      },
+    },
+    errors: {
+      404: `${NO_BOT} Or \`no node "x"\`.`,
+      409: 'This service is not in a cluster, or the bot cannot run on that node: the reason.',
+      503: 'The cluster does not answer, or the bot is moving already.',
+    },
+  },
   'GET /api/bots/{id}/config': {
     id: 'getBotConfig',
     tag: 'Bots',

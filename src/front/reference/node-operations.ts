@@ -55,6 +55,19 @@ export const NODE_OPERATIONS = {
       503: CUT_OFF,
     },
   },
+  'DELETE /api/nodes/{node}': {
+    id: 'removeNode',
+    tag: 'Nodes',
+    summary: 'Remove a node',
+    description:
+      'Removes a node that does not run any more from the cluster, for good. A service with its data directory cannot join again as this node.',
+    responses: { 204: { description: 'Removed.' } },
+    errors: {
+      404: '`no node "x"`: there is none in the cluster.',
+      409: 'This service is not in a cluster, the node runs, or it has bots: they are named.',
+      503: 'The cluster does not answer, or the lease of the node may not have run out yet.',
+    },
+  },
   'POST /api/nodes/rebalance': {
     id: 'rebalance',
     tag: 'Nodes',

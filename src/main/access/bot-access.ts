@@ -65,7 +65,7 @@ export class BotAccess {
   }
 
   async update({ id, change, rights, by }: Input<'updateBot'>): Promise<void> {
-    this.#check(id, rights);
+    this.expectReached(id, rights);
     // Otherwise the bot would leave the token's reach, and disappear for the caller without a reason.
     if (change.labels) {
       if (!reaches(rights.reach, id, change.labels)) throw beyond(rights.reach);
@@ -75,7 +75,7 @@ export class BotAccess {
   }
 
   async act({ id, action, rights }: Input<'actOnBot'>): Promise<void> {
-    this.#check(id, rights);
+    this.expectReached(id, rights);
     this.#admit(id, action, rights);
     await this.#registry.actByRequest(id, action);
   }
@@ -99,7 +99,7 @@ export class BotAccess {
   }
 
   config({ id, rights }: Input<'botConfig'>): Output<'botConfig'> {
-    this.#check(id, rights);
+    this.expectReached(id, rights);
     return this.#registry.config(id);
   }
 
@@ -166,7 +166,7 @@ export class BotAccess {
       return this.#dispatcher.invoke(call, gone);
     }
     if (!Array.isArray(target)) {
-      this.#check(target, rights);
+      this.expectReached(target, rights);
       return this.#dispatcher.invoke(call, gone);
     }
     const reached = target.filter((id) => this.#reached(id, rights));
@@ -209,7 +209,7 @@ export class BotAccess {
   }
 
   /** @throws DroverError `not_found`, also for a bot outside of the caller's limit. */
-  #check(id: string, rights: Rights): void {
+  expectReached(id: string, rights: Rights): void {
     if (rights.reach !== null && !this.#reached(id, rights)) throw noBot(id);
   }
 

@@ -196,6 +196,12 @@ export class Records<R> {
     return removed !== null;
   }
 
+  /** As NATS has it now; null when there is none. @throws Error. */
+  async ask(id: string): Promise<R | null> {
+    if (!this.bucket.isOpen) await this.bucket.open();
+    return (await this.bucket.get(keyOf(id)))?.value ?? null;
+  }
+
   close(): void {
     this.#watch.close();
     this.#isBack();

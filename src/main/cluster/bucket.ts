@@ -138,6 +138,10 @@ export class Bucket<T> {
     return kv;
   }
 
+  get isOpen(): boolean {
+    return this.#kv !== undefined;
+  }
+
   knows(key: string): boolean {
     return this.#options.knows(key);
   }

@@ -11,6 +11,7 @@ import { Signer } from '../../shared/cluster/signer.js';
 import type { Level } from '../../shared/contract/event-kinds.js';
 import type { ClusterMetrics } from '../../shared/contract/metric-layout.js';
 import {
+  type BotsOfRemoved,
   type ClusterNode,
   type ClusterPressure,
   HELD_BOTS,
@@ -18,14 +19,16 @@ import {
   type NodeList,
   type Rebalanced,
 } from '../../shared/contract/nodes.js';
+import { reaches } from '../../shared/contract/rights.js';
 import type { SlowTurn } from '../../shared/contract/slow-turn.js';
 import type { StreamIdentity } from '../../shared/contract/threads.js';
 import { Deferred } from '../../shared/deferred.js';
-import { DroverError } from '../../shared/errors.js';
+import { DroverError, type StartupError } from '../../shared/errors.js';
 import type { SharedLag } from '../../shared/memory/loop-lag.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { TokenRegistry } from '../access/token-registry.js';
 import type { KindSchemas } from '../bots/kind-schemas.js';
+import { noBot } from '../bots/no-bot.js';
 import type { BotRegistry } from '../bots/registry.js';
 import type { ClusterControl } from '../cluster-control.js';
 import type { RuleRecord, Rules } from '../rules/rules.js';
@@ -55,6 +58,7 @@ import { nodeMetrics } from './node-metrics.js';
 import { Owner } from './owner.js';
 import type { NodeRecord, PlaceInput } from './parts.js';
 import { clusterController } from './remote-control.js';
+import { RemovedNodes } from './removed-nodes.js';
 import { Secrets } from './secrets.js';
 import type { Controller } from './served-methods.js';
 import { TokenSync } from './token-sync.js';
@@ -102,6 +106,8 @@ export interface ClusterParts {
     figures: Omit<NodeRecord['figures'], 'unpublished'>;
   };
   leaseChanged: () => void;
+  /** The node was removed from the cluster: the service must end. */
+  removed: (error: StartupError) => void;
   say: (level: Level, line: string) => void;
   /** The loop of the bus thread was blocked. */
   slow: (turn: SlowTurn) => void;
@@ -115,6 +121,7 @@ interface Connected {
   others: CallsToMembers;
   records: BotRecords;
   ruleRecords: Records<RuleRecord>;
+  removed: RemovedNodes;
   duties: LeaderDuties;
   check: BucketCheck;
   actions: NodeActions;
@@ -183,6 +190,11 @@ export class Cluster implements ClusterControl {
       signer: this.#signer,
       describe: () => this.#describe(),
       hasBots: (node) => (this.#connected?.records.on(node).size ?? 0) > 0,
+      removed: {
+        has: (node) => this.#connected?.removed.has(node) ?? false,
+        identity: (node) => this.#expected.removed.identity(node),
+        forget: (node) => this.#expected.removed.forget(node),
+      },
       events: {
         onHeld: () => {
           this.store.leaseHeld();
@@ -194,6 +206,7 @@ export class Cluster implements ClusterControl {
         onElected: () => this.#elected(true),
         onDeposed: () => this.#elected(false),
         onStatus: () => {},
+        onRemoved: (error) => parts.removed(error),
         say,
       },
     });
@@ -274,7 +287,7 @@ export class Cluster implements ClusterControl {
 
   /** To be called after the fronts have ended. */
   async close(): Promise<void> {
-    const { duties, check, records, calls, others } = this.#connected ?? {};
+    const { duties, check, records, removed, calls, others } = this.#connected ?? {};
     this.#owner?.close();
     check?.stop();
     duties?.close();
@@ -285,6 +298,7 @@ export class Cluster implements ClusterControl {
     await this.#bus?.close(0);
     await this.#membership.close();
     records?.close();
+    removed?.records.close();
     await calls?.close();
     await this.#link.close();
   }
@@ -322,15 +336,22 @@ export class Cluster implements ClusterControl {
   }
 
   async rebalance(): Promise<Rebalanced> {
-    const { members } = this.#membership;
-    const { calls, duties } = this.#expected;
-    const { leader } = members;
-    if (leader === null) throw new DroverError('unavailable', 'no node leads the cluster', 1);
-    const { moves } =
-      leader === members.self
-        ? duties.rebalance()
-        : ((await calls.call(leader, 'rebalance', null, ASK_MS)) as { moves: number });
+    const { moves } = await this.#askLeader<{ moves: number }>('rebalance', null);
     return { moving: moves };
+  }
+
+  async moveBot({
+    id,
+    node,
+    rights,
+  }: Parameters<ClusterControl['moveBot']>[0]): Promise<Rebalanced> {
+    const record = this.#expected.records.get(id);
+    if (!record || !reaches(rights.reach, id, record.spec.labels)) throw noBot(id);
+    return this.#askLeader('move', { id, node });
+  }
+
+  async removeNode(node: string, bots: BotsOfRemoved | null): Promise<void> {
+    await this.#askLeader('removeNode', { node, bots });
   }
 
   pressure(): ClusterPressure {
@@ -365,10 +386,18 @@ export class Cluster implements ClusterControl {
       ...(this.#connected && {
         bots: this.#connected.records.bucket,
         rules: this.#connected.ruleRecords.bucket,
+        removed: this.#connected.removed.records.bucket,
       }),
       ...(this.#tokens && { tokens: this.#tokens.bucket }),
       ...(this.#incidents.bucket && { incidents: this.#incidents.bucket }),
     };
+  }
+
+  async #askLeader<T>(method: string, input: unknown): Promise<T> {
+    const { calls } = this.#expected;
+    const { leader } = this.#membership.members;
+    if (leader === null) throw new DroverError('unavailable', 'no node leads the cluster', 1);
+    return (await calls.call(leader, method, input, ASK_MS)) as T;
   }
 
   get #expected(): Connected {
@@ -490,12 +519,20 @@ export class Cluster implements ClusterControl {
         say,
       }),
     );
+    const removed = new RemovedNodes(nats, {
+      bucket: names.removed,
+      replicas,
+      signer: this.#signer,
+      say,
+    });
+    removed.records.onChange(() => this.#membership.nodeRemoved());
     const check = new BucketCheck({
       buckets: [
         { name: names.nodes, known: () => this.#membership.leases() },
         { name: names.bots, known: () => records.revisions() },
         { name: names.tokens, known: () => [] },
         { name: names.rules, known: () => ruleRecords.revisions() },
+        { name: names.removed, known: () => removed.records.revisions() },
       ],
       view: (bucket) => bucketView(nats, bucket),
       clock: SYSTEM_CLOCK,
@@ -504,6 +541,7 @@ export class Cluster implements ClusterControl {
     const duties = new LeaderDuties({
       members,
       records,
+      removed,
       fence: async (node, bots) => {
         void check.look();
         await this.#bus?.peer.call('fence', { node, bots });
@@ -514,9 +552,11 @@ export class Cluster implements ClusterControl {
     calls.serve({
       place: (wish: PlaceInput) => duties.place(wish),
       rebalance: () => duties.rebalance(),
+      move: (input: Parameters<LeaderDuties['move']>[0]) => duties.move(input),
+      removeNode: (input: Parameters<LeaderDuties['removeNode']>[0]) => duties.removeNode(input),
     });
     const actions = new NodeActions(members, calls, (wanted) => this.#membership.want(wanted));
-    this.#connected = { calls, others, records, ruleRecords, duties, check, actions };
+    this.#connected = { calls, others, records, ruleRecords, removed, duties, check, actions };
     if (this.#hasBots) this.#own(this.#connected);
     if (this.#isLeader) this.#elected(true);
     const risk = natsRisk(nats.info?.version ?? '', replicas);

@@ -6,14 +6,16 @@
 // starts them: either that write came before the reading, and so did the lease, or one of the two writes fails.
 
 import type { LostBot } from '../../shared/cluster/bus-messages.js';
-import type { HeldBot } from '../../shared/contract/nodes.js';
+import type { BotsOfRemoved, HeldBot, Rebalanced } from '../../shared/contract/nodes.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import type { BotRecords } from './bot-records.js';
 import { Moves } from './moves.js';
+import { removeNode } from './node-removal.js';
 import type { BotRecord, Member, Members, PlaceInput } from './parts.js';
 import { canRead, suits } from './placement.js';
 import { PlacementView, wishOf } from './placement-view.js';
 import type { Revised } from './record-table.js';
+import type { RemovedNodes } from './removed-nodes.js';
 
 /** Changes of records and nodes within this are handled together, in ms. */
 const TOGETHER_MS = 20;
@@ -25,6 +27,7 @@ const NAMED = 5;
 export interface DutiesParts {
   members: Members;
   records: BotRecords;
+  removed: RemovedNodes;
   /** Keeps what a lost node still publishes from the stream, and shows its bots as lost. Resolves when that is on the stream. */
   fence(node: string, bots: LostBot[]): Promise<void>;
   /** The lease of a node has run out: an incident. Called again for the same. */
@@ -94,12 +97,25 @@ export class LeaderDuties {
     return choice;
   }
 
-  /** Begins to move bots from fuller nodes to emptier ones. @returns how many will move. */
+  /** Begins to move bots from fuller nodes to emptier ones. */
   rebalance(): { moves: number } {
     this.#expectLeader();
     const moves = this.#moves.rebalance();
     this.#soon();
     return { moves };
+  }
+
+  /** As {@link Moves.move}. */
+  async move({ id, node }: { id: string; node: string }): Promise<Rebalanced> {
+    this.#expectLeader();
+    return { moving: await this.#moves.move(id, node) };
+  }
+
+  /** As {@link removeNode}. */
+  async removeNode({ node, bots }: { node: string; bots: BotsOfRemoved | null }): Promise<null> {
+    this.#expectLeader();
+    await removeNode({ ...this.#parts, view: this.#view }, node, bots);
+    return null;
   }
 
   /** The bots of a node that no other node takes now. Every node knows it. */

@@ -77,6 +77,8 @@ export interface LeaseOptions {
    * has not been ended. `lose` gives it up.
    */
   whenGone: 'renew' | 'lose';
+  /** Asked before it is acquired, and when it was: `isHeld`. Rejects when it must not be. */
+  admit?: (isHeld: boolean) => Promise<void>;
   events: LeaseEvents;
 }
 
@@ -166,7 +168,8 @@ export class Lease {
 
   /** Once: whether it is held now. */
   async #take(): Promise<boolean> {
-    const { store, ownerOf, events } = this.#options;
+    const { store, ownerOf, admit, events } = this.#options;
+    await admit?.(false);
     const entry = await store.read();
     const value = entry?.value ?? null;
     // What an earlier run began has ended with it, or at its deadline at the latest; the revision excludes that it renews.
@@ -177,6 +180,7 @@ export class Lease {
       return false;
     }
     await this.#write(entry?.revision ?? 0, true);
+    await admit?.(true);
     return true;
   }
 

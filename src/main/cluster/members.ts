@@ -24,6 +24,8 @@ export interface MembersOptions {
   isLeader: () => boolean;
   /** Whether bots are given to the node: then it is not forgotten. */
   hasBots: (node: string) => boolean;
+  /** Whether it was removed from the cluster: then it is forgotten at once. */
+  isRemoved: (node: string) => boolean;
 }
 
 export class ClusterMembers implements Members {
@@ -138,6 +140,10 @@ export class ClusterMembers implements Members {
     return entry === null || (entry.value === null && entry.fault === undefined);
   }
 
+  forgetRemoved(): void {
+    this.#tick();
+  }
+
   #update(key: string): void {
     const node = nodeOfKey(key);
     const lease = this.#seen.get(key);
@@ -173,8 +179,9 @@ export class ClusterMembers implements Members {
 
   #isForgotten(node: string): boolean {
     const lease = this.#seen.get(nodeKey(node));
-    if (node === this.self || !lease || this.#seen.ageMs(lease) < FORGET_MS) return false;
-    return !this.#options.hasBots(node);
+    if (node === this.self || !lease) return false;
+    const { hasBots, isRemoved } = this.#options;
+    return (isRemoved(node) || this.#seen.ageMs(lease) >= FORGET_MS) && !hasBots(node);
   }
 
   #changed(): void {

@@ -42,6 +42,8 @@ export interface MembershipEvents {
   onDeposed: () => void;
   /** {@link Membership.status} is another. */
   onStatus: () => void;
+  /** The node was removed from the cluster: it must end. */
+  onRemoved: (error: StartupError) => void;
   /** A line for the operator. */
   say: (level: 'info' | 'warn' | 'error', line: string) => void;
 }
@@ -61,6 +63,13 @@ export interface MembershipOptions {
   describe: () => Pick<NodeRecord, 'address' | 'kinds' | 'figures' | 'has_key' | 'leftovers'>;
   /** Whether bots are given to the node. */
   hasBots: (node: string) => boolean;
+  /** Of the nodes that were removed from the cluster for good. */
+  removed: {
+    has(node: string): boolean;
+    /** As RemovedNodes.identity. */
+    identity(node: string): Promise<string | null | undefined>;
+    forget(node: string): Promise<void>;
+  };
   events: MembershipEvents;
   clock?: Clock;
 }
@@ -109,6 +118,7 @@ export class Membership {
       isHeld: () => this.#lease.state === 'held',
       isLeader: () => this.#leadership.isElected,
       hasBots: options.hasBots,
+      isRemoved: (other) => options.removed.has(other),
     });
     this.#lease = new Lease({
       store: this.#bucket.lease(nodeKey(node)),
@@ -119,6 +129,7 @@ export class Membership {
       value: () => JSON.stringify(this.#record()),
       ownerOf: (value) => this.#ownerOf(value),
       whenGone: 'renew',
+      admit: (isHeld) => this.#bucket.inTime(this.#admit(isHeld)),
       events: {
         onHeld: () => this.#held(),
         onRenewed: () => {
@@ -205,6 +216,29 @@ export class Membership {
     await this.#leadership.resign();
     await this.#lease.close();
     this.#members.close();
+  }
+
+  /** To be called when a node was removed from the cluster. */
+  nodeRemoved(): void {
+    this.#members.forgetRemoved();
+  }
+
+  /** @throws StartupError when this node was removed. Another one that has its name by now may join. */
+  async #admit(isHeld: boolean): Promise<void> {
+    const { config, removed, events } = this.#options;
+    const { name, node } = config;
+    const identity = await removed.identity(node);
+    if (identity === undefined) return;
+    const { id, isNew, path } = this.#identity;
+    if (identity === null ? isNew : identity !== id) {
+      if (isHeld) await removed.forget(node);
+      return;
+    }
+    const error = new StartupError(
+      `the node ${node} was removed from the cluster ${name}; to join again as a new node, with the bots here that the cluster has neither deleted nor moved, delete ${path} and start it`,
+    );
+    events.onRemoved(error);
+    throw error;
   }
 
   get #own(): Member {

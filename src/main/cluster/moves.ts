@@ -3,10 +3,12 @@
 
 import type { BotSpec } from '../../shared/contract/bots.js';
 import type { HeldBot } from '../../shared/contract/nodes.js';
+import { DroverError } from '../../shared/errors.js';
+import { noBot } from '../bots/no-bot.js';
 import type { BotRecords } from './bot-records.js';
 import type { BotRecord, Member, Members } from './parts.js';
-import { rebalanced, type Unit, unitsOf } from './placement.js';
-import { type PlacementView, wishOf } from './placement-view.js';
+import { type Choice, rebalanced, type Unit, unitsOf } from './placement.js';
+import { type PlacementView, type WishOf, wishOf } from './placement-view.js';
 
 /** Bots without a group that move together. */
 const TOGETHER = 10;
@@ -52,6 +54,36 @@ export class Moves {
       .map((record) => ({ ...wishOf(record), on: record.node }));
     this.#rebalance = rebalanced(placed, this.#view.candidates());
     return this.#rebalance.reduce((sum, { ids }) => sum + ids.length, 0);
+  }
+
+  /** Begins to move a bot, with its host group. @returns how many move. @throws DroverError `not_found`, `conflict`, `unavailable`. */
+  async move(id: string, node: string): Promise<number> {
+    const first = this.#records.get(id);
+    if (!first) throw noBot(id);
+    if (!this.#members.get(node)) {
+      throw new DroverError('not_found', `no node ${JSON.stringify(node)}`);
+    }
+    const { host_group: group } = first.spec;
+    const unit = (group === undefined ? [id] : [...this.#records.inGroup(group)])
+      .flatMap((one) => this.#records.get(one) ?? [])
+      .filter((record) => record.node !== node);
+    for (const record of unit) this.#expectMovable(record, node);
+    await this.#leave(
+      unit.map(({ spec }) => [spec.id, node]),
+      new Set(),
+    );
+    return unit.length;
+  }
+
+  #expectMovable(record: BotRecord, to: string): void {
+    const { spec, node, state } = record;
+    if (state !== 'placed' || !this.#members.get(node)?.isLive) {
+      const why = state === 'placed' ? `its node ${node} is lost` : 'it is on its way already';
+      throw new DroverError('unavailable', `bot ${spec.id} cannot move now: ${why}`, 1);
+    }
+    const choice = this.#choiceOf(record, { ...wishOf(record), node: to });
+    if ('node' in choice) return;
+    throw new DroverError('conflict', `bot ${spec.id} cannot move to ${to}: ${choice.reason}`);
   }
 
   stuckOn(node: string): HeldBot[] {
@@ -114,21 +146,25 @@ export class Moves {
   }
 
   /** One node for all of a unit. */
-  #targetOf(unit: readonly BotRecord[]): { node: string } | { reason: string } {
+  #targetOf(unit: readonly BotRecord[]): Choice {
     const [first] = unit;
     if (!first) return { reason: 'there is no bot' };
-    for (const { failover, node, spec } of unit) {
-      if (failover === 'bound') return { reason: `the secrets of ${spec.id} are on ${node} only` };
-    }
-    const to = this.#view.choose(wishOf(first), first.node);
+    const to = this.#choiceOf(first, wishOf(first));
     if ('reason' in to) return to;
     for (const record of unit) {
       const node = record.spec.node ?? to.node;
-      const other = this.#view.choose({ ...wishOf(record), node }, first.node);
+      const other = this.#choiceOf(record, { ...wishOf(record), node });
       if ('reason' in other) return other;
       if (other.node !== to.node) return { reason: `its group has no node in common` };
     }
     return to;
+  }
+
+  /** Another node for a bot. */
+  #choiceOf({ failover, node, spec }: BotRecord, wish: WishOf): Choice {
+    if (failover === 'bound') return { reason: `the secrets of ${spec.id} are on ${node} only` };
+    if (spec.node === node) return { reason: `it names the node ${node}` };
+    return this.#view.choose(wish, node);
   }
 
   async #continueRebalance(): Promise<void> {

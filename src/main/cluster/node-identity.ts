@@ -21,13 +21,17 @@ export class NodeIdentity {
    * place, has another: else two services would take the lease from each other.
    */
   readonly id: string;
-  readonly #path: string;
+  /** It was made at this start. */
+  readonly isNew: boolean;
+  readonly path: string;
   #kept: Kept;
 
   /** @param dir the data directory; locked by this process. @throws Error of the system when the file cannot be written */
   constructor(dir: string) {
-    this.#path = join(dir, FILE);
-    this.#kept = read(this.#path) ?? this.#write({ secret: newSecret(), wanted: 'live' });
+    this.path = join(dir, FILE);
+    const kept = read(this.path);
+    this.isNew = kept === null;
+    this.#kept = kept ?? this.#write({ secret: newSecret(), wanted: 'live' });
     const place = [this.#kept.secret, hostname(), dir].join('\0');
     this.id = createHash('sha256').update(place).digest('base64url').slice(0, 22);
   }
@@ -42,7 +46,7 @@ export class NodeIdentity {
   }
 
   #write(kept: Kept): Kept {
-    writePrivateFile(this.#path, `${JSON.stringify(kept)}\n`);
+    writePrivateFile(this.path, `${JSON.stringify(kept)}\n`);
     return kept;
   }
 }

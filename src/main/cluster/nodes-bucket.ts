@@ -77,7 +77,7 @@ export class NodesBucket {
    * @throws Error in time for another attempt before the lease runs out
    */
   async use<T>(action: (bucket: Bucket<string>) => Promise<T>): Promise<T> {
-    return await this.#inTime(this.#use(action));
+    return await this.inTime(this.#use(action));
   }
 
   lease(key: string): LeaseStore {
@@ -139,7 +139,8 @@ export class NodesBucket {
     return Math.min(ANSWER_MS, answerMsOf(this.#options.leaseMs));
   }
 
-  #inTime<T>(promise: Promise<T>): Promise<T> {
+  /** @throws Error in time for another attempt before the lease runs out. */
+  inTime<T>(promise: Promise<T>): Promise<T> {
     return withTimeout(promise, this.#answerMs, () => {
       throw new DroverError('unavailable', 'the NATS servers do not answer (timeout)');
     });

@@ -35,7 +35,7 @@ export function choose(
   if (open.length === 0)
     return { reason: 'no node takes bots: all are lost, cordoned or draining' };
   if (node !== undefined && !open.some((candidate) => candidate.node === node)) {
-    return { reason: `it names the node ${node}, which ${standing(node, candidates)}` };
+    return { reason: `the node ${node} ${standing(node, candidates)}` };
   }
   const named = open.filter((candidate) => node === undefined || candidate.node === node);
   const labelled = named.filter((candidate) => !labels || hasLabels(candidate.labels, labels));
@@ -82,7 +82,7 @@ export function load({ bots, capacity }: Pick<Candidate, 'bots' | 'capacity'>): 
 
 function standing(node: string, candidates: readonly Candidate[]): string {
   const named = candidates.find((candidate) => candidate.node === node);
-  if (!named) return 'there is not';
+  if (!named) return 'is not in the cluster';
   if (!named.isLive) return 'is lost';
   return named.wanted === 'draining' ? 'gives its bots away' : 'takes no new bots';
 }

@@ -37,6 +37,8 @@ export function clusterNames(name: string) {
     rules: bucket('rules'),
     /** The newest incidents of each node. */
     incidents: bucket('incidents'),
+    /** Nodes that were removed for good. */
+    removed: bucket('removed'),
     /** Calls to the main thread of a node. */
     calls: (node: string): string => `${subject}.calls.${node}`,
     /** Questions to the bus thread of a node: its baseline, its history. */

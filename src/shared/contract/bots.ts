@@ -234,6 +234,18 @@ export const UpdateBotBody = Type.Object(
 );
 export type UpdateBotBody = Static<typeof UpdateBotBody>;
 
+/** Body of `POST /api/bots/{id}/move`. */
+export const MoveBotBody = Type.Object(
+  {
+    node: Type.String({
+      pattern: NODE_NAME.source,
+      description: 'The node of the cluster that is to have it.',
+    }),
+  },
+  closed,
+);
+export type MoveBotBody = Static<typeof MoveBotBody>;
+
 /** Body of `POST /api/bots/actions`: bots by id, by label, or both. */
 export const BotActionsBody = Type.Object(
   {

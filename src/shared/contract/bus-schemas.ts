@@ -8,6 +8,7 @@ import { InvokeBody } from './api.js';
 import { BOT_ID } from './bot-id.js';
 import { BOT_ACTIONS, CreateBotBody, FAILOVERS, Incident, Labels, UpdateBotBody } from './bots.js';
 import { nullable, oneOf } from './json-schema.js';
+import { BOTS_OF_REMOVED } from './nodes.js';
 import { CreateTokenBody, SCOPES, TokenFile } from './tokens.js';
 import Type, { type TSchema } from './typebox.js';
 
@@ -150,6 +151,7 @@ export const BusRecords = Type.Partial(
       leftovers: some(list(object({ bot: name, reason: anyText }))),
     }),
     leader: object({ v: version, node, incarnation: name }),
+    removed: object({ v: version, id: orNull(name) }),
     incident: object({
       v: version,
       node,
@@ -177,6 +179,8 @@ export const BusCalls = Type.Partial(
   object({
     place,
     rebalance: Type.Null(),
+    move: object({ id, node }),
+    removeNode: object({ node, bots: orNull(oneOf(BOTS_OF_REMOVED)) }),
     want: object({ wanted }),
     revokeToken: object({ id: tokenId }),
     learnToken: object({ id: tokenId, token: sharedToken }),
@@ -214,6 +218,8 @@ export const BusAnswers = Type.Partial(
   object({
     place: object({ node }),
     rebalance: object({ moves: natural }),
+    move: object({ moving: natural }),
+    removeNode: anything,
     want: object({ node, state: name }),
     redeemTicket: object({ token: orNull(name) }),
     checkLink: object({ name: anyText, scopes: list(oneOf(SCOPES)) }),

@@ -141,12 +141,16 @@ export const ClusterPressure = Type.Object(
 );
 export type ClusterPressure = Static<typeof ClusterPressure>;
 
-/** Answer of `POST /api/nodes/rebalance`. */
+/** Answer of `POST /api/nodes/rebalance` and `POST /api/bots/{id}/move`. */
 export const Rebalanced = Type.Object(
   { moving: Type.Integer({ minimum: 0, description: 'Bots that move to other nodes now.' }) },
-  { description: 'What a rebalance does.' },
+  { description: 'What moves.' },
 );
 export type Rebalanced = Static<typeof Rebalanced>;
+
+/** What becomes of the bots that are on a node that is removed. */
+export const BOTS_OF_REMOVED = ['move', 'delete'] as const;
+export type BotsOfRemoved = (typeof BOTS_OF_REMOVED)[number];
 
 /** What can be asked of a node. `rebalance` is of all nodes. */
 export const NODE_ACTIONS = ['cordon', 'uncordon', 'drain'] as const;

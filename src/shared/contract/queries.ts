@@ -3,6 +3,7 @@
 
 import { CAUSE } from './incident-groups.js';
 import { oneOf } from './json-schema.js';
+import { BOTS_OF_REMOVED } from './nodes.js';
 import {
   FORMATS,
   LIMIT,
@@ -96,6 +97,14 @@ export const DELETE_BOT_QUERY = {
     'What this node of the cluster has on its disk, `self` for the node that answers: removes a bot that was left there when the cluster had another with the id.',
     'h2',
   ),
+} satisfies QuerySchema;
+
+/** `DELETE /api/nodes/{node}`. */
+export const REMOVE_NODE_QUERY = {
+  bots: oneOf(BOTS_OF_REMOVED, {
+    description:
+      'What becomes of the bots that are on it: `move` gives them to other nodes, `delete` deletes them. Without it a node that has bots is not removed.',
+  }),
 } satisfies QuerySchema;
 
 /** `GET /api/incidents` and `GET /api/bots/{id}/incidents`. */

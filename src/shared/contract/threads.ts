@@ -53,7 +53,14 @@ import type {
 } from './journal-messages.js';
 import type { Json, JsonObject } from './json.js';
 import type { MainMetrics } from './metric-layout.js';
-import type { ClusterNode, ClusterStreamState, NodeAction, NodeList, Rebalanced } from './nodes.js';
+import type {
+  BotsOfRemoved,
+  ClusterNode,
+  ClusterStreamState,
+  NodeAction,
+  NodeList,
+  Rebalanced,
+} from './nodes.js';
 import type { PressureReport, Shortage } from './pressure.js';
 import type { Programs } from './programs.js';
 import type { CreateRuleBody, Rule, RuleList } from './rules.js';
@@ -276,6 +283,10 @@ export type ControlMethods = LoopEvents & {
   rebalance(input: null): Rebalanced;
   /** @throws DroverError `not_found`, `conflict` in a single service. */
   removeRecord(input: { bucket: string; key: string }): void;
+  /** Answers when the bot, with its host group, has begun to move. @throws DroverError `not_found`, `conflict`, `unavailable`. */
+  moveBot(input: { id: string; node: string; rights: Rights }): Rebalanced;
+  /** For good. @throws DroverError `not_found`; `conflict` when it runs, or has bots and nothing is said of them; `unavailable`. */
+  removeNode(input: { node: string; bots: BotsOfRemoved | null }): void;
   /**
    * This and the next three answer when it is done: null when the node's own stream shows the bot as it is then, else its snapshot,
    * which another node of the cluster has.

@@ -31,11 +31,11 @@ describe('which node a bot goes to', () => {
     const nodes = [node('h1'), node('h2', 9)];
     expect(choose({ ...irc, node: 'h2' }, nodes)).toEqual({ node: 'h2' });
     expect(choose({ ...irc, node: 'h3' }, nodes)).toEqual({
-      reason: 'it names the node h3, which there is not',
+      reason: 'the node h3 is not in the cluster',
     });
     const lost = [node('h1'), node('h2', 0, { isLive: false })];
     expect(choose({ ...irc, node: 'h2' }, lost)).toEqual({
-      reason: 'it names the node h2, which is lost',
+      reason: 'the node h2 is lost',
     });
   });
 

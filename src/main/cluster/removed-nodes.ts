@@ -1,0 +1,52 @@
+// Runs in main. The nodes that were removed from the cluster for good, each with the identity that it had (node-identity.ts), as far as
+// that was known.
+
+import { checkNamed, parseJson } from '../../shared/bus-validators.js';
+import { PROTOCOL, READABLE } from '../../shared/cluster/names.js';
+import type { NatsConnection } from '../../shared/cluster/nats.js';
+import { Records, type RecordsOptions } from './bot-records.js';
+import { LaterValueError } from './bucket.js';
+
+/** Value of a key in the bucket of removed nodes. */
+export interface RemovedNode {
+  v: number;
+  id: string | null;
+}
+
+export class RemovedNodes {
+  readonly records: Records<RemovedNode>;
+
+  constructor(nats: NatsConnection, options: Omit<RecordsOptions<RemovedNode>, 'noun' | 'read'>) {
+    this.records = new Records(nats, { ...options, noun: 'removed node', read: readRemoved });
+  }
+
+  /** Whether the node was removed and has not joined again, as far as this one knows. */
+  has(node: string): boolean {
+    return this.records.get(node) !== undefined;
+  }
+
+  /** @param identity null when it is not known. @throws DroverError `unavailable`. */
+  async mark(node: string, identity: string | null): Promise<void> {
+    const value = { v: PROTOCOL, id: identity ?? this.records.get(node)?.id ?? null };
+    const isChanged = (await this.records.change(node, () => value)) !== null;
+    if (!isChanged) await this.records.create(node, value);
+  }
+
+  /** @throws DroverError `unavailable`. */
+  async forget(node: string): Promise<void> {
+    await this.records.remove(node, () => true);
+  }
+
+  /** As NATS has it now. @returns its identity, null when that was not known; undefined when it was not removed. @throws Error. */
+  async identity(node: string): Promise<string | null | undefined> {
+    return (await this.records.ask(node))?.id;
+  }
+}
+
+/** @throws Error that says why it cannot be read. */
+function readRemoved(_: string, text: string): RemovedNode {
+  const record = parseJson(text) as RemovedNode | null;
+  if (Number(record?.v) > READABLE) throw new LaterValueError(record?.v);
+  checkNamed('BusRecords', 'removed', record);
+  return record as RemovedNode;
+}
