@@ -281,6 +281,13 @@ describe('docs/grafana/drover.json', () => {
         known.set(sample.name, new Set(Object.keys(sample.labels)));
       }
     }
+    // Those of a cluster are exactly the documented ones: test/routes/nodes.test.ts.
+    const text = readFileSync(new URL('../../docs/METRICS.md', import.meta.url), 'utf8');
+    for (const [, name = '', label] of text.matchAll(
+      /^\| `(drover_cluster_\w+)(?:\{(\w+)\})?`/gm,
+    )) {
+      known.set(name, new Set(label === undefined ? [] : [label]));
+    }
     for (const { title, targets = [] } of drawn) {
       expect(targets.length, title).toBeGreaterThan(0);
       for (const { expr, legendFormat = '' } of targets) {

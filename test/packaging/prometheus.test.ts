@@ -11,7 +11,10 @@ import { requireTool } from '../harness/needs.js';
 const RULES = path.join(ROOT, 'docs/prometheus-rules.yml');
 
 /** The series that set off each alert, as from 20 minutes of scrapes, one a minute; and the labels of the alert. */
-const ALERTS: Record<string, [series: string, values: string, labels: Record<string, string>]> = {
+const ALERTS: Record<
+  string,
+  [series: string, values: string, labels: Record<string, string>, more?: object[]]
+> = {
   DroverDown: ['up{job="drover"}', '0x20', { job: 'drover', severity: 'critical' }],
   DroverBotsFailed: ['drover_bots{kind="irc",status="failed"}', '2x20', { kind: 'irc' }],
   DroverIncidents: ['drover_incidents_total{type="crash"}', '0+1x20', { type: 'crash' }],
@@ -25,6 +28,25 @@ const ALERTS: Record<string, [series: string, values: string, labels: Record<str
     { thread: 'main' },
   ],
   DroverPinGuessed: ['drover_pin_lock_seconds', '30x20', {}],
+  DroverNodeLost: ['drover_cluster_nodes{state="lost"}', '1x20', {}],
+  DroverNodeCutOff: ['drover_cluster_up', '0x20', { severity: 'critical' }],
+  DroverNoLeader: ['drover_cluster_is_leader', '0x20', { severity: 'critical' }],
+  DroverSeveralLeaders: [
+    'drover_cluster_is_leader{instance="h1"}',
+    '1x20',
+    { severity: 'critical' },
+    [{ series: 'drover_cluster_is_leader{instance="h2"}', values: '1x20' }],
+  ],
+  DroverNotPublished: ['drover_cluster_unpublished_events', '1000+100x20', {}],
+  DroverStreamBehind: ['drover_cluster_behind_blocks', '20x20', {}],
+  DroverLeftoverBots: ['drover_cluster_leftover_bots', '2x20', {}],
+  DroverBucketsDiverged: ['drover_cluster_diverged_buckets', '1x20', { severity: 'critical' }],
+  DroverSecretKey: [
+    'drover_cluster_has_key{instance="h2"}',
+    '0x20',
+    {},
+    [{ series: 'drover_cluster_has_key{instance="h1"}', values: '1x20' }],
+  ],
 };
 
 it('alerts when it should, and only then', () => {
@@ -34,9 +56,9 @@ it('alerts when it should, and only then', () => {
   const documented = readFileSync(path.join(ROOT, 'docs/METRICS.md'), 'utf8');
   for (const [name] of rules.matchAll(/\bdrover_\w+/g)) expect(documented).toContain(`\`${name}`);
   execFileSync('promtool', ['check', 'rules', RULES]);
-  const tests = Object.entries(ALERTS).map(([alert, [series, values, labels]]) => ({
+  const tests = Object.entries(ALERTS).map(([alert, [series, values, labels, more = []]]) => ({
     interval: '1m',
-    input_series: [{ series, values }],
+    input_series: [{ series, values }, ...more],
     // Only the names and labels are compared: the texts are for people.
     promql_expr_test: [
       {

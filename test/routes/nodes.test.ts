@@ -1,5 +1,6 @@
 // The routes of nodes, in a single service and in a cluster whose part in main is a model.
 
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { ClusterControl } from '../../src/main/cluster-control.js';
 import type { ClusterNode } from '../../src/shared/contract/nodes.js';
@@ -52,6 +53,9 @@ function model(calls: unknown[]): ClusterControl {
     metrics: () => ({
       nodes: { live: 2, cordoned: 0, draining: 1, lost: 0 },
       isLeader: true,
+      leftovers: 1,
+      diverged: 2,
+      hasKey: true,
       isOn: false,
       unpublished: 7,
       behind: 2,
@@ -137,6 +141,12 @@ it('in a cluster the report of pressure and the metrics say how the node stands'
   ]);
   const names = ['is_leader', 'up', 'unpublished_events', 'behind_blocks'];
   expect(names.map(figure)).toEqual([1, 0, 7, 2]);
+  const faults = ['leftover_bots', 'diverged_buckets', 'has_key'];
+  expect(faults.map(figure)).toEqual([1, 2, 1]);
+  const documented = readFileSync(new URL('../../docs/METRICS.md', import.meta.url), 'utf8');
+  const listed = [...documented.matchAll(/^\| `(drover_cluster_\w+)/gm)].map(([, name]) => name);
+  const exported = [...metrics.keys()].filter((name) => name.startsWith('drover_cluster_'));
+  expect(listed).toEqual(exported);
   expect(figure('ring_bytes')).toBeGreaterThan(100);
   expect(figure('ring_capacity_bytes')).toBe(2 ** 20);
 });

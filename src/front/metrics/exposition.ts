@@ -182,7 +182,7 @@ export function exposition(sample: Sample): Promise<string> {
 /** Only in a cluster. */
 function clusterMetrics(
   gauge: (name: string, help: string, values: Values, labelNames?: string[]) => void,
-  { nodes, isLeader, isOn, unpublished, behind }: ClusterMetrics,
+  { nodes, isLeader, isOn, unpublished, behind, leftovers, diverged, hasKey }: ClusterMetrics,
   ring: Sample['clusterRing'],
 ): void {
   gauge(
@@ -206,6 +206,21 @@ function clusterMetrics(
     'drover_cluster_behind_blocks',
     'Blocks of the stream of the cluster that this node has not read yet.',
     behind,
+  );
+  gauge(
+    'drover_cluster_leftover_bots',
+    'Bots on the disk of this node that do not run: the cluster has others with their ids.',
+    leftovers,
+  );
+  gauge(
+    'drover_cluster_diverged_buckets',
+    'Buckets in which the NATS servers have diverged, as the leader has found out.',
+    diverged,
+  );
+  gauge(
+    'drover_cluster_has_key',
+    'Whether this node can read the secrets of the cluster: 1 or 0.',
+    hasKey ? 1 : 0,
   );
   if (!ring) return;
   gauge('drover_cluster_ring_bytes', 'Bytes of the frames on the ring of the cluster.', ring.bytes);

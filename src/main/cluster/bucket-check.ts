@@ -47,6 +47,11 @@ export class BucketCheck {
     this.#options = options;
   }
 
+  /** How many buckets have something wrong, as far as is known. */
+  get faults(): number {
+    return this.#faults.size;
+  }
+
   /** This node leads: looks now, and each minute. */
   start(): void {
     this.#stop ??= this.#options.clock.every(EVERY_MS, () => void this.look());

@@ -376,7 +376,15 @@ export class Cluster implements ClusterControl {
   }
 
   metrics(): ClusterMetrics {
-    return nodeMetrics(this.#membership.members, this.pressure());
+    return nodeMetrics(this.#membership.members, this.pressure(), {
+      leftovers: this.store.leftovers.size,
+      diverged: this.#isLeader ? (this.#connected?.check.faults ?? 0) : 0,
+      hasKey: this.#hasKey,
+    });
+  }
+
+  get #hasKey(): boolean {
+    return this.#secrets.check !== null && (this.#tokens?.keyFault ?? null) === null;
   }
 
   /** By the names that operators know. */
@@ -642,7 +650,7 @@ export class Cluster implements ClusterControl {
     return {
       ...rest,
       leftovers: leftovers.slice(0, HELD_BOTS),
-      has_key: this.#secrets.check !== null && (this.#tokens?.keyFault ?? null) === null,
+      has_key: this.#hasKey,
       figures: {
         ...figures,
         bots: figures.bots - leftovers.length,

@@ -67,6 +67,12 @@ export interface ClusterMetrics {
   unpublished: number;
   /** Blocks of that stream that this node has not read yet. */
   behind: number;
+  /** Bots on its disk whose ids the cluster has for other bots. */
+  leftovers: number;
+  /** Buckets in which the NATS servers have diverged, as far as this node has found out: the leader looks. */
+  diverged: number;
+  /** It can read the secrets of the cluster. */
+  hasKey: boolean;
 }
 
 /** Main's metrics, for `GET /metrics`. */
