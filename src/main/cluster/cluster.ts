@@ -192,7 +192,10 @@ export class Cluster implements ClusterControl {
       hasBots: (node) => (this.#connected?.records.on(node).size ?? 0) > 0,
       removed: {
         has: (node) => this.#connected?.removed.has(node) ?? false,
-        identity: (node) => this.#expected.removed.identity(node),
+        identity: async (node) => {
+          await this.#link.connected();
+          return this.#expected.removed.identity(node);
+        },
         forget: (node) => this.#expected.removed.forget(node),
       },
       events: {
