@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../src/cli/exit-codes.js';
 import { jetstreamManager } from '../../src/shared/cluster/nats.js';
-import { type CliRun, expectFailure, startCli } from '../harness/cli.js';
+import { type CliRun, expectFailure, runCli, startCli } from '../harness/cli.js';
 import { NatsServer } from '../harness/nats.js';
 import { makeDir, removeDir } from '../harness/service.js';
 
@@ -25,7 +25,7 @@ function start(...flags: string[]): CliRun {
 
 const started = (run: CliRun) => expect.poll(run.stdout).toContain('Ctrl-C removes everything');
 const addresses = (run: CliRun): string[] =>
-  run.stdout().match(/http:\/\/127\.0\.0\.1:\d+(?= +\d{6}\n)/g) ?? [];
+  run.stdout().match(/http:\/\/127\.0\.0\.1:\d+(?= +\d{6} +\d+\n)/g) ?? [];
 const leftOvers = (): string[] =>
   readdirSync(home).filter((name) => name.startsWith('drover-try-'));
 const isUp = (url: string): Promise<boolean> =>
@@ -37,14 +37,25 @@ const isUp = (url: string): Promise<boolean> =>
 it('starts a NATS server and nodes, says where they are, and removes everything on Ctrl-C', async () => {
   const run = start('--nodes', '2');
   await started(run);
-  expect(run.stdout()).toMatch(/^NODE +DASHBOARD +PIN\nh1 +http:\S+ +\d{6}\nh2 +http:\S+ +\d{6}\n/);
+  expect(run.stdout()).toMatch(
+    /^NODE +DASHBOARD +PIN +PROCESS\nh1 +http:\S+ +\d{6} +\d+\nh2 +http:\S+ +\d{6} +\d+\nNATS: nats:\S+ \(process \d+\)/,
+  );
   const urls = addresses(run);
   expect(await Promise.all(urls.map(isUp))).toEqual([true, true]);
   expect(leftOvers()).toHaveLength(1);
   await expect.poll(run.stdout).toMatch(/demo-1 is in_world/);
+  // Its profile has both nodes: one that was killed is passed over.
+  const [, profile = ''] = /DROVER_PROFILE=(\S+);/.exec(run.stdout()) ?? [];
+  const [, pid] = /^h1 .* (\d+)$/m.exec(run.stdout()) ?? [];
+  process.kill(Number(pid), 'SIGKILL');
+  await expect.poll(run.stdout).toMatch(/h1 was ended by SIGKILL/);
+  const nodes = await runCli(home, ['nodes', '--profile', profile]);
+  expect(nodes.stderr).toBe('');
+  expect(nodes.stdout).toMatch(/^h2 /m);
   run.child.kill('SIGINT');
   expect((await run.ended).code).toBe(EXIT.interrupted);
   expect(await Promise.all(urls.map(isUp))).toEqual([false, false]);
+  expect((await runCli(home, ['nodes', '--profile', profile])).code).toBe(EXIT.usage);
   expect(leftOvers()).toEqual([]);
 });
 

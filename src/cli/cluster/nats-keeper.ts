@@ -24,7 +24,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {
 }
 process.once('disconnect', () => void end(true));
 process.on('message', () => void end(false));
-if (program === null) say({ servers });
+if (program === null) say({ servers, pid: null });
 else start(program);
 
 function start(file: string): void {
@@ -41,7 +41,8 @@ function start(file: string): void {
   createInterface(child.stderr).on('line', (line) => {
     last = line;
     port = /Listening for client connections on \S+:(\d+)/.exec(line)?.[1] ?? port;
-    if (line.includes('Server is ready')) say({ servers: [`nats://127.0.0.1:${port}`] });
+    if (line.includes('Server is ready'))
+      say({ servers: [`nats://127.0.0.1:${port}`], pid: child.pid ?? null });
   });
   child.once('exit', () => {
     if (process.connected) say({ error: `the NATS server has ended: ${last}` });

@@ -26,6 +26,14 @@ export interface TryNode {
   name: string;
   url: string;
   pin: string;
+  pid: number;
+}
+
+/** The NATS servers that the nodes use. */
+export interface TryNats {
+  servers: string[];
+  /** Of the server that was started; null for servers that run already. */
+  pid: number | null;
 }
 
 interface Part {
@@ -67,8 +75,8 @@ export class TryCluster {
     return this.#ended;
   }
 
-  /** Starts the NATS server, or uses those that run. @returns their addresses. */
-  async startNats(program: string | null, servers: string[]): Promise<string[]> {
+  /** Starts the NATS server, or uses those that run. */
+  async startNats(program: string | null, servers: string[]): Promise<TryNats> {
     const dir = this.#newDir('nats');
     const options: KeeperOptions = { name: this.#name, program, servers, dir };
     const keeper = this.#spawn(PROGRAMS.natsKeeper, options, {});
@@ -81,7 +89,7 @@ export class TryCluster {
     keeper.once('exit', () => this.#fail('the process that keeps the NATS server has ended'));
     const [message] = (await messages.catch(this.#rethrow)) as [KeeperMessage];
     if ('error' in message) throw new CliError(EXIT.failed, message.error);
-    return message.servers;
+    return message;
   }
 
   /** @returns where it listens, once it does. */
@@ -125,7 +133,8 @@ export class TryCluster {
       lines.on('line', (line) => {
         pin ??= /^PIN=(\d+)/.exec(line)?.[1];
         const url = /^listening on (\S+)$/.exec(line)?.[1];
-        if (url !== undefined) resolve({ name, url, pin: pin ?? '' });
+        if (url === undefined) return;
+        resolve({ name, url, pin: pin ?? '', pid: child.pid ?? 0 });
       });
     });
   }

@@ -18,5 +18,5 @@ export interface TryNodeOptions {
   dir: string;
 }
 
-/** What the keeper says, once. */
-export type KeeperMessage = { servers: string[] } | { error: string };
+/** What the keeper says, once. `pid` of the NATS server that it has started. */
+export type KeeperMessage = { servers: string[]; pid: number | null } | { error: string };

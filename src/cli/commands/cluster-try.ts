@@ -4,8 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { DroverClient } from '../../client/index.js';
 import { type ClusterLook, changesOf } from '../cluster/cluster-changes.js';
-import { TryCluster, type TryNode } from '../cluster/try-cluster.js';
+import { TryCluster, type TryNats, type TryNode } from '../cluster/try-cluster.js';
 import { limit } from '../connection/connection.js';
+import { profilePath, removeProfile, writeProfile } from '../connection/profile.js';
 import { count, list, wholeNumber } from '../flags/flag-values.js';
 import { action } from '../terminal/action.js';
 import { print, printLine, table } from '../terminal/output.js';
@@ -14,6 +15,9 @@ import { addGroup, addHelp } from './help.js';
 
 const POLL_MS = 500;
 const CALL_MS = 2000;
+/** Name of the profile that is there as long as the cluster. */
+const PROFILE = 'cluster-try';
+const PROFILE_PATH = (): string => profilePath(PROFILE, process.env);
 
 interface TryOptions {
   nodes: number;
@@ -50,33 +54,48 @@ async function tryCluster(options: TryOptions): Promise<never> {
   try {
     showProgress('starting NATS');
     const { servers: given } = options;
-    const servers = await cluster.startNats(given ? null : options.natsServer, given ?? []);
+    const nats = await cluster.startNats(given ? null : options.natsServer, given ?? []);
     showProgress('starting the nodes');
     const nodes = await Promise.all(
       Array.from({ length: options.nodes }, (_, at) =>
-        cluster.startNode(`h${at + 1}`, options.port && options.port + at, servers),
+        cluster.startNode(`h${at + 1}`, options.port && options.port + at, nats.servers),
       ),
     );
     endProgress();
-    await introduce(nodes, servers);
-    return await follow(nodes, cluster.ended);
+    const clients = nodes.map(({ url, pin }) => new NodeClient(url, pin));
+    await saveProfile(clients);
+    await introduce(nodes, nats);
+    return await follow(clients, cluster.ended);
   } finally {
+    removeProfile(PROFILE_PATH());
     await cluster.stop();
   }
 }
 
-async function introduce(nodes: readonly TryNode[], servers: readonly string[]): Promise<void> {
-  const rows = nodes.map(({ name, url, pin }) => [name, url, pin]);
-  await print(table(['NODE', 'DASHBOARD', 'PIN'], rows));
-  const [first] = nodes;
+/** With a token that all nodes accept; a node that was killed is passed over. */
+async function saveProfile([first, ...others]: readonly NodeClient[]): Promise<void> {
+  if (!first) return;
+  const { url, token } = await first.withToken();
+  writeProfile(PROFILE_PATH(), {
+    url,
+    token: token ?? '',
+    ...(others.length > 0 && { others: others.map((one) => one.url) }),
+  });
+}
+
+async function introduce(nodes: readonly TryNode[], { servers, pid }: TryNats): Promise<void> {
+  const rows = nodes.map((node) => [node.name, node.url, node.pin, String(node.pid)]);
+  await print(table(['NODE', 'DASHBOARD', 'PIN', 'PROCESS'], rows));
+  const natsPid = pid === null ? '' : ` (process ${pid})`;
+  const freeze =
+    pid === null ? '' : `kill -STOP ${pid} freezes NATS, kill -CONT ${pid} ends that. `;
   await printLine(
-    `NATS: ${servers.join(', ')}. Try: drover login --url ${first?.url} --pin ${first?.pin}; drover nodes; drover nodes drain h1; kill a node. Ctrl-C removes everything.`,
+    `NATS: ${servers.join(', ')}${natsPid}. Try: export DROVER_PROFILE=${PROFILE}; drover nodes; drover nodes drain h1; kill -9 ${nodes.at(-1)?.pid}. ${freeze}Ctrl-C removes everything.`,
   );
 }
 
 /** Prints changes until a signal. @throws CliError when the cluster cannot continue. */
-async function follow(nodes: readonly TryNode[], ended: AbortSignal): Promise<never> {
-  const clients = nodes.map(({ url, pin }) => new NodeClient(url, pin));
+async function follow(clients: readonly NodeClient[], ended: AbortSignal): Promise<never> {
   let before: ClusterLook | null = null;
   while (!ended.aborted) {
     const now = await firstOf(clients);
@@ -110,14 +129,23 @@ class NodeClient {
     this.#pin = pin;
   }
 
-  async look(): Promise<ClusterLook> {
-    const signal = limit(CALL_MS);
+  get url(): string {
+    return this.#client.url;
+  }
+
+  async withToken(signal = limit(CALL_MS)): Promise<DroverClient> {
     if (this.#client.token === undefined) {
       const token = await this.#client.exchangePin(this.#pin, { signal });
       this.#client = this.#client.withToken(token);
     }
-    const list = await this.#client.nodes({ signal });
-    return { list, bots: await this.#client.bots.list({ signal }) };
+    return this.#client;
+  }
+
+  async look(): Promise<ClusterLook> {
+    const signal = limit(CALL_MS);
+    const client = await this.withToken(signal);
+    const list = await client.nodes({ signal });
+    return { list, bots: await client.bots.list({ signal }) };
   }
 }
 

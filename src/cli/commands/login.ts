@@ -14,12 +14,14 @@ import {
   limit,
   profileOf,
   URL_TEXT,
+  urlOf,
   withProfile,
   withTimeout,
 } from '../connection/connection.js';
 import { type Profile, readProfile, removeProfile, writeProfile } from '../connection/profile.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
+import { list } from '../flags/flag-values.js';
 import { stopSignal } from '../stop-signals.js';
 import { action, complain } from '../terminal/action.js';
 import { printLine } from '../terminal/output.js';
@@ -28,6 +30,7 @@ interface LoginOptions extends ConnectionOptions {
   timeout: number;
   pin?: string;
   pinFile?: string;
+  also?: string[];
 }
 
 export function addLogin(program: Command): void {
@@ -39,6 +42,11 @@ export function addLogin(program: Command): void {
       new Option('--pin <pin>', 'PIN of the service (default: read from standard input)').conflicts(
         'pinFile',
       ),
+    )
+    .option(
+      '--also <addresses>',
+      'other nodes of the cluster, for when this one does not answer (comma-separated)',
+      list,
     )
     .option('--pin-file <file>', 'file with the PIN (pin.txt in the data directory of the service)')
     .addOption(
@@ -74,7 +82,13 @@ async function login(options: LoginOptions): Promise<undefined> {
       const message = `${url} does not accept this token; omit --token to log in with the PIN`;
       throw new CliError(EXIT.not_allowed, message);
     });
-  writeProfile(path, { url, token, ...(given === undefined && { own: true }) });
+  const others = options.also?.map((one) => urlOf(one, '--also'));
+  writeProfile(path, {
+    url,
+    token,
+    ...(others && { others }),
+    ...(given === undefined && { own: true }),
+  });
   await printLine(`logged in to ${url}; the token is saved in ${path}`);
   // The profile's previous token is no longer in use.
   if (before?.own && before.token !== token) {

@@ -1,7 +1,7 @@
 // Which service a command uses, and with which token: flags first, then the environment, then the profile.
 
 import { type Command, Option } from 'commander';
-import { DroverClient } from '../../client/index.js';
+import { DroverClient, type Fetch } from '../../client/index.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
 import { duration } from '../flags/flag-values.js';
@@ -71,7 +71,7 @@ export function givenUrl({ url }: ConnectionOptions, env = process.env): string 
 export function targetOf(
   options: ConnectionOptions,
   env = process.env,
-): { url: string; token: string | undefined } {
+): { url: string; token: string | undefined; others?: string[] | undefined } {
   const given = givenUrl(options, env);
   const token = options.token ?? (env['DROVER_TOKEN'] || undefined);
   // A broken profile must not matter when it is not needed.
@@ -80,7 +80,34 @@ export function targetOf(
   const own = profile && urlOf(profile.url, profileOf(options, env));
   const url = given ?? own ?? DEFAULT_URL;
   // A profile's token is sent only to the profile's own service.
-  return { url, token: token ?? (own === url ? profile?.token : undefined) };
+  if (own !== url) return { url, token };
+  return { url, token: token ?? profile?.token, others: profile?.others };
+}
+
+/** Errors of a connection over which nothing was sent. */
+const NOT_REACHED: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** `fetch` that goes on with the next address when nothing answers at one: every node of a cluster answers every request. */
+export function fetchAnyOf(urls: readonly string[]): Fetch {
+  const [first = ''] = urls;
+  let at = 0;
+  return async (target, init) => {
+    for (let left = urls.length - 1; ; left -= 1) {
+      try {
+        return await fetch(`${urls[at]}${target.slice(first.length)}`, init);
+      } catch (thrown) {
+        const { code } = ((thrown as Error).cause ?? {}) as { code?: unknown };
+        if (left === 0 || !NOT_REACHED.has(code)) throw thrown;
+        at = (at + 1) % urls.length;
+      }
+    }
+  };
 }
 
 export interface Connection {
@@ -91,7 +118,7 @@ export interface Connection {
 
 /** @throws CliError if there is no token, or the address or profile is unusable. */
 export function connect(options: ConnectionOptions): Connection {
-  const { url, token } = targetOf(options);
+  const { url, token, others = [] } = targetOf(options);
   if (token === undefined) {
     throw new CliError(
       EXIT.not_allowed,
@@ -100,7 +127,11 @@ export function connect(options: ConnectionOptions): Connection {
   }
   expectToken(token);
   return {
-    client: new DroverClient({ url, token }),
+    client: new DroverClient({
+      url,
+      token,
+      ...(others.length > 0 && { fetch: fetchAnyOf([url, ...others]) }),
+    }),
     call: () => ({ signal: limit(options.timeout ?? DEFAULT_TIMEOUT_MS) }),
   };
 }
@@ -131,7 +162,8 @@ export function limit(ms: number): AbortSignal {
   return controller.signal;
 }
 
-function urlOf(url: string, source: string): string {
+/** @throws CliError if it is no address. */
+export function urlOf(url: string, source: string): string {
   try {
     return new DroverClient({ url }).url;
   } catch (thrown) {

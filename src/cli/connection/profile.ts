@@ -9,6 +9,8 @@ import { CliError } from '../failure.js';
 export interface Profile {
   url: string;
   token: string;
+  /** Other nodes of the cluster, which are asked when nothing answers at `url`. */
+  others?: string[];
   /** The token was created by login for this profile. One given with --token may be in use elsewhere. */
   own?: true;
 }
@@ -69,10 +71,11 @@ export function removeProfile(path: string): void {
 
 function profileIn(text: string): Profile | undefined {
   try {
-    const { url, token, own } = JSON.parse(text) as Partial<Profile>;
+    const { url, token, others, own } = JSON.parse(text) as Partial<Profile>;
     const isComplete = typeof url === 'string' && typeof token === 'string' && token !== '';
     if (!isComplete || !URL.canParse(url)) return undefined;
-    return { url, token, ...(own === true && { own }) };
+    const more = Array.isArray(others) ? others.filter((one) => URL.canParse(one)) : [];
+    return { url, token, ...(more.length > 0 && { others: more }), ...(own === true && { own }) };
   } catch {
     return undefined;
   }
