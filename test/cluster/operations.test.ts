@@ -5,9 +5,10 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { blocksOf, CLI, everyBlock, Typed } from '../harness/docs.js';
+import { blocksOf, CLI, docBlock, everyBlock, Typed } from '../harness/docs.js';
 import { expectLooksLike } from '../harness/looks-like.js';
 import { NatsServer } from '../harness/nats.js';
+import { requireTool } from '../harness/needs.js';
 import { freePort } from '../harness/ports.js';
 import { makeDir, removeDir } from '../harness/service.js';
 
@@ -275,3 +276,14 @@ drover tokens create reader --scope read`);
   await next('curl -s http://10.0.0.1:8090/ready');
   expect(left).toEqual([]);
 }, 600_000);
+
+it('HAProxy accepts the configuration of the page', () => {
+  requireTool('haproxy', 'haproxy');
+  const file = path.join(dir, 'haproxy.cfg');
+  writeFileSync(file, docBlock('docs/CLUSTER-OPERATIONS.md', 'backend drover'));
+  const checked = spawnSync('haproxy', ['-c', '-f', file], {
+    encoding: 'utf8',
+    env: { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin` },
+  });
+  expect(checked.status, checked.stderr).toBe(0);
+});

@@ -257,6 +257,12 @@ it('the stream is deleted: it is made again, with another epoch and the events s
     const now = await epochs();
     return now.every((epoch) => epoch !== '' && epoch === now[0] && epoch !== before);
   }, 'the new stream on each node');
+  // Also of bots whose status does not change.
+  for (const { service } of cluster.nodes)
+    await eventually(
+      async () => (await botsOf(service)).filter(({ id }) => ids.includes(id)).length === 4,
+      'all bots in each list',
+    );
   const texts: Texts = new Map();
   for (const node of cluster.nodes) {
     const client = new HoppingClient(await node.service.token(), texts);
