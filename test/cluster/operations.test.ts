@@ -1,5 +1,5 @@
-// docs/CLUSTER-OPERATIONS.md, typed on three machines word for word, from top to bottom. The machines are directories with commands of their
-// own; addresses and paths are replaced in one place.
+// docs/CLUSTER-OPERATIONS.md, typed on three machines word for word, from top to bottom. A machine is a directory with its own commands;
+// addresses and paths are replaced in one place.
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const ALL_RUN = /(?:load-\d .* running .*\n){3}/;
 const ALL_LIVE = /^(?:h\d +live .*\n){3}/m;
 /** What `systemctl` does with the unit of docs/systemd and its drop-in. */
 const SYSTEMCTL = `
-unit=$MACHINE/etc/systemd/system/drover.service.d/cluster.conf
+unit=$MACHINE/etc/systemd/system/drover.service.d/key.conf
 log=$MACHINE/log
 start() {
   rm -f "$MACHINE/credentials/"* "$log"

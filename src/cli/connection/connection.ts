@@ -93,7 +93,7 @@ const NOT_REACHED: ReadonlySet<unknown> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** `fetch` that goes on with the next address when nothing answers at one: every node of a cluster answers every request. */
+/** `fetch` that tries the next address when nothing answers at one: every node of a cluster answers every request. */
 export function fetchAnyOf(urls: readonly string[]): Fetch {
   const [first = ''] = urls;
   let at = 0;

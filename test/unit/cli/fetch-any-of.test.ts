@@ -24,7 +24,7 @@ const clientOf = (...urls: string[]): DroverClient =>
 /** Where nothing listens. */
 const nobody = async (): Promise<string> => `http://127.0.0.1:${await freePort()}`;
 
-it('goes on with the next address when nothing answers at one, and says so when none does', async () => {
+it('tries the next address when nothing answers at one, and says so when none does', async () => {
   await clientOf(await nobody(), await serve(200)).health();
   const none = clientOf(await nobody(), await nobody());
   await expect(none.health()).rejects.toThrow(/no answer from .*ECONNREFUSED/);
