@@ -3,7 +3,7 @@
 import { type Alone, BEFORE, measureAlone, NOW, NOW_AGAIN } from './cluster/alone.js';
 import { BenchCluster } from './cluster/cluster.js';
 import { ELSEWHERE, HERE, measureCommands } from './cluster/commands.js';
-import { measureFailover } from './cluster/failover.js';
+import { type Failover, measureFailover } from './cluster/failover.js';
 import {
   aloneMetrics,
   commandMetrics,
@@ -156,14 +156,20 @@ async function latency(plan: Plan, _: BenchOptions, progress: Progress): Promise
   });
 }
 
-async function failover({ leaseMs }: Plan, _: BenchOptions, progress: Progress): Promise<Part> {
-  progress.step('cluster: starting three nodes');
+async function failover(
+  { leaseMs }: Plan,
+  { rounds = 1 }: BenchOptions,
+  progress: Progress,
+): Promise<Part> {
   const settings = { cluster: { lease_ms: leaseMs } };
-  const measured = await within(BenchCluster.start(1, settings), (started) => {
-    progress.step('cluster: kill -9 of a node');
-    return measureFailover(started, leaseMs);
-  });
-  return { metrics: failoverMetrics(measured), tables: [], measurements: measured };
+  const measured: Failover[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    progress.step(`cluster: kill -9 of a node, ${round} of ${rounds}`);
+    measured.push(
+      await within(BenchCluster.start(1, settings), (started) => measureFailover(started, leaseMs)),
+    );
+  }
+  return { metrics: failoverMetrics(measured, leaseMs), tables: [], measurements: measured };
 }
 
 async function outage({ outageS }: Plan, _: BenchOptions, progress: Progress): Promise<Part> {
