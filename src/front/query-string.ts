@@ -1,4 +1,4 @@
-import { SELF } from '../shared/cluster/names.js';
+import { SELF } from '../shared/contract/node-name.js';
 import { LIMIT } from '../shared/contract/query-bounds.js';
 import { DroverError } from '../shared/errors.js';
 

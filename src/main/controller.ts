@@ -1,5 +1,5 @@
-import { SELF } from '../shared/cluster/names.js';
 import type { MainMetrics } from '../shared/contract/metric-layout.js';
+import { SELF } from '../shared/contract/node-name.js';
 import type { ClusterPressure } from '../shared/contract/nodes.js';
 import { Handover, type Serves } from '../shared/contract/rpc.js';
 import type { ControlMethods } from '../shared/contract/threads.js';

@@ -3,10 +3,10 @@
 import { randomInt } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { NODE_NAME } from '../shared/cluster/names.js';
 import { authorityOf } from '../shared/contract/addresses.js';
 import type { Config } from '../shared/contract/config.js';
 import type { Level } from '../shared/contract/event-kinds.js';
+import { NODE_NAME } from '../shared/contract/node-name.js';
 import { CONTROL_SCOPE, JOURNAL_SCOPE, SERVICE_SCOPE } from '../shared/contract/scopes.js';
 import type { SlowTurn } from '../shared/contract/slow-turn.js';
 import type { StreamIdentity } from '../shared/contract/threads.js';

@@ -1,11 +1,11 @@
 // Runs in main. What fronts ask of main on a node of a cluster: what is about bots of other nodes is done there, by what they would do
 // for their own fronts. So permissions are checked, and secrets stay, where the bot is; the nodes of a cluster trust each other.
 
-import { SELF } from '../../shared/cluster/names.js';
 import type { InvokeOutcome } from '../../shared/contract/api.js';
 import type { ActionOutcome, BotActionsBody, CreateBotBody } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import { hasLabels } from '../../shared/contract/labels.js';
+import { SELF } from '../../shared/contract/node-name.js';
 import { reaches } from '../../shared/contract/rights.js';
 import type { Rights } from '../../shared/contract/tokens.js';
 import { DroverError, messageOf } from '../../shared/errors.js';

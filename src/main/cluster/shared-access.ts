@@ -1,6 +1,6 @@
 // Runs in main. What fronts ask about tokens, tickets and sign-in links on a node of a cluster.
 
-import { NODE_NAME } from '../../shared/cluster/names.js';
+import { NODE_NAME } from '../../shared/contract/node-name.js';
 import type { Handover } from '../../shared/contract/rpc.js';
 import { DroverError } from '../../shared/errors.js';
 import type { CallsToMembers } from './node-calls.js';

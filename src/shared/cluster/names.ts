@@ -49,11 +49,6 @@ export function clusterNames(name: string) {
 }
 export type ClusterNames = ReturnType<typeof clusterNames>;
 
-/** What `?node=` calls the node that answers. No node has this name. */
-export const SELF = 'self';
-/** Node names are tokens of subjects and keys of buckets. */
-export const NODE_NAME = /^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;
-
 /** The key of a bucket for any id: KV keys allow no leading, trailing or double dot. */
 export function keyOf(id: string): string {
   return id.replaceAll('.', '=2E');

@@ -1,10 +1,10 @@
 // JSON Schemas of bots, their kinds, actions and incidents.
 
-import { NODE_NAME } from '../cluster/names.js';
 import { BOT_ID } from './bot-id.js';
 import { ONLY_VISIBLE } from './escapes.js';
 import type { JsonObject } from './json.js';
 import { freeObject, named, nullable, oneOf, time } from './json-schema.js';
+import { NODE_NAME } from './node-name.js';
 import type { Quota, QuotaLimit } from './quota.js';
 import Type, { type Static, type TSchema } from './typebox.js';
 

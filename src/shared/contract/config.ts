@@ -1,7 +1,6 @@
 // The schema of the configuration. `npm run generate` creates config/schema.json and docs/CONFIGURATION.md from it;
 // config/default.json has a value for every key.
 
-import { NODE_NAME } from '../cluster/names.js';
 import { BOT_ID } from './bot-id.js';
 import {
   CreateBotBody,
@@ -11,6 +10,7 @@ import {
   quotaLimits,
   RestartPolicy,
 } from './bots.js';
+import { NODE_NAME } from './node-name.js';
 import { ProgramDefinition } from './programs.js';
 import Type, { type Static } from './typebox.js';
 

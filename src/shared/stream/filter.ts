@@ -1,7 +1,7 @@
-import { SELF } from '../cluster/names.js';
 import type { BotSnapshot } from '../contract/events.js';
 import { hasLabels } from '../contract/labels.js';
 import type { NameHasher } from '../contract/name-hash.js';
+import { SELF } from '../contract/node-name.js';
 import type { STREAM_QUERY } from '../contract/queries.js';
 import { DroverError } from '../errors.js';
 import type { NodeNaming } from '../memory/node-names.js';
