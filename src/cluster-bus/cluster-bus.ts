@@ -298,12 +298,12 @@ export class ClusterBus {
     if (ring?.identity.epoch === facts.epoch && isThere) return;
     const other = await askBaseline(connection, this.#signer, this.#names);
     const usable = other?.epoch === facts.epoch && other.seq + 1 >= facts.first ? other : null;
-    // The stream was made again: no node tells on it what it has told on the one before.
-    const isRemade = ring !== undefined && ring.identity.epoch !== facts.epoch;
-    const before = isRemade ? this.#sessions.all() : [];
-    const own = usable && !isRemade ? [] : await this.#peers.ownSessions();
-    this.#sessions.reset([...before, ...(usable?.sessions ?? []), ...own]);
-    const { seq, total } = usable ?? (await this.#count(stream, facts));
+    if (usable) this.#sessions.reset(usable.sessions);
+    else this.#sessions.reset(await this.#peers.ownSessions());
+    // On a stream that was made again each node publishes the snapshots of its bots.
+    const isRead = ring !== undefined && ring.identity.epoch !== facts.epoch && facts.first <= 1;
+    const { seq, total } =
+      usable ?? (isRead ? { seq: 0, total: 0 } : await this.#count(stream, facts));
     this.#seq = seq;
     const { ringBytes, fronts } = this.#start;
     this.#cluster = new ClusterRing(facts.epoch, total + 1, ringBytes, fronts, this.#sessions);

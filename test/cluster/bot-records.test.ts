@@ -106,6 +106,9 @@ it('refuses changes while NATS is away, and has all records again when it is bac
 it('makes a bucket again that was deleted, and knows that it is empty', async () => {
   const nats = await server.connect();
   const a = await open();
+  await a.create('deleted', record('deleted', 'h1', 1));
+  await a.change('deleted', (before) => ({ ...before, term: 2 }));
+  await a.remove('deleted', () => true);
   await a.create('x', record('x', 'h1'));
   const told: string[] = [];
   a.onChange((id) => void told.push(id));
@@ -114,6 +117,8 @@ it('makes a bucket again that was deleted, and knows that it is empty', async ()
   await vi.waitFor(() => expect(told).toContain('x'), 40_000);
   await loaded(a);
   expect([a.get('x'), a.isDeleted('x')]).toEqual([undefined, false]);
+  // The marker is gone, and yet no run of an earlier bot with its id may have a higher term.
+  expect(a.firstTerm('deleted')).toBeGreaterThan(2);
   await a.create('x', record('x', 'h1', 2));
   expect(a.get('x')?.term).toBe(2);
 });

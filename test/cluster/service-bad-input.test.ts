@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { clusterNames } from '../../src/shared/cluster/names.js';
 import { jetstreamManager, Kvm } from '../../src/shared/cluster/nats.js';
 import { call } from '../harness/api.js';
-import { create, eventually } from '../harness/bots.js';
+import { act, create, eventually } from '../harness/bots.js';
 import { type ClusterOptions, type ServiceNode, TestCluster } from '../harness/cluster.js';
 import { HoppingClient, presentNumber, type Texts } from '../harness/hopping-client.js';
 import { makeDir, removeDir, runToExit, type Service } from '../harness/service.js';
@@ -240,6 +240,12 @@ it('the stream is deleted: it is made again, with another epoch and the events s
   await allJoined(cluster);
   const ids = await createWitnesses(cluster, cluster.node(0), 4, { log_ms: 50 });
   await cluster.witness.all(ids);
+  // Their snapshots do not change any more.
+  for (const { name, service } of cluster.nodes) {
+    const made = await create(service, { id: `silent-${name}`, kind: 'faulty', node: name });
+    expect(made.status, made.text).toBe(201);
+    expect((await act(service, `silent-${name}`, 'stop')).status).toBe(200);
+  }
   const connection = await cluster.nats[0]?.connect();
   if (!connection) throw new Error('one server');
   const { streams } = await jetstreamManager(connection);
@@ -257,11 +263,11 @@ it('the stream is deleted: it is made again, with another epoch and the events s
     const now = await epochs();
     return now.every((epoch) => epoch !== '' && epoch === now[0] && epoch !== before);
   }, 'the new stream on each node');
-  // Also of bots whose status does not change.
+  const wanted = [...ids, 'silent-h1', 'silent-h2'].sort().join();
   for (const { service } of cluster.nodes)
     await eventually(
-      async () => (await botsOf(service)).filter(({ id }) => ids.includes(id)).length === 4,
-      'all bots in each list',
+      async () => (await botsOf(service)).map(({ id }) => id).sort().join() === wanted,
+      'all bots in the list of each node',
     );
   const texts: Texts = new Map();
   for (const node of cluster.nodes) {

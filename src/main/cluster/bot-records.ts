@@ -297,7 +297,7 @@ export class Records<R> {
 
   /** There is neither a record nor a marker. */
   #forget(id: string): void {
-    this.#table.drop(id);
+    this.#table.forget(id);
     this.#notify(id);
   }
 
@@ -332,7 +332,9 @@ export class BotRecords extends Records<BotRecord> {
 
   /** A new bot's first term: above each that an earlier bot with its id had, because each term has cost a revision. */
   firstTerm(id: string): number {
-    return Math.max(this.#bots.deletedAt(id) ?? 0, this.bucket.revisionOf(keyOf(id))) + 1;
+    const { forgotten } = this.#bots;
+    const deleted = this.#bots.deletedAt(id) ?? 0;
+    return Math.max(deleted, forgotten, this.bucket.revisionOf(keyOf(id))) + 1;
   }
 }
 

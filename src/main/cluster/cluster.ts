@@ -9,6 +9,7 @@ import type { NatsConnection } from '../../shared/cluster/nats.js';
 import { natsRisk } from '../../shared/cluster/nats-version.js';
 import { Signer } from '../../shared/cluster/signer.js';
 import type { Level } from '../../shared/contract/event-kinds.js';
+import type { MainItem } from '../../shared/contract/events.js';
 import type { ClusterMetrics } from '../../shared/contract/metric-layout.js';
 import {
   type BotsOfRemoved,
@@ -32,7 +33,12 @@ import { noBot } from '../bots/no-bot.js';
 import type { BotRegistry } from '../bots/registry.js';
 import type { ClusterControl } from '../cluster-control.js';
 import type { RuleRecord, Rules } from '../rules/rules.js';
-import type { BroadcasterPeer, EventSink, ServiceEvents } from '../service-events.js';
+import {
+  type BroadcasterPeer,
+  type EventSink,
+  type ServiceEvents,
+  sessionItem,
+} from '../service-events.js';
 import type { BotStore } from '../store/bot-store.js';
 import type { IncidentStore } from '../store/incident-store.js';
 import type { RuleStore } from '../store/rule-store.js';
@@ -88,7 +94,7 @@ export interface ClusterParts {
   ringBytes: number;
   lag: SharedLag;
   broadcaster: EventSink;
-  events: Pick<ServiceEvents, 'snapshot'>;
+  events: Pick<ServiceEvents, 'publish' | 'snapshot'>;
   journal: () => JournalThread;
   /** `journal.enabled`. */
   hasJournal: boolean;
@@ -150,6 +156,8 @@ export class Cluster implements ClusterControl {
   /** Those of the configuration are made. */
   #hasBegun = false;
   #isLeader = false;
+  /** Of the stream of the cluster, once it was joined. */
+  #epoch: string | undefined;
 
   /** @throws StartupError when the configuration is wrong; Error of the system. */
   constructor(parts: ClusterParts) {
@@ -488,6 +496,18 @@ export class Cluster implements ClusterControl {
       },
       detach: (front) => bus.detachFront(front),
     });
+    const isAnother = this.#epoch !== undefined && this.#epoch !== stream.epoch;
+    this.#epoch = stream.epoch;
+    // The stream was made again: the other nodes learn from it which bots there are.
+    if (isAnother) void this.#parts.events.publish(...this.#ownSnapshots());
+  }
+
+  /** Changes nothing: the broadcaster publishes the snapshots as they are. */
+  #ownSnapshots(): MainItem[] {
+    return this.#parts
+      .registry()
+      .specs()
+      .map(({ id }) => sessionItem(id, {}));
   }
 
   /** NATS is there for the first time. */

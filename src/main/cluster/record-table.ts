@@ -15,6 +15,8 @@ export class RecordTable<R> {
   readonly #entries = new Map<string, Revised<R>>();
   /** Revision of the marker of each record that was deleted. */
   readonly #deleted = new Map<string, number>();
+  /** The highest revision of what is not there any more, without a marker: of a bucket that was made again. */
+  #forgotten = 0;
   /** Records that this version cannot read. */
   readonly #unreadable = new Set<string>();
 
@@ -67,6 +69,15 @@ export class RecordTable<R> {
   }
 
   /** There is neither a record nor a marker. */
+  forget(id: string): void {
+    this.#forgotten = Math.max(this.#forgotten, this.revisionOf(id));
+    this.drop(id);
+  }
+
+  get forgotten(): number {
+    return this.#forgotten;
+  }
+
   drop(id: string): void {
     this.#entries.delete(id);
     this.#deleted.delete(id);
