@@ -1,11 +1,14 @@
 // The records of bots on a real NATS server: what each node sees, who wins, and what is left after NATS was away.
 
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { cpSync, readdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { BotRecords } from '../../src/main/cluster/bot-records.js';
 import type { BotRecord } from '../../src/main/cluster/parts.js';
 import { Kvm, type NatsConnection } from '../../src/shared/cluster/nats.js';
 import { Signer } from '../../src/shared/cluster/signer.js';
 import { NatsServer } from '../harness/nats.js';
+import { makeDir, removeDir } from '../harness/service.js';
 
 const BUCKET = 'drover-test-bots';
 let server: NatsServer;
@@ -122,6 +125,45 @@ it('makes a bucket again that was deleted, and knows that it is empty', async ()
   await a.create('x', record('x', 'h1', 2));
   expect(a.get('x')?.term).toBe(2);
 });
+
+/** The server again, with what it had stored in `before`, and so many more writes. */
+async function loses(before: string, writes: number): Promise<void> {
+  await server.kill();
+  const other = await NatsServer.start({ dir: before });
+  const bucket = await new Kvm(await other.connect()).open(BUCKET);
+  for (let n = 0; n < writes; n++) await bucket.put('other', JSON.stringify(record('other', 'h1')));
+  await other.stop();
+  for (const name of readdirSync(server.dir))
+    rmSync(path.join(server.dir, name), { recursive: true });
+  cpSync(before, server.dir, { recursive: true });
+  await server.run();
+}
+
+it.for([0, 5])(
+  'takes what NATS has when that has lost a change (%s others since)',
+  async (writes) => {
+    const before = makeDir();
+    onTestFinished(() => removeDir(before));
+    const [a, b] = [await open(), await open()];
+    await a.create('x', record('x', 'h1', 1));
+    await vi.waitFor(() => expect(b.get('x')).toBeDefined(), 40_000);
+    await server.kill();
+    cpSync(server.dir, before, { recursive: true });
+    await server.run();
+    await Promise.all([a, b].map(loaded));
+    for (const term of [2, 3]) await a.change('x', (now) => ({ ...now, term }));
+    await vi.waitFor(() => expect(b.get('x')?.term).toBe(3), 40_000);
+    await loses(before, writes);
+    await vi.waitFor(
+      async () => {
+        const changed = await a.change('x', (now) => ({ ...now, node: 'h2', term: 4 }));
+        expect(changed).toMatchObject({ node: 'h2', term: 4 });
+      },
+      { timeout: 40_000, interval: 200 },
+    );
+    await vi.waitFor(() => expect(b.get('x')?.node).toBe('h2'), 40_000);
+  },
+);
 
 it('does not touch a bucket, or a record, of a later version', async () => {
   const nats = await server.connect();

@@ -221,6 +221,8 @@ export class Records<R> {
         if (!isWrongSequence(thrown)) throw thrown;
         const stored = await bucket.get(keyOf(id));
         if (stored === null) return null;
+        // NATS has lost what it had acknowledged: what it has counts, or no change would be accepted any more.
+        if (stored.revision < this.#table.revisionOf(id)) this.#table.forget(id);
         this.#told(id, stored);
       }
     }

@@ -126,11 +126,7 @@ export class Bucket<T> {
     const manager = await jetstreamManager(this.#nats, { ...options, checkAPI: false });
     await agreeOnProtocol(manager, `the NATS bucket ${name}`, streamInfo);
     const created = String(streamInfo.created);
-    if (created !== this.#created) {
-      this.#accepted.clear();
-      this.#faults.clear();
-      this.#highest = 0;
-    }
+    if (created !== this.#created) this.begin(streamInfo.state.last_seq);
     this.#created = created;
     this.#ttlMs = ttl;
     this.#highest = Math.max(this.#highest, streamInfo.state.last_seq);
@@ -140,6 +136,13 @@ export class Bucket<T> {
 
   get isOpen(): boolean {
     return this.#kv !== undefined;
+  }
+
+  /** What was known of it is of another bucket, or NATS has lost it. @param lastSeq the highest revision that it has given. */
+  begin(lastSeq: number): void {
+    this.#accepted.clear();
+    this.#faults.clear();
+    this.#highest = lastSeq;
   }
 
   knows(key: string): boolean {

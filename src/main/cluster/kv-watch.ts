@@ -30,7 +30,7 @@ const nanos = (ms: number): number => ms * 1_000_000;
 export interface KvListener<T> {
   /** Of a key that the bucket knows: a value, a removal, or what is none of both. */
   entry(key: string, entry: Entry<T>): void;
-  /** The key is not in the bucket any more, and there is no marker: the bucket was made again. */
+  /** The key is not in the bucket any more, and there is no marker: the bucket was made again, or has lost something. */
   vanished(key: string): void;
   /** All that the bucket had when the watch began has been told. Again after each time that it started over. */
   loaded(): void;
@@ -39,7 +39,10 @@ export interface KvListener<T> {
 }
 
 /** `open` rejects while it cannot be opened, or made. */
-export type WatchedBucket<T> = Pick<Bucket<T>, 'name' | 'open' | 'knows' | 'read' | 'vanished'>;
+export type WatchedBucket<T> = Pick<
+  Bucket<T>,
+  'name' | 'open' | 'knows' | 'read' | 'vanished' | 'begin'
+>;
 
 /**
  * The client's own watch can be silent for a minute after the server that had its consumer is gone, and for ever after its bucket was
@@ -53,6 +56,8 @@ export class KvWatch<T> {
   readonly #known = new Set<string>();
   /** When the bucket was made. */
   #created = '';
+  /** The highest revision that was told. */
+  #highest = 0;
   #isClosed = false;
   #isCurrent = false;
   /** Ends the round that is under way. */
@@ -104,12 +109,15 @@ export class KvWatch<T> {
     this.#interrupt = ended.resolve;
     const { streamInfo } = await (await this.#bucket.open()).status();
     const { name: bucket } = this.#bucket;
-    if (streamInfo.created !== this.#created) this.#forget();
-    this.#created = streamInfo.created;
+    const { created, state } = streamInfo;
+    // It was made again, or NATS has lost what it had acknowledged.
+    if (created !== this.#created || state.last_seq < this.#highest) this.#forget(state.last_seq);
+    this.#created = created;
     const round = new WatchRound(this.#nats, `$KV.${bucket}.`, this.#known, {
-      entry: (key, ...read) => {
+      entry: (key, revision, ...read) => {
+        this.#highest = Math.max(this.#highest, revision);
         if (!this.#bucket.knows(key)) return;
-        const entry = this.#bucket.read(key, ...read);
+        const entry = this.#bucket.read(key, revision, ...read);
         if (entry.isCleared) this.#listener.vanished(key);
         else this.#listener.entry(key, entry);
       },
@@ -150,8 +158,10 @@ export class KvWatch<T> {
     }
   }
 
-  /** The revisions of a bucket that was made again have nothing to do with the earlier ones. */
-  #forget(): void {
+  /** The revisions of such a bucket have nothing to do with the earlier ones. */
+  #forget(lastSeq: number): void {
+    this.#highest = 0;
+    this.#bucket.begin(lastSeq);
     for (const key of this.#known) this.#vanished(key);
     this.#known.clear();
   }

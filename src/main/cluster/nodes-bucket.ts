@@ -50,6 +50,10 @@ export class NodesBucket {
     return (this.#bucket as Bucket<string>).read(key, revision, isRemoved, data);
   }
 
+  begin(lastSeq: number): void {
+    this.#bucket?.begin(lastSeq);
+  }
+
   vanished(key: string): void {
     this.#bucket?.vanished(key);
   }
