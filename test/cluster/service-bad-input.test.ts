@@ -266,7 +266,11 @@ it('the stream is deleted: it is made again, with another epoch and the events s
   const wanted = [...ids, 'silent-h1', 'silent-h2'].sort().join();
   for (const { service } of cluster.nodes)
     await eventually(
-      async () => (await botsOf(service)).map(({ id }) => id).sort().join() === wanted,
+      async () =>
+        (await botsOf(service))
+          .map(({ id }) => id)
+          .sort()
+          .join() === wanted,
       'all bots in the list of each node',
     );
   const texts: Texts = new Map();

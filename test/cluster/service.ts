@@ -93,6 +93,11 @@ export async function createWitnesses(
   return ids;
 }
 
+/** The bot that the chaos test has on each node. */
+export function pinOf({ name }: Pick<ServiceNode, 'name'>): string {
+  return `pin-${name}-1`;
+}
+
 /** All bots as this node lists them. */
 export async function botsOf(service: Service, query = ''): Promise<ClusterSnapshot[]> {
   const answer = await call(service, 'GET', `/api/bots${query}`);

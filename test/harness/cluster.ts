@@ -23,6 +23,8 @@ export interface ClusterOptions {
   env?: ServiceOptions['env'];
   /** Each process in its own network namespace, where the system permits it; else proxies cut the links to NATS. Default false. */
   namespaces?: boolean;
+  /** Called with the data directory of each node and NATS server before its start. */
+  mount?: (dir: string) => void;
 }
 
 /** The links of one node to all NATS servers. */
@@ -38,16 +40,25 @@ export class ServiceNode {
   readonly name: string;
   readonly dataDir: string;
   readonly links: Links;
+  /** The namespace that it is in. */
+  readonly place: Namespace | undefined;
   /** Given to each start; a test may change them. */
   readonly options: ServiceOptions;
   #service: Service | undefined;
   #frozen: number[] = [];
 
-  constructor(name: string, dataDir: string, links: Links, options: ServiceOptions) {
+  constructor(
+    name: string,
+    dataDir: string,
+    links: Links,
+    options: ServiceOptions,
+    place: Namespace | undefined,
+  ) {
     this.name = name;
     this.dataDir = dataDir;
     this.links = links;
     this.options = options;
+    this.place = place;
   }
 
   get isUp(): boolean {
@@ -120,7 +131,7 @@ export class TestCluster {
   /** Where the witness listens, for the configuration of a bot. */
   readonly witnessAt: { host: string; port: number };
   readonly leaseMs: number;
-  readonly #dir = makeDir();
+  readonly #dir: string;
   readonly #options: ClusterOptions;
   readonly #network: Network | undefined;
   readonly #places: Namespace[];
@@ -131,7 +142,9 @@ export class TestCluster {
     witness: Witness,
     network: Network | undefined,
     places: Namespace[],
+    dir: string,
   ) {
+    this.#dir = dir;
     this.#options = options;
     this.nats = nats;
     this.witness = witness;
@@ -152,12 +165,15 @@ export class TestCluster {
 
   /** NATS and the witness, without nodes. */
   static async prepare(options: ClusterOptions = {}): Promise<TestCluster> {
-    const { servers = 1, namespaces = false } = options;
+    const { servers = 1, namespaces = false, mount } = options;
     const network = namespaces ? Network.tryMake() : undefined;
     const places = network ? Array.from({ length: servers }, () => network.add()) : [];
-    const nats = await startNats(servers, options.nats, places);
+    const dir = makeDir();
+    const dirs = mount ? places.map((_, n) => path.join(dir, `nats${n + 1}`)) : [];
+    for (const one of dirs) mount?.(one);
+    const nats = await startNats(servers, options.nats, places, dirs);
     const witness = await Witness.start(network?.address);
-    return new TestCluster(options, nats, witness, network, places);
+    return new TestCluster(options, nats, witness, network, places, dir);
   }
 
   get hasNamespaces(): boolean {
@@ -189,9 +205,45 @@ export class TestCluster {
       ...(env && { env }),
       ...(place && { within: place.within, host: place.address, address: place.address }),
     };
-    const node = new ServiceNode(name, path.join(this.#dir, name), links, options);
+    const dataDir = path.join(this.#dir, name);
+    this.#options.mount?.(dataDir);
+    const node = new ServiceNode(name, dataDir, links, options, place);
     this.nodes.push(node);
     return node;
+  }
+
+  /** Nothing comes through between the one part of the cluster and the rest. Of namespaces. @returns what ends it. */
+  separate(part: readonly (ServiceNode | NatsServer)[]): () => void {
+    const { network, here, there } = this.#parts(part);
+    const pairs = here.flatMap((a) => there.map((b) => [a, b] as const));
+    for (const [a, b] of pairs) network.cut(a, b);
+    return () => {
+      for (const [a, b] of pairs) network.join(a, b);
+    };
+  }
+
+  /** What one part of the cluster sends to the rest arrives that much later. Of namespaces. @returns what ends it. */
+  slow(one: ServiceNode | NatsServer, ms: number): Promise<() => Promise<void>> {
+    const { network, here, there } = this.#parts([one]);
+    return network.slow(here[0] as Namespace, there, ms);
+  }
+
+  #parts(part: readonly (ServiceNode | NatsServer)[]): {
+    network: Network;
+    here: Namespace[];
+    there: Namespace[];
+  } {
+    const network = this.#network;
+    if (!network) throw new Error('there are no network namespaces');
+    const places = new Map<ServiceNode | NatsServer, Namespace>();
+    for (const node of this.nodes) places.set(node, node.place as Namespace);
+    for (const [n, server] of this.nats.entries()) places.set(server, this.#places[n] as Namespace);
+    const all = [...places];
+    return {
+      network,
+      here: all.filter(([member]) => part.includes(member)).map(([, place]) => place),
+      there: all.filter(([member]) => !part.includes(member)).map(([, place]) => place),
+    };
   }
 
   async stop(): Promise<void> {
@@ -231,8 +283,13 @@ async function startNats(
   count: number,
   options: NatsOptions = {},
   places: readonly Namespace[] = [],
+  dirs: readonly string[] = [],
 ): Promise<NatsServer[]> {
-  const where = places.map(({ within, address }) => ({ within, host: address }));
+  const where = places.map(({ within, address }, n) => ({
+    within,
+    host: address,
+    ...(dirs[n] && { dir: dirs[n] }),
+  }));
   if (count === 1) return [await NatsServer.start({ ...options, ...where[0] })];
   return [...(await NatsCluster.start(count, options, where)).servers];
 }

@@ -22,10 +22,13 @@ export class HoppingClient {
   readonly #heard = new Map<string, number>();
   #stream: RawStream | undefined;
 
-  constructor(token: string, texts: Texts = new Map()) {
+  /** @param textsOf of an epoch. Only a stream that may be deleted has several. */
+  constructor(token: string, textsOf: Texts | ((epoch: string) => Texts) = new Map()) {
     this.#token = token;
     this.ledger = new Ledger({
+      deleted: typeof textsOf === 'function',
       onFrame: (seq, block) => {
+        const texts = typeof textsOf === 'function' ? textsOf(this.ledger.epoch) : textsOf;
         const known = texts.get(seq);
         if (known === undefined) texts.set(seq, block);
         else if (known !== block) this.faults.push(`another text for ${seq}: ${block}\n${known}`);

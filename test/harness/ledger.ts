@@ -12,6 +12,8 @@ export interface Gap {
 export interface LedgerOptions {
   /** The stream has a filter: numbers may be missing, and the size of a loss is unknown. */
   filtered?: boolean;
+  /** The stream of the cluster may be deleted: a gap then leads to another epoch. */
+  deleted?: boolean;
   /** Called for each numbered frame except gaps. */
   onFrame?: (seq: number, block: string) => void;
 }
@@ -28,6 +30,8 @@ export class Ledger {
   readonly faults: string[] = [];
   readonly gaps: Gap[] = [];
   frames = 0;
+  /** Gaps that led to another epoch. */
+  epochs = 0;
   /** Session frames that are no event: the snapshots at the start and after a gap. */
   snapshots = 0;
   comments = 0;
@@ -74,6 +78,8 @@ export class Ledger {
 
   #numbered(block: string, lineEnd: number, epoch: string, seq: number): void {
     if (this.epoch === '') this.epoch = epoch;
+    else if (epoch !== this.epoch && this.#options.deleted && isGap(block, lineEnd))
+      this.#newEpoch(seq, epoch, block);
     else if (epoch !== this.epoch) this.#fault(`epoch ${epoch} after ${this.epoch}`);
     if (lineEnd === -1) {
       this.comments += 1;
@@ -82,8 +88,18 @@ export class Ledger {
       // The last of the snapshots has the position as its id.
       this.snapshots += 1;
       this.#position(seq);
-    } else if (block.startsWith('event: gap\n', lineEnd + 1)) this.#gap(seq, block);
+    } else if (isGap(block, lineEnd)) this.#gap(seq, block);
     else this.#frame(seq, block);
+  }
+
+  /** How much was lost cannot be known. */
+  #newEpoch(seq: number, epoch: string, block: string): void {
+    const { from, to, dropped } = gapOf(block);
+    if (to !== `${epoch}-${seq}` || dropped !== null || from !== this.lastEventId)
+      this.#fault(`a gap from ${this.lastEventId} to ${epoch}-${seq}: ${block}`);
+    this.epoch = epoch;
+    this.last = seq;
+    this.epochs += 1;
   }
 
   #position(seq: number): void {
@@ -109,8 +125,7 @@ export class Ledger {
 
   #gap(seq: number, block: string): void {
     const { filtered = false } = this.#options;
-    const match = /\ndata: (.*)$/.exec(block);
-    const data = JSON.parse(match?.[1] ?? '{}') as { from: string; to: string; dropped: number };
+    const data = gapOf(block);
     const gap: Gap = {
       from: Number(data.from.split('-')[1]),
       to: Number(data.to.split('-')[1]),
@@ -136,4 +151,13 @@ export class Ledger {
   #fault(what: string): void {
     if (this.faults.length < MAX_FAULTS) this.faults.push(what);
   }
+}
+
+function isGap(block: string, lineEnd: number): boolean {
+  return block.startsWith('event: gap\n', lineEnd + 1);
+}
+
+function gapOf(block: string): { from: string; to: string; dropped: number | null } {
+  const match = /\ndata: (.*)$/.exec(block);
+  return JSON.parse(match?.[1] ?? '{}') as { from: string; to: string; dropped: number | null };
 }

@@ -1,14 +1,21 @@
 // Test harness. Owns network namespaces of Linux on one bridge: each process of a cluster on a machine for itself, between which a test
-// cuts the network. It takes rights that not every user has.
+// cuts the network, or slows it down. It takes rights that not every user has.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 
 const PATH = `${process.env['PATH']}:/usr/sbin:/sbin`;
 
 function ip(...args: string[]): void {
   execFileSync('ip', args, { env: { ...process.env, PATH }, stdio: 'pipe' });
 }
+
+/** Not netem, which not every kernel has. */
+const SLOW_LINK = fileURLToPath(new URL('slow-link.py', import.meta.url));
+/** Belongs to nobody on the bridge. */
+const NOBODY = '02:00:00:00:00:01';
 
 const made = new Set<Network>();
 process.on('exit', () => {
@@ -71,18 +78,39 @@ export class Network {
     return namespace;
   }
 
-  /** Nothing comes through between the two any more, in either direction. Their connections stay open. */
+  /** Nothing comes through between the two any more, in either direction. Their connections stay open, and new ones wait. */
   cut(a: Namespace, b: Namespace): void {
     if (this.#cuts.has(key(a, b))) return;
     this.#cuts.add(key(a, b));
-    ip('-n', a.name, 'route', 'add', 'blackhole', `${b.address}/32`);
-    ip('-n', b.name, 'route', 'add', 'blackhole', `${a.address}/32`);
+    // A route to nowhere would refuse new connections at once, as no broken network does.
+    const near = ['lladdr', NOBODY, 'nud', 'permanent', 'dev', 'eth0'];
+    ip('-n', a.name, 'neigh', 'replace', b.address, ...near);
+    ip('-n', b.name, 'neigh', 'replace', a.address, ...near);
   }
 
   join(a: Namespace, b: Namespace): void {
     if (!this.#cuts.delete(key(a, b))) return;
-    ip('-n', a.name, 'route', 'del', 'blackhole', `${b.address}/32`);
-    ip('-n', b.name, 'route', 'del', 'blackhole', `${a.address}/32`);
+    ip('-n', a.name, 'neigh', 'del', b.address, 'dev', 'eth0');
+    ip('-n', b.name, 'neigh', 'del', a.address, 'dev', 'eth0');
+  }
+
+  /** What the one sends to the others arrives that much later. @returns what ends it. */
+  async slow(
+    one: Namespace,
+    others: readonly Namespace[],
+    ms: number,
+  ): Promise<() => Promise<void>> {
+    const [command = '', ...args] = [...one.within, 'python3', SLOW_LINK, `${ms}`];
+    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    const gone = once(child, 'close');
+    await Promise.race([once(child.stdout, 'data'), gone]);
+    ip('-n', one.name, 'link', 'set', 'slow0', 'up');
+    for (const { address } of others)
+      ip('-n', one.name, 'route', 'add', `${address}/32`, 'dev', 'slow0', 'src', one.address);
+    return async () => {
+      child.kill();
+      await gone;
+    };
   }
 
   remove(): void {

@@ -1,7 +1,7 @@
 // Test harness. Owns NATS servers as processes: one, or several that form a NATS cluster, each on its ports with its files in a
 // temporary directory.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,6 +20,15 @@ import { freePort } from './ports.js';
 type ClusterInfo = NonNullable<StreamInfo['cluster']>;
 
 const READY = /Server is ready/;
+
+// Debian installs it outside the users' path.
+const ENV = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin` };
+
+/** Of the server that is installed, as `2.9.10`. */
+export function natsVersion(): string {
+  const said = execFileSync('nats-server', ['--version'], { env: ENV, encoding: 'utf8' });
+  return /v(\S+)/.exec(said)?.[1] ?? '';
+}
 
 const running = new Set<ChildProcess>();
 process.on('exit', () => {
@@ -114,8 +123,7 @@ export class NatsServer {
     writeFileSync(file, this.#configuration());
     const [command = '', ...args] = [...(this.options.within ?? []), 'nats-server'];
     const child = spawn(command, [...args, '-c', file], {
-      // Debian installs it outside the users' path.
-      env: { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin` },
+      env: ENV,
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     this.#child = child;

@@ -12,11 +12,13 @@ async function start(): Promise<Witness> {
   return witness;
 }
 
-async function visit(port: number, hello: string): Promise<Socket> {
+/** @param atNs when it says so. */
+async function visit(port: number, hello: string, atNs = 1): Promise<Socket> {
   const socket = connect(port, '127.0.0.1').on('error', () => {});
   onTestFinished(() => void socket.destroy());
   await once(socket, 'connect');
-  socket.write(`${hello}\n`);
+  const [word, bot, term, pid, ...secret] = hello.split(' ');
+  socket.write(`${[word, bot, term, pid, atNs, ...secret].join(' ')}\n`);
   return socket;
 }
 
@@ -30,7 +32,7 @@ it('one bot after the other is no violation', async () => {
   const witness = await start();
   const first = await visit(witness.port, 'hello a 1 100');
   await seen(witness, 'a', 1);
-  first.end('1\n');
+  first.end('1 2\n');
   await witness.until(
     () => witness.present.length === 0,
     () => 'the end',
@@ -41,15 +43,22 @@ it('one bot after the other is no violation', async () => {
   expect([witness.violations, witness.overlaps, witness.visits]).toEqual([[], [], 2]);
 });
 
-it('an open connection overlaps, and a byte on it is a violation', async () => {
+it('an open connection overlaps, and a line that is written on it later is a violation', async () => {
   const witness = await start();
   const first = await visit(witness.port, 'hello a 1 100');
   await seen(witness, 'a', 1);
-  await visit(witness.port, 'hello a 2 200');
-  await seen(witness, 'a', 2);
+  await visit(witness.port, 'hello a 2 200', 5);
+  await witness.until(
+    () => witness.overlaps.length > 0,
+    () => 'an overlap',
+  );
   expect(witness.overlaps).toEqual([{ bot: 'a', olderTerm: 1, newerTerm: 2, pid: 100 }]);
+  // On its way for long.
+  first.write('1 4\n');
+  await visit(witness.port, 'hello b 1 100');
+  await seen(witness, 'b', 1);
   expect(witness.violations).toEqual([]);
-  first.write('2');
+  first.write('2 6\n');
   await witness.until(
     () => witness.violations.length > 0,
     () => 'a violation',
@@ -61,16 +70,16 @@ it('an open connection overlaps, and a byte on it is a violation', async () => {
 
 it('an older term that says hello is a violation, and so is a second connection of one term', async () => {
   const witness = await start();
-  const newer = await visit(witness.port, 'hello a 2 200');
+  const newer = await visit(witness.port, 'hello a 2 200', 2);
   await seen(witness, 'a', 2);
-  await visit(witness.port, 'hello a 1 100');
+  await visit(witness.port, 'hello a 1 100', 3);
   await witness.until(
     () => witness.violations.length === 1,
     () => 'the older term',
   );
-  await visit(witness.port, 'hello a 2 201');
+  await visit(witness.port, 'hello a 2 201', 4);
   await witness.all(['a'], (pid) => pid === 201);
-  newer.write('1\n');
+  newer.write('1 5\n');
   await witness.until(
     () => witness.violations.length === 2,
     () => 'the same term',
@@ -84,7 +93,7 @@ it('a cut holds back what is sent, refuses, and opens again', async () => {
   const early = await visit(cut.port, 'hello a 1 100');
   await seen(witness, 'a', 1);
   await cut.set('silent');
-  early.end('1\n');
+  early.end('1 2\n');
   await visit(cut.port, 'hello b 1 100');
   await visit(witness.port, 'hello c 1 100');
   await seen(witness, 'c', 1);

@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { PATIENCE_MS } from './patience.js';
 
-const HELLO = /^hello (\S+) (\d+) (\d+)(?: (\S+))?$/;
+const HELLO = /^hello (\S+) (\d+) (\d+) (\d+)(?: (\S+))?$/;
+const LINE = /^\d+ (\d+)$/;
 /** A violation is followed by many: the first ones tell. */
 const MAX_VIOLATIONS = 20;
 
@@ -14,9 +15,9 @@ interface Visit {
   term: number;
   pid: number;
   secret: string | undefined;
-  bytes: number;
-  /** Of `performance.now()`. */
-  lastMs: number;
+  /** When its hello and its last line were written, in ns of the monotonic clock, which all processes of a machine share. */
+  helloNs: bigint;
+  lastNs: bigint;
   isOpen: boolean;
 }
 
@@ -130,9 +131,10 @@ export class Witness {
     socket.setEncoding('latin1').on('data', (text: string) => {
       const lines = (rest + text).split('\n');
       rest = lines.pop() ?? '';
-      // Bytes count before they are a line.
-      if (visit) this.#heard(visit, text.length);
-      for (const line of lines) if (!visit) visit = this.#greeted(line, text.length);
+      for (const line of lines) {
+        if (visit) this.#heard(visit, line);
+        else visit = this.#greeted(line);
+      }
       this.#changed();
     });
     const left = (): void => {
@@ -150,41 +152,59 @@ export class Witness {
     });
   }
 
-  #greeted(line: string, bytes: number): Visit | undefined {
-    const [, bot = '', term, pid, secret] = HELLO.exec(line) ?? [];
+  #greeted(line: string): Visit | undefined {
+    const [, bot = '', term, pid, ns = '', secret] = HELLO.exec(line) ?? [];
     if (!bot) {
       this.#violation(`a line that no bot sends: ${JSON.stringify(line)}`);
       return undefined;
     }
-    const lastMs = performance.now();
+    const helloNs = BigInt(ns);
     const visit = {
       bot,
       term: Number(term),
       pid: Number(pid),
       secret,
-      bytes,
-      lastMs,
+      helloNs,
+      lastNs: helloNs,
       isOpen: true,
     };
     const seen = this.#bots.get(bot) ?? { current: visit, open: new Set() };
     this.#bots.set(bot, seen);
     if (visit.term < seen.current.term) {
-      this.#violation(`${bot}: process ${pid} says hello with term ${term} ${after(seen.current)}`);
+      if (helloNs > seen.current.helloNs)
+        this.#violation(
+          `${bot}: process ${pid} says hello with term ${term} ${after(seen.current)}`,
+        );
     } else {
-      for (const older of seen.open) {
-        this.overlaps.push({ bot, olderTerm: older.term, newerTerm: visit.term, pid: older.pid });
-      }
+      for (const older of seen.open) this.#overlaps(bot, older, visit);
       seen.current = visit;
     }
     seen.open.add(visit);
     return visit;
   }
 
-  #heard(visit: Visit, bytes: number): void {
-    visit.bytes += bytes;
-    visit.lastMs = performance.now();
+  /** The end of the older one may have been read in the same turn of the loop. */
+  #overlaps(bot: string, older: Visit, newer: Visit): void {
+    setImmediate(() =>
+      setImmediate(() => {
+        if (!older.isOpen) return;
+        const { term: olderTerm, pid } = older;
+        this.overlaps.push({ bot, olderTerm, newerTerm: newer.term, pid });
+        this.#changed();
+      }),
+    );
+  }
+
+  /** What was written before a newer one said hello may arrive after that: the network, or this process, was slow. */
+  #heard(visit: Visit, line: string): void {
+    const [, ns] = LINE.exec(line) ?? [];
+    if (ns === undefined) {
+      this.#violation(`a line that no bot sends: ${JSON.stringify(line)}`);
+      return;
+    }
+    visit.lastNs = BigInt(ns);
     const { current } = this.#bots.get(visit.bot) as Seen;
-    if (current !== visit)
+    if (current !== visit && visit.lastNs > current.helloNs)
       this.#violation(
         `${visit.bot}: process ${visit.pid} sends with term ${visit.term} ${after(current)}`,
       );
@@ -199,7 +219,7 @@ export class Witness {
   }
 }
 
-function after({ term, pid, lastMs }: Visit): string {
-  const ago = Math.round(performance.now() - lastMs);
-  return `after process ${pid} with term ${term}, which has sent ${ago} ms ago`;
+function after({ term, pid, helloNs }: Visit): string {
+  const ago = (process.hrtime.bigint() - helloNs) / 1_000_000n;
+  return `after process ${pid} with term ${term}, which has said hello ${ago} ms ago`;
 }
