@@ -139,9 +139,13 @@ async function loses(before: string, writes: number): Promise<void> {
   await server.run();
 }
 
-it.for([0, 5])(
-  'takes what NATS has when that has lost a change (%s others since)',
-  async (writes) => {
+it.for([
+  [0, 'change'],
+  [5, 'change'],
+  [5, 'replace'],
+] as const)(
+  'takes what NATS has when that has lost a change (%s others since, %s)',
+  async ([writes, how]) => {
     const before = makeDir();
     onTestFinished(() => removeDir(before));
     const [a, b] = [await open(), await open()];
@@ -154,13 +158,14 @@ it.for([0, 5])(
     for (const term of [2, 3]) await a.change('x', (now) => ({ ...now, term }));
     await vi.waitFor(() => expect(b.get('x')?.term).toBe(3), 40_000);
     await loses(before, writes);
-    await vi.waitFor(
-      async () => {
-        const changed = await a.change('x', (now) => ({ ...now, node: 'h2', term: 4 }));
-        expect(changed).toMatchObject({ node: 'h2', term: 4 });
-      },
-      { timeout: 40_000, interval: 200 },
-    );
+    const next = { node: 'h2', term: 4 };
+    const change = async (): Promise<boolean> => {
+      if (how === 'change') return (await a.change('x', (now) => ({ ...now, ...next }))) !== null;
+      const entry = a.entry('x');
+      return entry !== undefined && (await a.replace('x', entry, { ...entry.record, ...next }));
+    };
+    const options = { timeout: 40_000, interval: 200 };
+    await vi.waitFor(async () => expect(await change()).toBe(true), options);
     await vi.waitFor(() => expect(b.get('x')?.node).toBe('h2'), 40_000);
   },
 );

@@ -167,8 +167,9 @@ export class Records<R> {
         this.#set(id, record, await bucket.put(keyOf(id), record, revision));
         return true;
       } catch (thrown) {
-        if (isWrongSequence(thrown)) return false;
-        throw thrown;
+        if (!isWrongSequence(thrown)) throw thrown;
+        await this.#refresh(id, bucket);
+        return false;
       }
     });
   }
@@ -219,17 +220,23 @@ export class Records<R> {
         return await attempt(entry.record, entry.revision);
       } catch (thrown) {
         if (!isWrongSequence(thrown)) throw thrown;
-        const stored = await bucket.get(keyOf(id));
-        if (stored === null) return null;
-        // NATS has lost what it had acknowledged: what it has counts, or no change would be accepted any more.
-        if (stored.revision < this.#table.revisionOf(id)) this.#table.forget(id);
-        this.#told(id, stored);
+        if (!(await this.#refresh(id, bucket))) return null;
       }
     }
     throw new DroverError(
       'unavailable',
       `the record of ${this.#options.noun} ${id} changes all the time`,
     );
+  }
+
+  /** Takes what the bucket has. @returns whether that has a record, or a marker. */
+  async #refresh(id: string, bucket: Bucket<R>): Promise<boolean> {
+    const stored = await bucket.get(keyOf(id));
+    // NATS has lost what it had acknowledged: what it has counts, or no change would be accepted any more.
+    if ((stored?.revision ?? 0) < this.#table.revisionOf(id)) this.#forget(id);
+    if (stored === null) return false;
+    this.#told(id, stored);
+    return true;
   }
 
   /** @throws DroverError `unavailable` unless all records are current. */
