@@ -274,6 +274,20 @@ describe('NATS is away', () => {
     expect(h2.store.leftovers.size).toBe(0);
   });
 
+  it('a bot that was elsewhere meanwhile, and is given back, runs there again', async () => {
+    const [h1, h2] = [await start('h1'), await start('h2')];
+    await leaderOf([h1, h2]);
+    await h1.bots.create(spec('a', { node: 'h1', term: 1 }));
+    await until(() => expect(where()).toEqual({ a: 'h1' }));
+    await h1.kill(witness);
+    // What it has of the bot is of an older term.
+    await until(() => expect(h2.records.get('a')?.node).toBe('h1'));
+    await h2.records.change('a', (record) => ({ ...record, term: 3 }));
+    const again = await start('h1', { disk: h1.disk });
+    await until(() => expect(where()).toEqual({ a: 'h1' }));
+    expect(again.bots.specOf('a')?.term).toBe(3);
+  });
+
   it('a bot that was deleted meanwhile does not come back', async () => {
     const [h1, h2] = [await start('h1'), await start('h2')];
     await leaderOf([h1, h2]);

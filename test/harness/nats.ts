@@ -27,7 +27,7 @@ const ENV = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin` };
 /** Of the server that is installed, as `2.9.10`. */
 export function natsVersion(): string {
   const said = execFileSync('nats-server', ['--version'], { env: ENV, encoding: 'utf8' });
-  return /v(\S+)/.exec(said)?.[1] ?? '';
+  return /v(\d\S*)/.exec(said)?.[1] ?? '';
 }
 
 const running = new Set<ChildProcess>();

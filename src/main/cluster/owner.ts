@@ -198,6 +198,9 @@ export class Owner {
     const has = spec?.term !== undefined && spec.term >= record.term;
     // Before it is claimed: one whose secrets this node cannot read is given to another.
     const given = has ? null : store.specOf(record);
+    // What this node has of an earlier term, before the claim: it is lost with what is forgotten.
+    if (given !== null && spec) await bots.release(id, () => store.forget(id));
+    if (lease !== this.#lease) return;
     // Also one that stays: it may have been changed here while NATS was away.
     if (!store.isClaimed(id) || (has && spec.term !== record.term)) {
       // Of an older term its record knows better.
@@ -211,8 +214,6 @@ export class Owner {
     if (given === null) {
       await bots.letGo(id);
     } else {
-      if (spec) await bots.release(id, () => store.forget(id));
-      if (lease !== this.#lease) return;
       await bots.adopt(given);
     }
     this.#said.delete(id);
