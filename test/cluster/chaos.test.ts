@@ -132,7 +132,7 @@ function keep(
   write('timeline.txt', `${timeline.join('\n')}\n`);
   for (const [n, server] of cluster.nats.entries()) write(`nats${n + 1}.log`, server.output());
   const bots = run.model.bots.map(({ id, fates, last }) => `${id}: ${[...fates]}: ${last}\n`);
-  write('changes.txt', [...run.model.wrong.map((line) => `${line}\n`), ...bots].join(''));
+  write('changes.txt', bots.join(''));
   const { violations, overlaps } = cluster.witness;
   write('witness.json', JSON.stringify({ violations, overlaps }, null, 2));
   const events = [...run.texts.values()].flatMap((texts) => [...texts.values()]);
