@@ -136,13 +136,24 @@ export class Faults {
       const { created } = await streams.info(name);
       await streams.delete(name);
       await eventually(
-        async () => ((await streams.info(name).catch(() => null))?.created ?? created) !== created,
+        async () => {
+          await this.#runs();
+          return ((await streams.info(name).catch(() => null))?.created ?? created) !== created;
+        },
         `${name} to be made again`,
         RECOVERY_MS,
       );
       await connection.close();
     });
     await allJoined(this.#cluster, this.#cluster.awake, RECOVERY_MS);
+  }
+
+  /** A NATS server that has ended by itself is started again, as a service manager does: 2.9 can end when a stream is deleted. */
+  async #runs(): Promise<void> {
+    for (const server of this.#cluster.nats.filter(({ isRunning }) => !isRunning)) {
+      this.#parts.say(`NATS has ended: ${server.output().slice(-300)}`);
+      await server.run();
+    }
   }
 
   async #run(what: string, act: () => Promise<void> | undefined): Promise<void> {
