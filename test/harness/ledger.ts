@@ -77,10 +77,14 @@ export class Ledger {
   }
 
   #numbered(block: string, lineEnd: number, epoch: string, seq: number): void {
-    if (this.epoch === '') this.epoch = epoch;
-    else if (epoch !== this.epoch && this.#options.deleted && isGap(block, lineEnd))
-      this.#newEpoch(seq, epoch, block);
-    else if (epoch !== this.epoch) this.#fault(`epoch ${epoch} after ${this.epoch}`);
+    if (epoch !== this.epoch && this.epoch !== '') {
+      if (this.#options.deleted && isGap(block, lineEnd)) {
+        this.#newEpoch(seq, epoch, block);
+        return;
+      }
+      this.#fault(`epoch ${epoch} after ${this.epoch}`);
+    }
+    this.epoch ||= epoch;
     if (lineEnd === -1) {
       this.comments += 1;
       this.#position(seq);
