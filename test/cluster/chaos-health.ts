@@ -12,7 +12,7 @@ const ANSWER_MS = 2000;
 /** This process was not scheduled for so long: what it has not read yet may have come. */
 const LATE_MS = 500;
 
-/** A stream that stood still for `ms` while its node said that it is on. */
+/** A stream that was stalled for `ms` while its node said that it is on. */
 export interface Stall {
   node: string;
   ms: number;

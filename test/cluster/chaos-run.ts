@@ -60,7 +60,7 @@ export class ChaosRun {
       `changes: ${this.model.summary}`,
       `${events} events, ${sum(({ frames }) => frames)} received, ${sum(({ gaps }) => gaps.length)} gaps, ${sum(({ epochs }) => epochs)} to another epoch`,
       `the witness: ${visits} connections, ${overlaps.length} of frozen nodes stayed open, ${violations.length} violations`,
-      `streams that stood still while their node was on: ${JSON.stringify(this.stalls.slice(0, 10))}`,
+      `streams that stalled while their node was on: ${JSON.stringify(this.stalls.slice(0, 10))}`,
     ];
   }
 
@@ -114,7 +114,7 @@ export class ChaosRun {
     }
   }
 
-  /** What people ask of one node, whatever is wrong with it. One that is frozen answers when it wakes. */
+  /** What people ask of one node, also of one that has a fault. One that is frozen answers when it wakes. */
   async #change(node: ServiceNode): Promise<void> {
     while (!this.#isOver) {
       await this.#pause(CHANGE_MS);

@@ -1,4 +1,4 @@
-// A single service loads nothing of a cluster, in no thread, whatever is asked of it.
+// A single service loads nothing of a cluster, in no thread, also when it is asked for what a cluster has.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -22,7 +22,7 @@ function loadedIn(dir: string): Set<string> {
   return new Set(built.map((url) => new URL(url).pathname.slice(DIST.pathname.length)));
 }
 
-/** The modules that a built file was made of. */
+/** The modules that a built file was built from. */
 function sourcesOf(file: string): string[] {
   const map = fileURLToPath(new URL(`${file}.map`, DIST));
   if (!existsSync(map)) return [file];
