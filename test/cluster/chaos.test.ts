@@ -95,8 +95,11 @@ async function eachOnce(faults: Faults, run: ChaosRun): Promise<void> {
   const inOrder = async (names: string[], act: (name: string) => Promise<void>): Promise<void> => {
     for (const name of names) await act(name);
   };
+  const [kill = '', ...others] = Object.keys(faults.ofNodes);
+  // Alone: a node that joins while no other answers does not list bots of others until these change.
+  await faults.onNode(kill);
   await Promise.all([
-    inOrder(Object.keys(faults.ofNodes), (name) => faults.onNode(name)),
+    inOrder(others, (name) => faults.onNode(name)),
     inOrder(
       Object.keys(faults.ofServers).filter((name) => !NOT_IN_SHORT.includes(name)),
       (name) => faults.onServer(name),
