@@ -155,6 +155,49 @@ it('beside the incidents are commands, changes, requests, the start of the servi
   await page.getByRole('button', { name: `Restart all (${bots} bots)` }).waitFor();
 });
 
+it('while incidents keep coming, one search runs on: what is known is shown, and that the rest is not known yet', async () => {
+  const held: (() => void)[] = [];
+  await page.route('**/api/events?*', async (route) => {
+    await new Promise<void>((release) => held.push(release));
+    await route.continue();
+  });
+  await call(service, 'POST', '/api/bots/trader-5/start');
+  await invoke(service, 'trader-5', 'print', { text: 'beside the storm' });
+  await show(page, '#/incidents');
+  const timeline = page.getByRole('region', { name: 'Timeline' });
+  await timeline.getByText('Searching the journal').waitFor();
+  for (let n = 1; n <= 4; n++) {
+    await invoke(service, 'trader-5', 'fall', { why: 'a storm' });
+    // Each is announced by an error line.
+    await cause('a storm')
+      .getByText(n === 1 ? '1 time' : `${n} times`)
+      .waitFor();
+    await call(service, 'POST', '/api/bots/trader-5/start');
+  }
+  expect(held).toHaveLength(1);
+  // From the reports, without the journal.
+  await happening('bots fell with host 0').waitFor();
+  await timeline.getByText('Searching the journal').waitFor();
+  expect(await timeline.getByText('Nothing else').count()).toBe(0);
+  held[0]?.();
+  await happening(/print, .*trader-5/).waitFor();
+  // The next one asks for what is new since, and keeps what is there while it has no answer.
+  await expect.poll(() => held.length).toBe(2);
+  await happening(/print, .*trader-5/).waitFor();
+  for (const release of held) release();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+});
+
+it('the axis has the time in which there were incidents, not the whole day', async () => {
+  await show(page, '#/incidents');
+  await cause('out of paint').waitFor();
+  const first = await page.locator('.lane-tick').first().innerText();
+  const [hours = 0, minutes = 0] = first.split(':').map(Number);
+  const now = await page.evaluate<number>('new Date().getHours() * 60 + new Date().getMinutes()');
+  // The tests of this file take some minutes.
+  expect((now - hours * 60 - minutes + 1440) % 1440).toBeLessThanOrEqual(121);
+});
+
 it('a range of the address is that of the page, and a cause without incidents in it says so', async () => {
   await show(page, '#/incidents?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z');
   await page.getByText('No incidents in this time.').waitFor();

@@ -22,8 +22,8 @@ export function AlertHistory() {
         event.event === 'alert' ? [{ id: event.id ?? '', alert: event.data }] : [],
       );
     },
-    [firing.value],
-    AGAIN_MS,
+    [],
+    { when: [firing.value], everyMs: AGAIN_MS },
   );
   return (
     <section class="card" aria-labelledby="alert-history">

@@ -25,11 +25,10 @@ const RELOAD_MS = 2000;
 
 /** Rules with their states, and what has fired. */
 export function AlertsView() {
-  const { value, error, reload } = useResource(
-    (signal) => api().rules.list({ signal }),
-    [firing.value],
-    RELOAD_MS,
-  );
+  const { value, error, reload } = useResource((signal) => api().rules.list({ signal }), [], {
+    when: [firing.value],
+    everyMs: RELOAD_MS,
+  });
   const [editing, setEditing] = useState<Rule>();
   const [deleting, setDeleting] = useState<Rule>();
   // The address asks for a new rule: `new` is its query, `on` what it is for.

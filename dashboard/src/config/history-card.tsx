@@ -43,8 +43,9 @@ export function ConfigHistory({ bot, saved, onRestore }: Props) {
           : [],
       );
     },
+    [bot.id],
     // A change of anyone else shows when the form is loaded again.
-    [bot.id, saved],
+    { when: [saved] },
   );
   const { config, restart, isolation, host_group, quota, node, node_labels, failover } = saved;
   const now: BotParts = {

@@ -51,7 +51,7 @@ export function useHistory(
       return isYoung ? ask(first - found.step_ms) : found;
     },
     [bot.id, key, rangeKey, points],
-    isFixed ? undefined : AGAIN_MS,
+    isFixed ? {} : { everyMs: AGAIN_MS },
   );
   useEffect(() => live.current.clear(), [bot.id, key, rangeKey]);
   useEffect(() => {

@@ -41,6 +41,11 @@ const LOSSES: ReadonlySet<string> = new Set([
   'node_lost',
 ]);
 
+/** Whether such an incident ends a host. */
+export function isLoss({ type }: { type: Incident['type'] }): boolean {
+  return LOSSES.has(type);
+}
+
 /** The query of the lines that {@link happeningsOf} reads. */
 export const HAPPENINGS_QUERY = `scope:${CONTROL_SCOPE},${DISPATCH_SCOPE},${CHANGE_SCOPE}`;
 
@@ -55,7 +60,7 @@ export function happeningsOf(
 ): Happening[] {
   const single = [
     ...events.flatMap(ofEvent),
-    ...losses.filter(({ type }) => LOSSES.has(type)).map(ofLoss),
+    ...losses.filter(isLoss).map(ofLoss),
     ...groups.map(ofGroup),
   ];
   const joined: Happening[] = [];

@@ -2,7 +2,7 @@ import { visible } from '../../../src/shared/contract/escapes.js';
 import { hrefTo } from '../model/route.js';
 import { fullTime } from '../model/time.js';
 import { hrefAt } from '../model/time-range.js';
-import { momentText } from '../range/range-text.js';
+import { momentText, secondText } from '../range/range-text.js';
 import { type PlainKey, t } from '../texts/text.js';
 import { type Happening, happeningText, type Lane } from './happenings.js';
 import type { Beside, LoadedGroups } from './use-incidents.js';
@@ -18,11 +18,12 @@ const LANES: { lane: Lane; title: PlainKey; one: PlainKey }[] = [
 /** Rows of the list; those before them are counted. */
 const MAX_ROWS = 200;
 const TICKS = 4;
+const MINUTE_MS = 60_000;
 /** A shorter range has ticks with seconds. */
-const SHORT_MS = 20 * 60_000;
+const SHORT_MS = 20 * MINUTE_MS;
 
 interface Props {
-  beside: Beside | undefined;
+  beside: Beside;
   /** How often the incidents happened in each step of what was loaded. */
   counts: readonly number[];
   loaded: LoadedGroups;
@@ -30,16 +31,16 @@ interface Props {
 
 /** What happened when, on one axis and as a list. */
 export function Timeline({ beside, counts, loaded }: Props) {
-  const { happenings = [], gap = null } = beside ?? {};
+  const { happenings } = beside;
   const rest = happenings.length - MAX_ROWS;
   return (
     <section class="card beside" aria-labelledby="timeline-title">
       <h2 id="timeline-title">{t('timeline.title')}</h2>
       <Lanes happenings={happenings} counts={counts} loaded={loaded} />
-      {gap === null ? null : <p class="muted">{gap}</p>}
-      {happenings.length === 0 ? (
-        <p class="muted">{beside ? t('timeline.nothing') : t('state.loading')}</p>
-      ) : (
+      <p class="muted" role="status">
+        {stateText(beside)}
+      </p>
+      {happenings.length === 0 ? null : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard
         <section class="happenings" tabIndex={0} aria-label={t('timeline.list')}>
           <ol>
@@ -50,7 +51,7 @@ export function Timeline({ beside, counts, loaded }: Props) {
                   href={hrefAt('log', one.at)}
                   title={t('timeline.openLog', { time: fullTime(one.at) })}
                 >
-                  {momentText(Math.floor(one.at / 1000) * 1000)}
+                  {secondText(one.at)}
                 </a>
                 <span class="happening-lane">{laneText(one.lane)}</span>
                 <span class="happening-text">
@@ -70,6 +71,16 @@ export function Timeline({ beside, counts, loaded }: Props) {
   );
 }
 
+/** What is not known of the rest; that nothing happened only when that is known. */
+function stateText({ value, error, isLoading, happenings }: Beside): string {
+  if (error) return t('timeline.notSearched', { reason: error.message });
+  if (!value || (isLoading && !value.isWhole && !value.isCut)) return t('timeline.searching');
+  const { events, isCut, missing } = value;
+  if (missing.length > 0) return t('timeline.noAnswer', { nodes: missing.join(', ') });
+  if (isCut) return t('timeline.onlyLast', { n: events.length });
+  return happenings.length === 0 ? t('timeline.nothing') : '';
+}
+
 function laneText(lane: Lane): string {
   const found = LANES.find((known) => known.lane === lane);
   return found ? t(found.one) : lane;
@@ -86,7 +97,10 @@ function Lanes({
   const place = (at: number): number =>
     Math.min(100, Math.max(0, ((at - after) / (before - after)) * 100));
   const most = Math.max(1, ...counts);
-  const precision = before - after < SHORT_MS ? 1000 : 60_000;
+  const tick = (ms: number): string =>
+    before - after < SHORT_MS
+      ? secondText(Math.round(ms / 1000) * 1000)
+      : momentText(Math.round(ms / MINUTE_MS) * MINUTE_MS);
   return (
     <div class="lanes" aria-hidden="true">
       {LANES.map(({ lane, title }) => (
@@ -113,7 +127,7 @@ function Lanes({
                     <i
                       key={at}
                       class="lane-mark"
-                      title={`${momentText(one.at)} ${visible(happeningText(one))}`}
+                      title={`${secondText(one.at)} ${visible(happeningText(one))}`}
                       style={{ left: `${place(one.at)}%` }}
                     />
                   ))}
@@ -127,7 +141,7 @@ function Lanes({
             const ms = after + ((before - after) / TICKS) * at;
             return (
               <span key={at} class="lane-tick" style={{ left: `${(at / TICKS) * 100}%` }}>
-                {momentText(Math.round(ms / precision) * precision)}
+                {tick(ms)}
               </span>
             );
           })}

@@ -1,84 +1,109 @@
 // Runs in tabs. Loads groups of incidents, and what happened beside them.
 
-import type { IncidentGroups } from '../../../src/client/index.js';
-import { readEvents } from '../model/events.js';
+import { useMemo, useRef } from 'preact/hooks';
+import type {
+  CallOptions,
+  Incident,
+  IncidentGroup,
+  IncidentGroups,
+} from '../../../src/client/index.js';
+import type { Answered } from '../model/asking.js';
 import { serviceErrors } from '../model/live.js';
 import { type Resource, useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
-import { language, t } from '../texts/text.js';
-import { HAPPENINGS_QUERY, type Happening, happeningsOf } from './happenings.js';
-import { incidentRange, type Range, rangeKey } from './incident-range.js';
+import { language } from '../texts/text.js';
+import { BesideSearch, type Found } from './beside-search.js';
+import { fitted, type Range } from './fitted-range.js';
+import { type Happening, happeningsOf, isLoss } from './happenings.js';
+import { incidentRange, isFree, rangeKey } from './incident-range.js';
 
 /** Shortest time between two requests, in ms. */
 const THROTTLE_MS = 1000;
 /** A repeated incident has no line for up to a second, and other nodes have theirs. */
 const AGAIN_MS = 10_000;
-/** Lines and reports that a timeline is made from, the newest. */
-const MAX_LINES = 1000;
-const MAX_REPORTS = 200;
+/** Causes of lost hosts whose incidents are read, the latest, and how many incidents of each. */
+const MAX_LOSS_CAUSES = 20;
+const MAX_LOSSES = 50;
 
 export interface LoadedGroups extends IncidentGroups {
   range: Range;
+  /** Incidents that ended a host. */
+  losses: readonly Incident[];
 }
 
 /** @param cause only this one, with all of its bots. */
 export function useGroups(cause?: string): Resource<LoadedGroups> {
   // Each incident report is announced by an error line of the service.
   const errors = useThrottled(serviceErrors, THROTTLE_MS);
+  const losses = useRef(new Losses()).current;
   return useResource(
     async (signal) => {
-      const range = incidentRange();
-      const { after, before } = range;
-      const query = { after: Math.floor(after), before: Math.ceil(before), limit: 1000 };
-      const found = await api().incidentGroups({ ...query, ...(cause && { cause }), signal });
-      return { ...found, range };
+      const read = (range: Range, more: { cause?: string } = {}): Promise<IncidentGroups> => {
+        const ends = { after: Math.floor(range.after), before: Math.ceil(range.before) };
+        return api().incidentGroups({ ...ends, limit: 1000, ...more, signal });
+      };
+      const whole = incidentRange();
+      const all = await read(whole);
+      const range = isFree() ? fitted(whole, firstOf(all.groups, whole)) : whole;
+      const isWhole = range.after === whole.after;
+      const found = cause ? await read(range, { cause }) : isWhole ? all : await read(range);
+      return { ...found, range, losses: await losses.of(all.groups, range, signal) };
     },
-    [cause, errors, rangeKey()],
-    AGAIN_MS,
+    [cause, rangeKey()],
+    { when: [errors], everyMs: AGAIN_MS },
   );
 }
 
-export interface Beside {
-  happenings: Happening[];
-  /** Why lines are missing, in a sentence; null when none are. */
-  gap: string | null;
+/** When the first incident in the range was, as far as the groups say. */
+function firstOf(groups: readonly IncidentGroup[], { after }: Range): number | undefined {
+  const times = groups.map(({ first_at_ms }) => Math.max(first_at_ms, after));
+  return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** What happened in the range of these groups. @param groups whose first incidents are shown too. */
-export function useHappenings(loaded: LoadedGroups | undefined): Resource<Beside> {
-  return useResource(
-    async (signal) => {
-      if (!loaded) return { happenings: [], gap: null };
-      const { after, before } = loaded.range;
-      const range = { after: Math.floor(after), before: Math.ceil(before) };
-      const query = { ...range, query: HAPPENINGS_QUERY, limit: MAX_LINES, signal };
-      // Without a journal there are no lines; the losses of hosts are there all the same.
-      const [page, reports] = await Promise.all([
-        readEvents(query).catch((thrown: unknown) =>
-          signal.aborted ? Promise.reject(thrown) : null,
-        ),
-        api().incidents({ limit: MAX_REPORTS, signal }),
-      ]);
-      const losses = reports.filter(({ at_ms }) => at_ms >= after && at_ms < before);
-      const firsts = loaded.groups.filter(({ first_at_ms: at }) => at >= after && at < before);
-      const happenings = happeningsOf(page?.events ?? [], losses, firsts);
-      return { happenings, gap: gapOf(page) };
-    },
-    [loaded, language()],
+/** Reads the incidents that ended hosts by cause: they are few, and among the latest of all they would be lost. */
+class Losses {
+  /** By cause, with how often it had happened. */
+  readonly #known = new Map<string, { count: number; incidents: readonly Incident[] }>();
+
+  async of(
+    groups: readonly IncidentGroup[],
+    { after, before }: Range,
+    signal: NonNullable<CallOptions['signal']>,
+  ): Promise<Incident[]> {
+    const latest = groups.filter(isLoss).slice(0, MAX_LOSS_CAUSES);
+    const lists = latest.map(async ({ cause, count }) => {
+      const known = this.#known.get(cause);
+      if (known?.count === count) return known.incidents;
+      const incidents = await api().incidents({ cause, limit: MAX_LOSSES, signal });
+      this.#known.set(cause, { count, incidents });
+      return incidents;
+    });
+    const all = (await Promise.all(lists)).flat();
+    return all.filter(({ at_ms }) => at_ms >= after && at_ms < before);
+  }
+}
+
+export interface Beside extends Answered<Found | undefined> {
+  /** What is known so far, the newest first. */
+  happenings: readonly Happening[];
+}
+
+/** What happened in the range of these groups: their first incidents and the losses at once, the rest as the search finds it. */
+export function useBeside(loaded: LoadedGroups | undefined): Beside {
+  const search = useRef(new BesideSearch((query) => api().events(query))).current;
+  // One that nobody has chosen moves on with its length; of another the beginning is fixed.
+  const length = loaded && isFree() ? loaded.range.before - loaded.range.after : 0;
+  const answer = useResource<Found | undefined>(
+    async (signal, show) => loaded && (await search.extend(loaded.range, signal, show)),
+    [rangeKey(), length],
+    { when: [loaded] },
   );
-}
-
-function gapOf(
-  page: {
-    cursor: string | null;
-    events: readonly unknown[];
-    missing?: readonly { node: string }[];
-  } | null,
-): string | null {
-  if (!page) return t('timeline.noJournal');
-  const nodes = page.missing?.map(({ node }) => node) ?? [];
-  if (nodes.length > 0) return t('timeline.noAnswer', { nodes: nodes.join(', ') });
-  if (page.cursor === null) return null;
-  return t('timeline.onlyLast', { n: page.events.length });
+  const happenings = useMemo(() => {
+    if (!loaded) return [];
+    const { after, before } = loaded.range;
+    const firsts = loaded.groups.filter(({ first_at_ms: at }) => at >= after && at < before);
+    return happeningsOf(answer.value?.events ?? [], loaded.losses, firsts);
+  }, [loaded, answer.value, language()]);
+  return { ...answer, happenings };
 }

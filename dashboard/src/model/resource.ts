@@ -1,47 +1,52 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { type Answered, Asking, type Load } from './asking.js';
 import { connection } from './live.js';
 
-export interface Resource<T> {
-  value: T | undefined;
-  /** Why there is no value, or why it is outdated. */
-  error: Error | undefined;
-  isLoading: boolean;
+export interface Resource<T> extends Answered<T> {
   reload: () => void;
 }
 
+interface Again {
+  /** Asks again when one of these changes; the last answer stays until then. */
+  when?: readonly unknown[];
+  /** Asks again every so many ms while the tab is visible. */
+  everyMs?: number;
+}
+
+const NOT_ASKED = { value: undefined, error: undefined, isLoading: true } as const;
+
 /**
- * Loads a value for a view.
- * @param load is called again when one of `inputs` changes, after a reconnect, and every `everyMs` while the tab is visible.
+ * Loads a value for a view, and again after a reconnect.
+ * @param question what `load` depends on. The answer to one question is never shown as that to another.
  */
 export function useResource<T>(
-  load: (signal: AbortSignal) => Promise<T>,
-  inputs: readonly unknown[],
-  everyMs?: number,
+  load: Load<T>,
+  question: readonly unknown[],
+  { when = [], everyMs }: Again = {},
 ): Resource<T> {
-  const [state, setState] = useState<{ value?: T; error?: Error; isLoading: boolean }>({
-    isLoading: true,
-  });
+  const [state, setState] = useState<{ of: readonly unknown[]; now: Answered<T> }>();
   const latest = useRef(load);
   latest.current = load;
-  const [round, setRound] = useState(0);
-  const reload = useCallback(() => setRound((before) => before + 1), []);
+  const asking = useRef<Asking<T> | undefined>(undefined);
+  const reload = useCallback(() => asking.current?.again(), []);
   useEffect(() => {
-    const abort = new AbortController();
-    setState((before) => ({ ...before, isLoading: true }));
-    latest.current(abort.signal).then(
-      (value) => !abort.signal.aborted && setState({ value, isLoading: false }),
-      (thrown: unknown) => {
-        if (abort.signal.aborted) return;
-        const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-        setState((before) => ({ ...before, error, isLoading: false }));
-      },
+    const mine = new Asking<T>(
+      (signal, show) => latest.current(signal, show),
+      (now) => setState({ of: question, now }),
     );
-    return () => abort.abort();
-  }, [...inputs, round]);
+    asking.current = mine;
+    mine.again();
+    return () => mine.stop();
+  }, question);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (isFirst.current) isFirst.current = false;
+    else reload();
+  }, when);
   const isOpen = connection.value.state === 'open';
   const wasLost = useRef(false);
   useEffect(() => {
-    if (isOpen && wasLost.current) reload();
+    if (isOpen && wasLost.current) asking.current?.anew();
     wasLost.current = !isOpen;
   }, [isOpen]);
   useEffect(() => {
@@ -49,5 +54,6 @@ export function useResource<T>(
     const timer = setInterval(() => !document.hidden && reload(), everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
-  return { value: state.value, error: state.error, isLoading: state.isLoading, reload };
+  const isAnswer = state?.of.every((part, at) => Object.is(part, question[at]));
+  return { ...(isAnswer && state ? state.now : NOT_ASKED), reload };
 }

@@ -25,6 +25,12 @@ export function momentText(ms: number): string {
   return day(ms) === day(serverNow()) ? timeText(ms) : `${shortDay(ms)} ${timeText(ms)}`;
 }
 
+/** As {@link momentText}, always with seconds: for one of several that are compared. */
+export function secondText(ms: number): string {
+  const time = clockTime(ms).slice(0, 8);
+  return day(ms) === day(serverNow()) ? time : `${shortDay(ms)} ${time}`;
+}
+
 function timeText(ms: number): string {
   const text = clockTime(ms);
   if (!text.endsWith('.000')) return text.slice(0, 8);

@@ -25,18 +25,19 @@ export function DiffView() {
   const [one, other] = [query.get('a') ?? '', query.get('b') ?? ''];
   const [isWhole, setWhole] = useState(false);
   const [first, second] = [bots.get(one), bots.get(other)];
-  const { value, error, isLoading } = useResource(
+  const {
+    value: configs,
+    error,
+    isLoading,
+  } = useResource(
     async (signal) => {
       if (one === '' || other === '') return undefined;
       const configOf = (id: string) => api().bots.config(id, { signal });
-      return {
-        of: `${one} ${other}`,
-        configs: await Promise.all([configOf(one), configOf(other)]),
-      };
+      return await Promise.all([configOf(one), configOf(other)]);
     },
-    [one, other, first?.since_ms, second?.since_ms],
+    [one, other],
+    { when: [first?.since_ms, second?.since_ms] },
   );
-  const configs = value?.of === `${one} ${other}` ? value.configs : undefined;
   const rows = configs
     ? diffOf(
         partsOf(configs[0] as unknown as JsonObject, first),

@@ -1171,6 +1171,7 @@ export const de: Texts = {
 
   // state
   'state.loading': 'Wird geladen …',
+  'state.outdated': 'Nicht aktuell: {reason}',
   'state.running': 'Läuft …',
   'state.signingIn': 'Anmeldung läuft …',
 
@@ -1235,8 +1236,8 @@ export const de: Texts = {
   'timeline.list': 'Was geschah, Neuestes zuerst',
   'timeline.openLog': '{time}: Log zu diesem Zeitpunkt öffnen',
   'timeline.before': 'und {n} davor',
-  'timeline.noJournal':
-    'Befehle und Änderungen werden nicht gezeigt: das Journal antwortet nicht oder ist aus.',
+  'timeline.searching': 'Das Journal wird nach Befehlen und Änderungen durchsucht …',
+  'timeline.notSearched': 'Befehle und Änderungen werden nicht gezeigt: {reason}',
   'timeline.noAnswer': 'Befehle und Änderungen von {nodes} werden nicht gezeigt: keine Antwort.',
   'timeline.onlyLast':
     'Nur die letzten {n} Befehle und Änderungen werden gezeigt: einen kürzeren Zeitraum wählen.',

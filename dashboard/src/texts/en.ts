@@ -1149,6 +1149,7 @@ export const en = {
 
   // state
   'state.loading': 'Loading…',
+  'state.outdated': 'Not up to date: {reason}',
   'state.running': 'Running…',
   'state.signingIn': 'Signing in…',
 
@@ -1213,8 +1214,8 @@ export const en = {
   'timeline.list': 'What happened, newest first',
   'timeline.openLog': '{time}: open the log at this moment',
   'timeline.before': 'and {n} before',
-  'timeline.noJournal':
-    'Commands and changes are not shown: the journal does not answer, or is off.',
+  'timeline.searching': 'Searching the journal for commands and changes…',
+  'timeline.notSearched': 'Commands and changes are not shown: {reason}',
   'timeline.noAnswer': 'Commands and changes of {nodes} are not shown: no answer.',
   'timeline.onlyLast': 'Only the last {n} commands and changes are shown: choose a shorter range.',
 

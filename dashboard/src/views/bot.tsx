@@ -263,10 +263,9 @@ function moveTab(event: KeyboardEvent, tab: string, showTab: (name: string) => v
 /** @param sinceMs start of its status, which every failure changes. The incident report follows shortly after. */
 function BotIncidents({ id, sinceMs }: { id: string; sinceMs: number }) {
   const errors = useThrottled(serviceErrors, INCIDENTS_MS);
-  const { value, error } = useResource(
-    (signal) => api().incidents({ bot: id, signal }),
-    [id, sinceMs, errors],
-  );
+  const { value, error } = useResource((signal) => api().incidents({ bot: id, signal }), [id], {
+    when: [sinceMs, errors],
+  });
   return (
     <div class="page">
       {value ? (

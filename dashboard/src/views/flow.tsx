@@ -66,14 +66,16 @@ export function Flow() {
       const requestedMs = range.toMs ?? serverNow();
       const after = Math.floor(requestedMs - range.seconds * 1000);
       const stats = await api().stats({ after, before: range.toMs, signal });
-      return { chosen, requestedMs, stats };
+      return { requestedMs, stats };
     },
-    // Again once the hub counts: the first request may have been made before, and knows nothing of the time between.
-    [chosen, range.isLive && rate !== undefined],
-    range.isLive || range.toMs !== undefined ? undefined : STATS_MS,
+    [chosen],
+    {
+      // Again once the hub counts: the first request may have been made before, and knows nothing of the time between.
+      when: [range.isLive && rate !== undefined],
+      ...(!range.isLive && range.toMs === undefined && { everyMs: STATS_MS }),
+    },
   );
-  // Ignore the response for another range.
-  const value = history.value?.chosen === chosen ? history.value : undefined;
+  const { value } = history;
   const shown = range.isLive
     ? liveSeries(range.seconds, counts, Date.now(), clockAheadMs.value, value)
     : value

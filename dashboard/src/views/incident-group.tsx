@@ -2,9 +2,10 @@ import type { IncidentGroup } from '../../../src/client/index.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { typeText } from '../incidents/incident-types.js';
 import { Timeline } from '../incidents/timeline.js';
-import { type LoadedGroups, useGroups, useHappenings } from '../incidents/use-incidents.js';
+import { type LoadedGroups, useBeside, useGroups } from '../incidents/use-incidents.js';
 import { botsText } from '../model/actions.js';
 import { ask } from '../model/asked.js';
+import type { Answered } from '../model/asking.js';
 import { bots, botsVersion, serviceErrors } from '../model/live.js';
 import { may } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
@@ -18,6 +19,7 @@ import { NeedsScope } from '../parts/needs-scope.js';
 import { useOneStop } from '../parts/one-stop.js';
 import { Status } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { ViewHead } from '../parts/view-head.js';
 import { RangePicker } from '../range/range-picker.js';
 import { numberText, rich, t } from '../texts/text.js';
@@ -32,26 +34,22 @@ const MAX_BOTS = 200;
 
 /** One cause: what it is, whom it hits, what happened beside it, and what can be done about it. */
 export function IncidentGroupView({ cause }: { cause: string }) {
-  const { value, error } = useGroups(cause);
+  const answer = useGroups(cause);
+  const { value } = answer;
   const group = value?.groups[0];
-  if (value && group) return <Group loaded={value} group={group} />;
+  if (value && group) return <Group answer={answer} loaded={value} group={group} />;
   return (
     <>
       <ViewHead title={t('page.incidents')}>
         <RangePicker />
       </ViewHead>
       <div class="page">
-        {error ? (
-          <p role="alert" class="muted">
-            {error.message}
-          </p>
-        ) : value ? (
+        <Unanswered of={answer} />
+        {value ? (
           <p class="muted">
             {t('incidents.noneOfCause')} <Back />
           </p>
-        ) : (
-          <p class="muted">{t('state.loading')}</p>
-        )}
+        ) : null}
       </div>
     </>
   );
@@ -61,10 +59,16 @@ function Back() {
   return <a href={hrefTo('incidents')}>{t('incidents.all')}</a>;
 }
 
-function Group({ loaded, group }: { loaded: LoadedGroups; group: IncidentGroup }) {
+interface GroupProps {
+  answer: Answered<LoadedGroups>;
+  loaded: LoadedGroups;
+  group: IncidentGroup;
+}
+
+function Group({ answer, loaded, group }: GroupProps) {
   void second.value;
   useThrottled(botsVersion, REDRAW_MS);
-  const { value: beside } = useHappenings(loaded);
+  const beside = useBeside(loaded);
   const { cause, type, title, where, reason, count, bot_count, fallen, nodes } = group;
   const { first_at_ms, last_at_ms } = group;
   // Others have been deleted.
@@ -104,6 +108,7 @@ function Group({ loaded, group }: { loaded: LoadedGroups; group: IncidentGroup }
         <RangePicker />
       </ViewHead>
       <div class="page incident-group">
+        <Unanswered of={answer} />
         <section class="card" aria-labelledby="cause-title">
           <h2 id="cause-title" class="group-title">
             <span class="tag tone-bad">{typeText(type)}</span> <LineText text={title} isWhole />
@@ -160,13 +165,16 @@ function Fact({ name, children }: { name: string; children: preact.ComponentChil
 
 function Reports({ cause, count }: { cause: string; count: number }) {
   const errors = useThrottled(serviceErrors, REDRAW_MS);
-  const { value, error } = useResource(
+  const answer = useResource(
     (signal) => api().incidents({ cause, limit: MAX_REPORTS, signal }),
-    [cause, errors],
+    [cause],
+    { when: [errors] },
   );
+  const { value } = answer;
   return (
     <section class="card" aria-labelledby="reports-title">
       <h2 id="reports-title">{t('incidents.reports')}</h2>
+      <Unanswered of={answer} />
       {value ? (
         <>
           <IncidentList incidents={value} withBot />
@@ -174,9 +182,7 @@ function Reports({ cause, count }: { cause: string; count: number }) {
             <p class="muted">{t('incidents.newest', { n: value.length, all: count })}</p>
           ) : null}
         </>
-      ) : (
-        <p class="muted">{error ? error.message : t('state.loading')}</p>
-      )}
+      ) : null}
     </section>
   );
 }

@@ -3,12 +3,13 @@ import { visible } from '../../../src/shared/contract/escapes.js';
 import { typeText } from '../incidents/incident-types.js';
 import { Sparkline } from '../incidents/sparkline.js';
 import { Timeline } from '../incidents/timeline.js';
-import { useGroups, useHappenings } from '../incidents/use-incidents.js';
+import { useBeside, useGroups } from '../incidents/use-incidents.js';
 import { changeQuery, hrefTo, route } from '../model/route.js';
 import { age, fullTime, second } from '../model/time.js';
 import { timeRange } from '../model/time-range.js';
 import { useOneStop } from '../parts/one-stop.js';
 import { LineText } from '../parts/text.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { ViewHead } from '../parts/view-head.js';
 import { RangePicker } from '../range/range-picker.js';
 import { rangeText } from '../range/range-text.js';
@@ -29,8 +30,9 @@ export function IncidentsView({ cause }: { cause: string }) {
 }
 
 function GroupList() {
-  const { value, error } = useGroups();
-  const { value: beside } = useHappenings(value);
+  const answer = useGroups();
+  const { value } = answer;
+  const beside = useBeside(value);
   const asked = route.value.query.get('sort') ?? '';
   const order: Order = Object.hasOwn(ORDERS, asked) ? (asked as Order) : 'last';
   const { of } = ORDERS[order];
@@ -73,11 +75,7 @@ function GroupList() {
         <RangePicker />
       </ViewHead>
       <div class="page">
-        {error ? (
-          <p role="alert" class="muted">
-            {error.message}
-          </p>
-        ) : null}
+        <Unanswered of={answer} />
         {value && value.missing.length > 0 ? (
           <p role="alert">{t('incidents.missing', { nodes: value.missing.join(', ') })}</p>
         ) : null}
@@ -96,9 +94,7 @@ function GroupList() {
               ) : null}
             </section>
           </>
-        ) : error ? null : (
-          <p class="muted">{t('state.loading')}</p>
-        )}
+        ) : null}
       </div>
     </>
   );

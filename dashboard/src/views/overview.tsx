@@ -67,7 +67,9 @@ function FailedKinds() {
 }
 
 function Pressure() {
-  const { value, error } = useResource((signal) => api().pressure({ signal }), [], PRESSURE_MS);
+  const { value, error } = useResource((signal) => api().pressure({ signal }), [], {
+    everyMs: PRESSURE_MS,
+  });
   return (
     <section class="card">
       <h2>
@@ -166,7 +168,8 @@ function Incidents() {
   const isRange = range !== LIVE;
   const { value: read, error } = useResource(
     (signal) => api().incidents({ limit: isRange ? INCIDENTS_READ : INCIDENTS_SHOWN, signal }),
-    [broken, errors, isRange],
+    [isRange],
+    { when: [broken, errors] },
   );
   const value = useMemo(() => {
     const { fromMs = 0, toMs = Number.POSITIVE_INFINITY } = presentBounds();

@@ -45,11 +45,9 @@ const TOKENS_TABLE: ColumnTable = {
 };
 
 export function TokensView() {
-  const { value, error, reload } = useResource(
-    (signal) => api().tokens.list({ signal }),
-    [],
-    RELOAD_MS,
-  );
+  const { value, error, reload } = useResource((signal) => api().tokens.list({ signal }), [], {
+    everyMs: RELOAD_MS,
+  });
   const columns = useColumns(TOKENS_TABLE, USUAL);
   const [creating, setCreating] = useState<'token' | 'link'>();
   const [created, setCreated] = useState<NewToken>();
