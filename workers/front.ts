@@ -151,6 +151,7 @@ const front = createFront({
   uses,
   maxUrlBytes: http.max_url_bytes,
   maxInFlight: http.max_requests_in_flight,
+  heartbeatMs: streaming.heartbeat_ms,
   retry: { baseMs: streaming.retry_ms, perSecond: streaming.returns_per_second },
   limits: {
     maxBytes: http.max_body_bytes,

@@ -1,3 +1,4 @@
+import { HEARTBEAT_HEADER } from '../shared/contract/heartbeat-header.js';
 import { ApiError } from './api-error.js';
 import { type BackoffOptions, backoffMs, MAX_TIMER_MS } from './backoff.js';
 import { expectType, reasonOf } from './http.js';
@@ -6,8 +7,11 @@ import { type StreamEvent, typedEvent } from './stream-events.js';
 
 /** Bound of one event in characters, far above the service's own limits. A longer event breaks the connection. */
 const MAX_EVENT_CHARS = 16 * 1024 * 1024;
-/** Four heartbeats with the default `stream.heartbeat_ms`. */
+/** Of a service that does not say how often it sends heartbeats, and until it has said it. */
 const DEFAULT_SILENCE_MS = 60_000;
+/** A heartbeat is late by so much before the connection counts as dead: a part of its interval, and at least this, in ms. */
+const LATE = 0.5;
+const LEAST_LATE_MS = 5000;
 
 export type StreamState =
   /** `failures`: number of consecutive failures so far. */
@@ -25,13 +29,16 @@ export interface StreamOptions {
   signal?: AbortSignal | undefined;
   /** Called at the start of reading and on each change. */
   onState?: ((state: StreamState) => void) | undefined;
+  /** Called when data without an event has come: a heartbeat, or the position of a stream that begins without snapshots. */
+  onHeartbeat?: (() => void) | undefined;
   /** Called for a `gap` event, before the reader gets it. */
   onGap?: ((gap: Extract<StreamEvent, { event: 'gap' }>['data']) => void) | undefined;
   /** Delays between reconnects. */
   backoff?: BackoffOptions | undefined;
   /**
-   * A connection without data for this long, in ms, is considered dead; null disables the check. Default 60,000. Must be longer
-   * than the service's `stream.heartbeat_ms`.
+   * A connection without data for this long, in ms, is considered dead; null disables the check. Must be longer than the
+   * service's `stream.heartbeat_ms`. Default: one and a half of it, at least 5 s more (22,500 with its default), as the service
+   * tells it; 60,000 before the first answer.
    */
   silenceMs?: number | null | undefined;
 }
@@ -65,6 +72,8 @@ export class EventStream implements AsyncIterable<StreamEvent> {
   #isClosed = false;
   #connection: AbortController | undefined;
   #wake: (() => void) | undefined;
+  /** What the service has told. */
+  #heartbeatMs: number | undefined;
 
   constructor(connect: Connect, options: StreamOptions) {
     this.#connect = connect;
@@ -126,7 +135,8 @@ export class EventStream implements AsyncIterable<StreamEvent> {
         let openedAt = Number.POSITIVE_INFINITY;
         try {
           for await (const batch of this.#readConnection()) {
-            if (this.#state.state !== 'open') {
+            const isOpening = this.#state.state !== 'open';
+            if (isOpening) {
               openedAt = performance.now();
               this.#setState({ state: 'open' });
             }
@@ -135,6 +145,10 @@ export class EventStream implements AsyncIterable<StreamEvent> {
             // retried without delay, forever.
             if (batch.some(({ id }) => id !== null)) this.#failures = 0;
             if (batch.length > 0) yield batch;
+            else if (!isOpening) {
+              this.#delivered = this.#position;
+              this.#options.onHeartbeat?.();
+            }
           }
           throw new ApiError(0, 'the service closed the stream');
         } catch (thrown) {
@@ -189,12 +203,20 @@ export class EventStream implements AsyncIterable<StreamEvent> {
   async #open(signal: AbortSignal): Promise<Response> {
     const response = await this.#connect(this.#position, signal);
     expectType(response, 'text/event-stream', 'GET /events');
+    const heartbeatMs = Number(response.headers.get(HEARTBEAT_HEADER));
+    this.#heartbeatMs = heartbeatMs > 0 ? heartbeatMs : undefined;
     return response;
+  }
+
+  #silenceMs(): number {
+    const every = this.#heartbeatMs;
+    if (every === undefined) return DEFAULT_SILENCE_MS;
+    return every + Math.max(LEAST_LATE_MS, every * LATE);
   }
 
   /** Aborts the connection if the task takes longer than `silenceMs`. */
   async #withSilenceLimit<T>(task: () => Promise<T>): Promise<T> {
-    const { silenceMs = DEFAULT_SILENCE_MS } = this.#options;
+    const { silenceMs = this.#silenceMs() } = this.#options;
     if (silenceMs === null || silenceMs > MAX_TIMER_MS) return task();
     const connection = this.#connection;
     let isLate = false;

@@ -1,7 +1,9 @@
+import { HEARTBEAT_HEADER } from '../shared/contract/heartbeat-header.js';
+
 /** How long a browser may cache the response to a preflight, in s. */
 const MAX_AGE_S = 600;
 const VARY = ['Vary', 'Origin'] as const;
-const EXPOSED = 'Allow, Retry-After, WWW-Authenticate';
+const EXPOSED = `Allow, ${HEARTBEAT_HEADER}, Retry-After, WWW-Authenticate`;
 /** Allowed beyond the headers that need no permission. */
 const REQUEST_HEADERS = 'Authorization, Content-Type, Last-Event-ID';
 

@@ -1,3 +1,4 @@
+import { HEARTBEAT_HEADER } from '../shared/contract/heartbeat-header.js';
 import type { Shortage } from '../shared/contract/pressure.js';
 import type { STREAM_QUERY } from '../shared/contract/queries.js';
 import { SNAPSHOT } from '../shared/contract/query-bounds.js';
@@ -43,6 +44,7 @@ export interface StreamRouteParts {
   views: Pick<Views, 'ofClient'>;
   admission: StreamAdmission;
   retry: Retry;
+  heartbeatMs: number;
 }
 
 /** How long clients wait before they reconnect. */
@@ -98,7 +100,7 @@ function open(
   const view = parts.views.ofClient(request.pairs, request.lastEventId);
   if (exchange.method === 'HEAD') {
     filterOf(view, record, request);
-    exchange.respond({ status: 200, headers: STREAM_HEADERS, body: '' });
+    exchange.respond({ status: 200, headers: headersOf(parts), body: '' });
     return;
   }
   const { admission, leases } = parts;
@@ -115,6 +117,10 @@ function open(
   stream(parts, view.fanout, exchange, lease, filter, request);
 }
 
+function headersOf({ heartbeatMs }: StreamRouteParts): string[] {
+  return [...STREAM_HEADERS, HEARTBEAT_HEADER, String(heartbeatMs)];
+}
+
 function filterOf(
   { mirror, names, nodes, makeJudge }: View,
   { reach }: Caller['record'],
@@ -125,16 +131,17 @@ function filterOf(
 
 /** Its functions live as long as the stream, and with them what they use: nothing of the request may be among it. */
 function stream(
-  { leases, retry }: StreamRouteParts,
+  parts: StreamRouteParts,
   fanout: View['fanout'],
   exchange: Exchange,
   lease: StreamLease,
   filter: Filter | null,
   { pairs, snapshots, lastEventId }: StreamRequest,
 ): void {
+  const { leases, retry } = parts;
   let subscriber: Subscriber | undefined;
   const sink = exchange.stream(
-    STREAM_HEADERS,
+    headersOf(parts),
     () => subscriber && fanout.remove(subscriber),
     () => subscriber && fanout.writable(subscriber),
   );

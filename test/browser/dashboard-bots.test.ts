@@ -556,7 +556,7 @@ describe('one bot', () => {
     // A tab that failed to load loads again when it is opened again.
     await page.route('**/api/bots/painter-1/config', (route) => route.abort(), { times: 1 });
     await part('Configuration');
-    await page.locator('.bot-part .empty', { hasNotText: 'Loading' }).waitFor();
+    await page.locator('.bot-part .unanswered', { hasNotText: 'Loading' }).waitFor();
     await part('Live');
     await part('Configuration');
     await size.fill('9');

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { call, exchangePin } from '../harness/api.js';
 import { invoke } from '../harness/bots.js';
 import { freePort } from '../harness/ports.js';
+import { Relay } from '../harness/relay.js';
 import { makeDir, removeDir, type Service } from '../harness/service.js';
 import { launchChromium } from './chromium.js';
 import { openPage, openWithToken, show, startForDashboard } from './dashboard-page.js';
@@ -20,7 +21,7 @@ beforeAll(async () => {
   service = await startForDashboard({
     dataDir,
     port: await freePort(),
-    config: { stream: { retry_ms: 200 }, drills: { enabled: true } },
+    config: { stream: { retry_ms: 200, heartbeat_ms: 1000 }, drills: { enabled: true } },
   });
   token = await service.token();
 });
@@ -102,6 +103,43 @@ describe.each([
     await context.close();
     await expect.poll(openStreams).toBe(0);
   });
+});
+
+it('a network that is dead is said soon, though nothing breaks; the page goes on when it is back', async () => {
+  const relay = await Relay.before(service.port);
+  const { context, page } = await openPage(browser);
+  await page.goto(`${relay.url}/#token=${encodeURIComponent(token)}`);
+  await page.locator('[data-connection=open]').waitFor();
+  relay.hang();
+  // After a minute at the latest it has always been said: a test waits less.
+  await page.locator('[data-connection=waiting]').waitFor();
+  await page.getByText('Connection lost.').waitFor();
+  relay.wake();
+  await page.locator('[data-connection=open]').waitFor();
+  await context.close();
+});
+
+it('a slow network is not live: the page says how far behind it is, until it is not', async () => {
+  const relay = await Relay.before(service.port);
+  const { context, page } = await openPage(browser);
+  await page.goto(`${relay.url}/#token=${encodeURIComponent(token)}`);
+  await page.locator('[data-connection=open][data-late=false]').waitFor();
+  relay.slow(60_000);
+  const flood = { text: 'far away', times: 300, repeat: 20 };
+  const behind = page.locator('[data-connection=open][data-late=true]', {
+    hasText: /\d+ s behind/,
+  });
+  const isBehind = behind.waitFor();
+  let isOver = false;
+  const flooding = (async () => {
+    while (!isOver) await invoke(service, 'painter-1', 'print', flood);
+  })();
+  await isBehind;
+  isOver = true;
+  await flooding;
+  relay.slow(Number.POSITIVE_INFINITY);
+  await page.locator('[data-connection=open][data-late=false]').waitFor();
+  await context.close();
 });
 
 it('makes another tab the leader when the leader hangs', async () => {
@@ -307,7 +345,7 @@ it('shows that the service is gone, and continues when it is back', async () => 
   expect(said).toContain('The data on this page may be out of date.');
   expect(said).not.toMatch(/Reconnecting/);
   await show(page, '#/bots/painter-1?tab=config');
-  await page.locator('.bot-part .empty', { hasNotText: 'Loading' }).waitFor();
+  await page.locator('.bot-part .unanswered', { hasNotText: 'Loading' }).waitFor();
   service = await startForDashboard({ dataDir, port, config: { drills: { enabled: true } } });
   // Unless it has reconnected by itself meanwhile.
   const isOpen = page.locator('[data-connection=open]');

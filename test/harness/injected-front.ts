@@ -128,6 +128,7 @@ export class InjectedFront {
       ),
       maxUrlBytes: config.http.max_url_bytes,
       maxInFlight: config.http.max_requests_in_flight,
+      heartbeatMs: config.stream.heartbeat_ms,
       retry: { baseMs: config.stream.retry_ms, perSecond: config.stream.returns_per_second },
       admission: this.#admission,
       limits: {

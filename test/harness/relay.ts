@@ -14,6 +14,7 @@ export class Relay {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #hangs = false;
+  #bytesPerSecond = Number.POSITIVE_INFINITY;
 
   private constructor(server: Server, servicePort: number) {
     this.#server = server;
@@ -47,6 +48,16 @@ export class Relay {
     for (const socket of this.#sockets) socket.unpipe();
   }
 
+  /** As when it goes on: new connections are served, those before stay dead. */
+  wake(): void {
+    this.#hangs = false;
+  }
+
+  /** As a slow network: so much comes back in a second. */
+  slow(bytesPerSecond: number): void {
+    this.#bytesPerSecond = bytesPerSecond;
+  }
+
   #join(client: Socket, service: Socket): void {
     this.connections += 1;
     for (const socket of [client, service]) {
@@ -61,6 +72,10 @@ export class Relay {
     if (this.#hangs) return;
     service.on('data', ({ length }) => {
       this.bytes += length;
+      const ms = (length / this.#bytesPerSecond) * 1000;
+      if (ms < 1) return;
+      service.pause();
+      setTimeout(() => service.resume(), ms);
     });
     client.pipe(service);
     service.pipe(client);

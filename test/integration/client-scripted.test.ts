@@ -188,6 +188,26 @@ describe('on a scripted server', () => {
     expect(messages).toEqual([silent, silent, 'the service closed the stream']);
   });
 
+  it('knows from the service how long silence may last, and tells of data without events', async () => {
+    const beats: (string | null)[] = [];
+    scripts = [
+      (response) => {
+        const headers = { 'content-type': 'text/event-stream', 'drover-heartbeat-ms': '100' };
+        response.writeHead(200, headers).write(': position e-1\n');
+      },
+      refuse(403, 'no'),
+    ];
+    const waits: string[] = [];
+    const stream = client.stream({
+      backoff: FAST,
+      onHeartbeat: () => beats.push(stream.lastEventId),
+      onState: (state) => state.state === 'waiting' && waits.push(state.error.message),
+    });
+    await expect(stream.batches().next()).rejects.toMatchObject({ status: 403 });
+    expect(beats).toEqual(['e-1']);
+    expect(waits).toEqual(['no data for 5.1 s']);
+  });
+
   it('reconnects when the stream is damaged, and resumes after the last complete event', async () => {
     scripts = [
       say(`${log('e-1')}id: e-2\nevent: log\ndata: {"mess\n\n`, false),

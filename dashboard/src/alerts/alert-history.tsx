@@ -4,6 +4,7 @@ import { useResource } from '../model/resource.js';
 import { hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
 import { age, fullTime, second } from '../model/time.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { t } from '../texts/text.js';
 import { alertText } from './alert-text.js';
 
@@ -15,7 +16,7 @@ const AGAIN_MS = 10_000;
 /** What has fired, from the journal, the newest first. */
 export function AlertHistory() {
   void second.value;
-  const { value, error } = useResource(
+  const answer = useResource(
     async (signal): Promise<{ id: string; alert: AlertEvent }[]> => {
       const { events } = await api().events({ kind: ['alert'], limit: MAX_SHOWN, signal });
       return events.flatMap((event) =>
@@ -25,12 +26,12 @@ export function AlertHistory() {
     [],
     { when: [firing.value], everyMs: AGAIN_MS },
   );
+  const { value } = answer;
   return (
     <section class="card" aria-labelledby="alert-history">
       <h2 id="alert-history">{t('history.title')}</h2>
-      {value === undefined ? (
-        <p class="muted">{error ? error.message : t('state.loading')}</p>
-      ) : value.length === 0 ? (
+      <Unanswered of={answer} />
+      {value === undefined ? null : value.length === 0 ? (
         <p class="muted">{t('alerts.noneFired')}</p>
       ) : (
         <ul class="alert-history">

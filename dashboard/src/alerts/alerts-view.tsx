@@ -10,6 +10,7 @@ import { focusContent } from '../parts/focus.js';
 import { Icon } from '../parts/icons.js';
 import { NeedsScope } from '../parts/needs-scope.js';
 import { say, sayError } from '../parts/toasts.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { ViewHead } from '../parts/view-head.js';
 import { useKeys } from '../shell/keys.js';
 import { t } from '../texts/text.js';
@@ -25,10 +26,11 @@ const RELOAD_MS = 2000;
 
 /** Rules with their states, and what has fired. */
 export function AlertsView() {
-  const { value, error, reload } = useResource((signal) => api().rules.list({ signal }), [], {
+  const answer = useResource((signal) => api().rules.list({ signal }), [], {
     when: [firing.value],
     everyMs: RELOAD_MS,
   });
+  const { value, error, reload } = answer;
   const [editing, setEditing] = useState<Rule>();
   const [deleting, setDeleting] = useState<Rule>();
   // The address asks for a new rule: `new` is its query, `on` what it is for.
@@ -99,9 +101,8 @@ export function AlertsView() {
           <>
             <section class="card" aria-labelledby="rules-title">
               <h2 id="rules-title">{t('alerts.rules')}</h2>
-              {value === undefined ? (
-                <p class="muted">{error ? error.message : t('state.loading')}</p>
-              ) : rules.length === 0 ? (
+              <Unanswered of={answer} />
+              {value === undefined ? null : rules.length === 0 ? (
                 <p class="muted">{t('alerts.noRules')}</p>
               ) : (
                 <ul class="rules">

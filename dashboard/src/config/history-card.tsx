@@ -12,6 +12,7 @@ import { readEvents } from '../model/events.js';
 import { may } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
 import { fullTime } from '../model/time.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { t } from '../texts/text.js';
 import { ChangesList } from './changes-list.js';
 import { type ChangeLine, versionsOf } from './history.js';
@@ -27,7 +28,7 @@ interface Props {
 }
 
 export function ConfigHistory({ bot, saved, onRestore }: Props) {
-  const { value, error } = useResource(
+  const answer = useResource(
     async (signal) => {
       const { events } = await readEvents({
         kind: ['log'],
@@ -47,6 +48,7 @@ export function ConfigHistory({ bot, saved, onRestore }: Props) {
     // A change of anyone else shows when the form is loaded again.
     { when: [saved] },
   );
+  const { value } = answer;
   const { config, restart, isolation, host_group, quota, node, node_labels, failover } = saved;
   const now: BotParts = {
     config,
@@ -65,11 +67,8 @@ export function ConfigHistory({ bot, saved, onRestore }: Props) {
   return (
     <section class="card config-history" aria-label={t('history.label')}>
       <h2>{t('history.title')}</h2>
-      {value === undefined ? (
-        <p class="muted">
-          {error ? t('history.inJournal', { message: error.message }) : t('state.loading')}
-        </p>
-      ) : versions.length === 0 ? (
+      <Unanswered of={answer} />
+      {value === undefined ? null : versions.length === 0 ? (
         <p class="muted">{t('history.none')}</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard

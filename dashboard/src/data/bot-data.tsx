@@ -6,6 +6,7 @@ import { Icon } from '../parts/icons.js';
 import { lazyView } from '../parts/lazy-view.js';
 import { LineText } from '../parts/text.js';
 import { say } from '../parts/toasts.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { numberText, t } from '../texts/text.js';
 import { Changed } from './changed.js';
 import { type DataField, flatten, matching, valueText } from './flatten.js';
@@ -77,6 +78,7 @@ export function BotData({ bot }: { bot: BotSnapshot }) {
           ))}
         </ul>
       ) : null}
+      {asked.length > 0 ? <Unanswered of={history} /> : null}
       {shown.length > 0 ? (
         <ul class="data-fields" aria-label={t('term.fields')}>
           {shown.map((field) => (

@@ -4,6 +4,7 @@ import { visible } from '../../../src/shared/contract/escapes.js';
 import { clockTime, day, fullTime, second, serverNow, span } from '../model/time.js';
 import { timeRange } from '../model/time-range.js';
 import { Dialog } from '../parts/dialog.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { t } from '../texts/text.js';
 import { valueText } from './flatten.js';
 import { boundsOf, chartRows, staysIn, stepsOf } from './series.js';
@@ -80,10 +81,8 @@ export function FieldChart({
         </fieldset>
         {!isAskable ? (
           <p class="muted">{t('data.comma')}</p>
-        ) : !value ? (
-          <p class="muted" role={error ? 'alert' : undefined}>
-            {error ? error.message : t('state.loading')}
-          </p>
+        ) : !value || error ? (
+          <Unanswered of={history} />
         ) : steps.length === 0 ? (
           <p class="muted">{t('data.noHistory')}</p>
         ) : null}

@@ -1,12 +1,13 @@
 import { useMemo, useState } from 'preact/hooks';
 import { cluster } from '../model/cluster.js';
 import { useHosts } from '../model/hosts.js';
-import { isLoaded } from '../model/live.js';
+import { isLoaded, loaded } from '../model/live.js';
 import { may } from '../model/own-token.js';
 import { hrefTo } from '../model/route.js';
 import { useThrottled } from '../model/throttle.js';
 import { shownMoment } from '../model/time-range.js';
 import { lazyView } from '../parts/lazy-view.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { numberText, rich, t } from '../texts/text.js';
 import { SelectionBar } from '../views/selection-bar.js';
 import { HerdCanvas } from './canvas.js';
@@ -163,7 +164,13 @@ function NoPast() {
 }
 
 function Empty() {
-  if (!isLoaded.value) return <p class="herd-none muted">{t('state.loading')}</p>;
+  if (!isLoaded.value) {
+    return (
+      <div class="herd-none">
+        <Unanswered of={loaded.value} />
+      </div>
+    );
+  }
   return (
     <div class="herd-none">
       <p>{t('bots.none')}</p>

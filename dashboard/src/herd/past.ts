@@ -62,7 +62,10 @@ export function usePast(): void {
               pastError.value = undefined;
             },
             (thrown: Error) => {
-              if (!abort.signal.aborted) pastError.value = thrown;
+              if (abort.signal.aborted) return;
+              // Those of another moment are no answer.
+              found.value = undefined;
+              pastError.value = thrown;
             },
           );
       },

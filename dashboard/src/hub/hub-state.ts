@@ -19,7 +19,7 @@ export interface Cursor {
   readonly bots: Set<string>;
 }
 
-export type News = Omit<Update, 'connection' | 'clockAheadMs'>;
+export type News = Omit<Update, 'connection' | 'clockAheadMs' | 'lag' | 'isComplete'>;
 
 /** The state built from the stream. A cursor reads what has changed since its last read. */
 export class HubState {

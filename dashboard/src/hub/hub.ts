@@ -10,6 +10,7 @@ import {
 import { AlarmCalls } from './alarm-calls.js';
 import { HubAlerts } from './alerts.js';
 import { type Cursor, HubState } from './hub-state.js';
+import { StreamLag } from './lag.js';
 import type { Connection, Handover, Port, ToHub, ToTab, Update } from './messages.js';
 import { ServiceClock } from './service-clock.js';
 
@@ -49,6 +50,8 @@ export class Hub {
   #stream: EventStream | undefined;
   #connection: Connection = { state: 'connecting' };
   readonly #clock = new ServiceClock(() => this.#markStale());
+  readonly #lag = new StreamLag();
+  #isComplete = false;
   readonly #state = new HubState((bot) => {
     for (const { cursor } of this.#tabs) cursor?.bots.add(bot);
   });
@@ -184,6 +187,8 @@ export class Hub {
     this.#alerts.clear();
     this.#alarms.clear();
     this.#state.clear();
+    this.#lag.clear();
+    this.#isComplete = false;
     this.#connection = { state: 'connecting' };
     for (const tab of this.#tabs) tab.cursor = undefined;
   }
@@ -202,18 +207,29 @@ export class Hub {
       onState: (state) => {
         if (this.#stream === stream) this.#onStreamState(state);
       },
+      onHeartbeat: () => {
+        if (this.#stream === stream) this.#noteComplete(stream);
+      },
     });
     this.#stream = stream;
     try {
       for await (const events of stream.batches()) {
         if (this.#stream !== stream) return;
         this.#apply(events, client);
+        this.#noteComplete(stream);
       }
     } catch (thrown) {
       if (this.#stream !== stream) return;
       if (thrown instanceof ApiError && thrown.status === 401) return this.#refuse();
       this.#setConnection({ state: 'refused', reason: messageOf(thrown) });
     }
+  }
+
+  /** The position of a stream comes with its last snapshot, or alone where there is none. */
+  #noteComplete({ lastEventId }: EventStream): void {
+    if (this.#isComplete || lastEventId === null) return;
+    this.#isComplete = true;
+    this.#markStale();
   }
 
   #onStreamState(state: StreamState): void {
@@ -253,10 +269,12 @@ export class Hub {
 
   #apply(events: StreamEvent[], client: DroverClient): void {
     const state = this.#state;
+    let newest: number | undefined;
     for (const event of events) {
       switch (event.event) {
         case 'log':
           state.addLine(event.id ?? '', event.data);
+          newest = event.data.timestamp_ms;
           this.#alerts.saw(event.id ?? '', event.data);
           break;
         case 'session':
@@ -272,6 +290,10 @@ export class Hub {
         default:
           state.countOther();
       }
+    }
+    const now = Date.now();
+    if (newest !== undefined && this.#lag.note(now - this.#clock.aheadMs - newest, now)) {
+      this.#markStale();
     }
     this.#scheduleUpdates();
   }
@@ -331,7 +353,13 @@ export class Hub {
     if (!since) return undefined;
     tab.cursor = since.cursor;
     tab.isStale = false;
-    return { ...since.news, connection: this.#connection, clockAheadMs: this.#clock.aheadMs };
+    return {
+      ...since.news,
+      connection: this.#connection,
+      clockAheadMs: this.#clock.aheadMs,
+      lag: this.#lag.now,
+      isComplete: this.#isComplete,
+    };
   }
 }
 

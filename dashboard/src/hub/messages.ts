@@ -52,12 +52,23 @@ export type Connection =
   /** Not retried, for example because the token lacks the scope `read`. */
   | { state: 'refused'; reason: string };
 
+/** How late the newest lines came. */
+export interface Lag {
+  ms: number;
+  /** When it was measured, by this machine's clock. */
+  atMs: number;
+}
+
 export interface Update {
   /** The update is the full state; the tab discards its own. */
   reset: boolean;
   connection: Connection;
   /** How far this machine's clock is ahead of the service's, in ms. */
   clockAheadMs: number;
+  /** Null while no line has come. */
+  lag: Lag | null;
+  /** Whether the hub has all that the service had when the stream began: before that, what is not there is not known. */
+  isComplete: boolean;
   lines: Line[];
   /** Number of the hub's oldest line; the tab drops older ones too. */
   firstLine: number;
@@ -80,7 +91,6 @@ export interface Handover
 export interface SessionMessage {
   type: 'session';
   token: string | null;
-  /** Why the session ended. */
   /** Whether the service has ended the session. */
   isEnded: boolean;
 }

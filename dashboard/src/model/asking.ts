@@ -6,6 +6,8 @@ export interface Answered<T> {
   isLoading: boolean;
 }
 
+export const NOT_ASKED = { value: undefined, error: undefined, isLoading: true } as const;
+
 /** Loads an answer. `show` is for a part of it that is known before the rest. */
 export type Load<T> = (signal: AbortSignal, show: (part: T) => void) => Promise<T>;
 

@@ -5,6 +5,7 @@ import { computed, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { HostList } from '../../../src/client/index.js';
 import { hostKey } from '../herd/grouping.js';
+import type { Answered } from './asking.js';
 import { connection } from './live.js';
 import { api, session } from './session.js';
 
@@ -13,8 +14,14 @@ const EVERY_MS = 500;
 const RETRY_MS = 2000;
 const ANSWER_MS = 5000;
 
-/** Undefined until it has come. */
 export const hosts = signal<HostList | undefined>(undefined);
+/** Why the list is not there, or outdated. */
+const hostsError = signal<Error | undefined>(undefined);
+export const hostsAnswer = computed<Answered<HostList>>(() => ({
+  value: hosts.value,
+  error: hostsError.value,
+  isLoading: hosts.value === undefined,
+}));
 
 /** The keys of the hosts that hang, joined: a string, so that it changes only when they do. */
 const heldKeys = computed(() =>
@@ -41,8 +48,9 @@ async function round(): Promise<void> {
       try {
         const list = await api().hosts({ signal: AbortSignal.timeout(ANSWER_MS) });
         if (session.value === now && watchers > 0) hosts.value = list;
-      } catch {
-        // The banner says when the service is not there.
+        hostsError.value = undefined;
+      } catch (thrown) {
+        hostsError.value = thrown as Error;
         pauseMs = RETRY_MS;
       }
     }
@@ -60,7 +68,9 @@ export function useHosts(): void {
     return () => {
       watchers -= 1;
       // An old list says nothing about hosts that hang when the view is opened again.
-      if (watchers === 0) hosts.value = undefined;
+      if (watchers > 0) return;
+      hosts.value = undefined;
+      hostsError.value = undefined;
     };
   }, []);
 }

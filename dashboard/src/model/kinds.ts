@@ -2,10 +2,13 @@
 
 import { effect, signal } from '@preact/signals';
 import type { KindInfo } from '../../../src/client/index.js';
+import { type Answered, NOT_ASKED } from './asking.js';
 import { connection } from './live.js';
 import { api, session } from './session.js';
 
 export const kinds = signal<KindInfo[]>([]);
+/** Whether they have come, and why not. */
+export const kindsAnswer = signal<Answered<true>>(NOT_ASKED);
 /** Modules that failed to load, with the reason. */
 export const failedKinds = signal<{ module: string; error: string }[]>([]);
 
@@ -15,6 +18,7 @@ effect(() => {
   if (now.state !== 'in') {
     kinds.value = [];
     failedKinds.value = [];
+    kindsAnswer.value = NOT_ASKED;
     return;
   }
   if (connection.value.state === 'open') loadKinds();
@@ -33,10 +37,12 @@ export function loadKinds(): void {
         if (JSON.stringify(loaded.kinds) !== JSON.stringify(kinds.value)) {
           kinds.value = loaded.kinds;
         }
+        kindsAnswer.value = { value: true, error: undefined, isLoading: false };
         failedKinds.value = loaded.failed.filter(({ helper }) => !helper);
       },
-      () => {
-        // The forms show that the kind is not loaded; the next connection retries.
+      // The next connection retries.
+      (error: Error) => {
+        if (session.value === now) kindsAnswer.value = { ...kindsAnswer.value, error };
       },
     );
 }

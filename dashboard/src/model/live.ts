@@ -1,9 +1,18 @@
 // Runs in tabs. Owns the tab's copy of the hub's state: bots, recent lines, status changes, rates. These are plain containers,
 // each with a version signal: a signal per item would be too slow for thousands of lines a second.
 
-import { batch, signal } from '@preact/signals';
+import { batch, computed, signal } from '@preact/signals';
 import type { BotSnapshot } from '../../../src/client/index.js';
-import type { Connection, Handover, Line, Second, StatusChange, Update } from '../hub/messages.js';
+import type {
+  Connection,
+  Handover,
+  Lag,
+  Line,
+  Second,
+  StatusChange,
+  Update,
+} from '../hub/messages.js';
+import type { Answered } from './asking.js';
 import { ChangedIds } from './changed-ids.js';
 import { inWords } from './history-lines.js';
 
@@ -15,8 +24,16 @@ const MAX_CHANGED_BOTS = 5000;
 export const connection = signal<Connection>({ state: 'connecting' });
 /** How far this machine's clock is ahead of the service's, in ms. */
 export const clockAheadMs = signal(0);
-/** Whether the first update has arrived. */
+/** Whether the page has all that there was when the stream began: before that, what it does not have is not known. */
 export const isLoaded = signal(false);
+/** The same, for what a view says in place of it. */
+export const loaded = computed<Answered<true>>(() => {
+  const { value: now } = connection;
+  const error = 'reason' in now ? new Error(now.reason) : undefined;
+  return { value: isLoaded.value ? true : undefined, error, isLoading: error === undefined };
+});
+/** How late the newest lines came; null while none has come. */
+export const lag = signal<Lag | null>(null);
 
 export const bots = new Map<string, BotSnapshot>();
 export const botsVersion = signal(0);
@@ -59,6 +76,7 @@ export function applyUpdate(update: Update): void {
     // Set only on a change: many effects depend on it.
     if (!isSame(connection.peek(), update.connection)) connection.value = update.connection;
     clockAheadMs.value = update.clockAheadMs;
+    lag.value = update.lag;
     if (update.reset) {
       // A tab that took no updates for a while: the hub may not have all lines any more.
       doubtLastLines(Date.now() - update.clockAheadMs);
@@ -76,7 +94,7 @@ export function applyUpdate(update: Update): void {
     dropDeletedBots(changes);
     countedSince = update.countedSince;
     applySeconds(update.seconds);
-    isLoaded.value ||= update.bots.length > 0 || update.connection.state !== 'connecting';
+    isLoaded.value = update.isComplete;
   });
 }
 
@@ -96,6 +114,8 @@ export function noNews(): Update {
     reset: false,
     connection: { state: 'connecting' },
     clockAheadMs: 0,
+    lag: null,
+    isComplete: false,
     lines: [],
     firstLine: 0,
     changes: [],
@@ -113,7 +133,6 @@ export function resetState(): void {
   missedAt.value = null;
   scopes.value = [];
   applyUpdate({ ...noNews(), reset: true });
-  isLoaded.value = false;
 }
 
 function applyBots(update: Update): void {

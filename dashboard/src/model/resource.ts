@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { type Answered, Asking, type Load } from './asking.js';
+import { type Answered, Asking, type Load, NOT_ASKED } from './asking.js';
 import { connection } from './live.js';
 
 export interface Resource<T> extends Answered<T> {
@@ -12,8 +12,6 @@ interface Again {
   /** Asks again every so many ms while the tab is visible. */
   everyMs?: number;
 }
-
-const NOT_ASKED = { value: undefined, error: undefined, isLoading: true } as const;
 
 /**
  * Loads a value for a view, and again after a reconnect.

@@ -5,21 +5,21 @@ import { useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
 import { fullTime } from '../model/time.js';
 import { sizeText } from '../parts/size.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { t } from '../texts/text.js';
 import { loading } from './kept-runs.js';
 import { noteText } from './note-text.js';
 import { hrefOfRun } from './run-address.js';
 
 export function KeptList() {
-  const { value, error, isLoading } = useResource((signal) => api().runs({ signal }), []);
-  const { runs = [], more = 0 } = value ?? {};
+  const answer = useResource((signal) => api().runs({ signal }), []);
+  const { value: { runs, more } = { runs: undefined, more: 0 } } = answer;
   return (
     <section aria-labelledby="kept-runs">
       <h2 id="kept-runs">{t('runs.kept')}</h2>
-      {error && !isLoading ? (
-        <p class="muted">{t('runs.keptFailed', { reason: error.message })}</p>
-      ) : runs.length === 0 ? (
-        <p class="muted">{value ? t('runs.keptNone') : t('state.loading')}</p>
+      <Unanswered of={answer} />
+      {runs === undefined ? null : runs.length === 0 ? (
+        <p class="muted">{t('runs.keptNone')}</p>
       ) : (
         <ul class="run-list">
           {runs.map(({ name, bytes, changed_ms }) => (

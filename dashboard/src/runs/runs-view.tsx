@@ -8,6 +8,7 @@ import { api } from '../model/session.js';
 import { fullTime } from '../model/time.js';
 import { CloseButton } from '../parts/close-button.js';
 import { sizeText } from '../parts/size.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { ViewHead } from '../parts/view-head.js';
 import { t } from '../texts/text.js';
 import { CompareView } from './compare-view.js';
@@ -65,8 +66,9 @@ function show(names: readonly string[], files: readonly { name: string }[]): voi
 
 /** The service may have it; else its file must be opened. */
 function NotOpen({ names }: { names: readonly string[] }) {
-  const { value, isLoading } = useResource((signal) => api().runs({ signal }), []);
-  const kept = value?.runs ?? [];
+  const answer = useResource((signal) => api().runs({ signal }), []);
+  const kept = answer.value?.runs ?? [];
+  const isKnown = answer.value !== undefined || answer.error !== undefined;
   const wanted = names.filter((name) => kept.some((file) => file.name === name));
   useEffect(() => {
     for (const name of wanted) void openKept(name, kept);
@@ -83,8 +85,8 @@ function NotOpen({ names }: { names: readonly string[] }) {
         {wanted.map((name) => (
           <LoadingRun key={name} name={name} />
         ))}
-        {isLoading && !value ? <p class="muted">{t('state.loading')}</p> : null}
-        {unknown.length === 0 || (isLoading && !value) ? null : (
+        <Unanswered of={answer} />
+        {unknown.length === 0 || !isKnown ? null : (
           <>
             <p class="run-note" role="status">
               {t('runs.notOpen', { n: unknown.length, names: namesText(unknown) })}

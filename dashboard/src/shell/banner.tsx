@@ -1,6 +1,6 @@
 import { DraftsBanner } from '../config/drafts-banner.js';
 import { cluster } from '../model/cluster.js';
-import { clockAheadMs, connection } from '../model/live.js';
+import { clockAheadMs, connection, lag } from '../model/live.js';
 import { retryNow } from '../model/session.js';
 import { second, span } from '../model/time.js';
 import { Icon } from '../parts/icons.js';
@@ -83,22 +83,40 @@ function ClockBanner() {
   );
 }
 
-/** The state of the stream, in one word. */
+/** Lines that are later than this are said to be, in ms. Of no line for the other time, nothing is known any more. */
+const LATE_MS = 2000;
+const LAG_KNOWN_MS = 5000;
+
+/** The state of the stream, in a few words. */
 export function ConnectionState() {
   const { state } = connection.value;
-  const name =
-    state === 'open'
+  // With each second, what was measured grows old.
+  void second.value;
+  const { ms = 0, atMs = 0 } = lag.value ?? {};
+  const isLate = state === 'open' && ms >= LATE_MS && Date.now() - atMs < LAG_KNOWN_MS;
+  const name = isLate
+    ? t('connection.behind', { time: span(ms) })
+    : state === 'open'
       ? t('connection.live')
       : state === 'connecting'
         ? t('connection.connecting')
         : state === 'waiting'
           ? t('connection.reconnecting')
           : t('connection.none');
-  const tone = state === 'open' ? 'good' : state === 'refused' ? 'bad' : 'wait';
+  const tone = isLate ? 'wait' : state === 'open' ? 'good' : state === 'refused' ? 'bad' : 'wait';
   return (
-    <span class={`connection tone-${tone}`} role="status" data-connection={state}>
+    <span
+      class={`connection tone-${tone}`}
+      role="status"
+      data-connection={state}
+      data-late={isLate}
+    >
       <span class="connection-dot" aria-hidden="true" />
-      <span class="connection-name">{name}</span>
+      {/* It changes with each second, so a screen reader hears only that lines come late. */}
+      <span class="connection-name" aria-hidden={isLate}>
+        {name}
+      </span>
+      {isLate ? <span class="unseen">{t('connection.late')}</span> : null}
     </span>
   );
 }

@@ -11,6 +11,7 @@ import { Confirm, Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icons.js';
 import { sayError } from '../parts/toasts.js';
 import { Access, Ago, Expiry } from '../parts/token-facts.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { rich, t } from '../texts/text.js';
 
 /** Time limit of the question what the token is, in ms. */
@@ -65,15 +66,12 @@ export async function askToLeave(): Promise<void> {
 }
 
 function Card() {
-  const { value: token, error } = useResource((signal) => api().tokens.current({ signal }), []);
+  const answer = useResource((signal) => api().tokens.current({ signal }), []);
   return (
     <Dialog title={t('who.title')} onClose={closeAll}>
       <div class="dialog-body">
-        {token ? (
-          <Facts token={token} />
-        ) : (
-          <p class="muted">{error ? error.message : t('state.loading')}</p>
-        )}
+        <Unanswered of={answer} />
+        {answer.value ? <Facts token={answer.value} /> : null}
       </div>
       <footer>
         <button type="button" onClick={() => void askToLeave()}>

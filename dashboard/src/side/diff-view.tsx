@@ -9,6 +9,7 @@ import { useResource } from '../model/resource.js';
 import { changeQuery, hrefTo, route } from '../model/route.js';
 import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { ViewHead } from '../parts/view-head.js';
 import { natural } from '../query/natural.js';
 import { t } from '../texts/text.js';
@@ -25,11 +26,7 @@ export function DiffView() {
   const [one, other] = [query.get('a') ?? '', query.get('b') ?? ''];
   const [isWhole, setWhole] = useState(false);
   const [first, second] = [bots.get(one), bots.get(other)];
-  const {
-    value: configs,
-    error,
-    isLoading,
-  } = useResource(
+  const answer = useResource(
     async (signal) => {
       if (one === '' || other === '') return undefined;
       const configOf = (id: string) => api().bots.config(id, { signal });
@@ -38,6 +35,7 @@ export function DiffView() {
     [one, other],
     { when: [first?.since_ms, second?.since_ms] },
   );
+  const { value: configs } = answer;
   const rows = configs
     ? diffOf(
         partsOf(configs[0] as unknown as JsonObject, first),
@@ -73,7 +71,7 @@ export function DiffView() {
         {one === '' || other === '' ? (
           <p class="muted">{t('diff.chooseTwo')}</p>
         ) : !configs ? (
-          <p class="muted">{error && !isLoading ? error.message : t('state.loading')}</p>
+          <Unanswered of={answer} />
         ) : (
           <section class="card">
             <header class="card-head">

@@ -165,6 +165,8 @@ function Rows({ queries, side, momentMs, isLive, isFollowing, setFollowing }: Ro
 }
 
 function emptyText(windows: readonly LogWindow[]): string {
+  const failed = windows.find(({ top }) => top.value === 'failed' || top.value === 'off');
+  if (failed) return t('log.notLoaded', { reason: failed.topError.value });
   const isSearching =
     !isLoaded.value || windows.some(({ top }) => top.value === 'loading' || top.value === 'more');
   return isSearching ? t('side.loading') : t('side.noMatch');

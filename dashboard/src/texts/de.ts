@@ -290,6 +290,8 @@ export const de: Texts = {
 
   // connection
   'connection.live': 'Live',
+  'connection.behind': '{time} zurück',
+  'connection.late': 'Neue Zeilen kommen verspätet.',
   'connection.connecting': 'Verbindet',
   'connection.reconnecting': 'Verbindet neu',
   'connection.none': 'Nicht verbunden',
@@ -548,7 +550,6 @@ export const de: Texts = {
   // history
   'history.label': 'Verlauf der Konfiguration',
   'history.title': 'Verlauf',
-  'history.inJournal': 'Er liegt im Journal: {message}',
   'history.none': 'Keine Änderungen im Journal.',
   'history.list': 'Änderungen, neueste zuerst',
   'history.restoreOf': 'Stand vor der Änderung von {time} wiederherstellen',
@@ -961,7 +962,6 @@ export const de: Texts = {
   'runs.itCannotOpen': 'Lässt sich nicht öffnen: {reason}.',
   'runs.itsLines': 'Seine Zeilen zu diesem Zeitpunkt',
   'runs.kept': 'Läufe des Dienstes',
-  'runs.keptFailed': 'Der Dienst gibt seine Läufe nicht an: {reason}',
   'runs.keptNone': 'Keine. Hier stehen die Dateien im Verzeichnis runs seines Datenverzeichnisses.',
   'runs.last': 'zuletzt',
   'runs.later': 'Spätere Zeilen',

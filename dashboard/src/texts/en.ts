@@ -281,6 +281,8 @@ export const en = {
 
   // connection
   'connection.live': 'Live',
+  'connection.behind': '{time} behind',
+  'connection.late': 'New lines come late.',
   'connection.connecting': 'Connecting',
   'connection.reconnecting': 'Reconnecting',
   'connection.none': 'Not connected',
@@ -537,7 +539,6 @@ export const en = {
   // history
   'history.label': 'History of the configuration',
   'history.title': 'History',
-  'history.inJournal': 'It is in the journal: {message}',
   'history.none': 'No changes in the journal.',
   'history.list': 'Changes, the newest first',
   'history.restoreOf': 'Restore what was before the change of {time}',
@@ -943,7 +944,6 @@ export const en = {
   'runs.itCannotOpen': 'It cannot be opened: {reason}.',
   'runs.itsLines': 'Its lines at this moment',
   'runs.kept': 'Runs of the service',
-  'runs.keptFailed': 'The service does not list its runs: {reason}',
   'runs.keptNone': 'None. Files in the directory runs of its data directory are listed here.',
   'runs.last': 'last',
   'runs.later': 'Later lines',

@@ -3,11 +3,13 @@ import type { BotSnapshot, JsonObject } from '../../../src/client/index.js';
 import { CallEntry } from '../console/call-entry.js';
 import { callsOf, runCall } from '../console/calls.js';
 import { useCommands } from '../console/use-commands.js';
+import { kindsAnswer } from '../model/kinds.js';
 import { may } from '../model/own-token.js';
 import { useFirstFault } from '../parts/first-fault.js';
 import { NeedsScope } from '../parts/needs-scope.js';
 import { type Faults, faultsOf, filled, initialOf, type Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { t } from '../texts/text.js';
 import { faultFrom } from './faults.js';
 
@@ -15,6 +17,7 @@ export function BotCommands({ bot }: { bot: BotSnapshot }) {
   const known = useCommands(bot);
   const commands = Object.entries(known ?? {});
   const calls = callsOf(bot.id);
+  if (!known && !kindsAnswer.value.value) return <Unanswered of={kindsAnswer.value} />;
   if (commands.length === 0) {
     return (
       <p class="empty muted">

@@ -13,7 +13,7 @@ import { type ChangedField, changedFields } from '../config/changes.js';
 import { ChangesList } from '../config/changes-list.js';
 import { drafts, keepDraft } from '../config/drafts.js';
 import { ConfigHistory } from '../config/history-card.js';
-import { kinds } from '../model/kinds.js';
+import { kinds, kindsAnswer } from '../model/kinds.js';
 import { connection } from '../model/live.js';
 import { may } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
@@ -25,21 +25,27 @@ import { changesBetween, type Faults, faultsOf, filled, type Schema } from '../p
 import { SchemaFields } from '../parts/schema-form.js';
 import { SetSecrets } from '../parts/secret-field.js';
 import { say, sayError } from '../parts/toasts.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { rich, t } from '../texts/text.js';
 import { faultFrom } from './faults.js';
 import { RESTART_COMPLETE, RestartFields } from './restart-policy.js';
 
 /** @param isShown false keeps the form mounted but hidden, so that typed input is not lost. */
 export function BotConfig({ bot, isShown }: { bot: BotSnapshot; isShown: boolean }) {
-  const { value, error, reload } = useResource(
-    (signal) => api().bots.config(bot.id, { signal }),
-    [bot.id],
-  );
+  const answer = useResource((signal) => api().bots.config(bot.id, { signal }), [bot.id]);
+  const { value, error, reload } = answer;
   useEffect(() => {
     if (isShown && (value || error)) reload();
   }, [isShown]);
-  if (!value) return <p class="empty muted">{error ? error.message : t('state.loading')}</p>;
-  return <ConfigForm bot={bot} saved={value} onSaved={reload} />;
+  const kindsNow = kindsAnswer.value;
+  // Without its kind, it would be a form without fields.
+  if (!value || !kindsNow.value) return <Unanswered of={value ? kindsNow : answer} />;
+  return (
+    <>
+      <Unanswered of={answer} />
+      <ConfigForm bot={bot} saved={value} onSaved={reload} />
+    </>
+  );
 }
 
 function ConfigForm({

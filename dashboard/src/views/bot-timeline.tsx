@@ -6,6 +6,7 @@ import { api } from '../model/session.js';
 import { age, clockTime, day, fullTime, second, serverNow, shortDay, span } from '../model/time.js';
 import { Status } from '../parts/status.js';
 import { toneOf } from '../parts/tone.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { t } from '../texts/text.js';
 import { type Change, type Stay, staysOf } from './stays.js';
 
@@ -24,6 +25,7 @@ export function BotTimeline({ bot }: { bot: BotSnapshot }) {
   return (
     <section class="card" aria-label={t('bot.history')}>
       <h2>{t('bot.history')}</h2>
+      <Unanswered of={history} />
       <Bar stays={stays.slice(-DRAWN)} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard */}
       <ol class="stays" tabIndex={0} aria-label={t('bot.earlier')}>

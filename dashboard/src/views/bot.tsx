@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BotAction } from '../../../src/client/index.js';
 import { drafts } from '../config/drafts.js';
 import { actionText, actOnOne, type Before } from '../model/actions.js';
-import { bots, botsVersion, isLoaded, serviceErrors } from '../model/live.js';
+import { bots, botsVersion, isLoaded, loaded, serviceErrors } from '../model/live.js';
 import { may } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
 import { changeQuery, go, route } from '../model/route.js';
@@ -15,6 +15,7 @@ import { Icon, type IconName } from '../parts/icons.js';
 import { NeedsScope } from '../parts/needs-scope.js';
 import { NextTry } from '../parts/next-try.js';
 import { Status } from '../parts/status.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { ViewHead } from '../parts/view-head.js';
 import { botsWith } from '../query/address-query.js';
 import { useKeys } from '../shell/keys.js';
@@ -94,7 +95,7 @@ export function BotView({ id }: { id: string }) {
             </p>
           </>
         ) : (
-          <p class="muted">{t('state.loading')}</p>
+          <Unanswered of={loaded.value} />
         )}
       </div>
     );
@@ -263,22 +264,19 @@ function moveTab(event: KeyboardEvent, tab: string, showTab: (name: string) => v
 /** @param sinceMs start of its status, which every failure changes. The incident report follows shortly after. */
 function BotIncidents({ id, sinceMs }: { id: string; sinceMs: number }) {
   const errors = useThrottled(serviceErrors, INCIDENTS_MS);
-  const { value, error } = useResource((signal) => api().incidents({ bot: id, signal }), [id], {
+  const answer = useResource((signal) => api().incidents({ bot: id, signal }), [id], {
     when: [sinceMs, errors],
   });
+  const { value } = answer;
   return (
     <div class="page">
-      {value ? (
-        value.length === 0 ? (
-          <p class="muted">{t('bot.noIncidents')}</p>
-        ) : (
-          <section class="card" aria-label={t('page.incidents')}>
-            <IncidentList incidents={value} />
-          </section>
-        )
-      ) : (
-        <p class="muted">{error ? error.message : t('state.loading')}</p>
-      )}
+      <Unanswered of={answer} />
+      {value?.length === 0 ? <p class="muted">{t('bot.noIncidents')}</p> : null}
+      {value && value.length > 0 ? (
+        <section class="card" aria-label={t('page.incidents')}>
+          <IncidentList incidents={value} />
+        </section>
+      ) : null}
     </div>
   );
 }

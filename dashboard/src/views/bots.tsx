@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ColumnsMenu } from '../columns/columns-menu.js';
 import { rowHeightOf } from '../model/density.js';
 import { wantAllLastLines } from '../model/last-lines.js';
-import { bots, botsVersion, isLoaded, linesVersion } from '../model/live.js';
+import { bots, botsVersion, isLoaded, linesVersion, loaded } from '../model/live.js';
 import { may } from '../model/own-token.js';
 import { changeQuery, go, hrefTo, route } from '../model/route.js';
 import { scrolledOf, setActive, setSelected, table } from '../model/table.js';
@@ -10,6 +10,7 @@ import { NEVER, useThrottled } from '../model/throttle.js';
 import { useWidth } from '../model/width.js';
 import { Icon } from '../parts/icons.js';
 import { moveInRow, moveToRow } from '../parts/row-keys.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { ViewHead } from '../parts/view-head.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { queryParameters } from '../query/address-query.js';
@@ -170,7 +171,7 @@ export function BotsView() {
 }
 
 function NothingShown({ isFiltered, onCreate }: { isFiltered: boolean; onCreate: () => void }) {
-  if (!isLoaded.value) return <p class="empty muted">{t('state.loading')}</p>;
+  if (!isLoaded.value) return <Unanswered of={loaded.value} />;
   if (isFiltered) {
     return (
       <div class="empty">

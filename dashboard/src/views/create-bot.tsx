@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { JsonObject, NewBot } from '../../../src/client/index.js';
 import { cluster } from '../model/cluster.js';
-import { kinds } from '../model/kinds.js';
+import { kinds, kindsAnswer } from '../model/kinds.js';
 import { go, hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
 import { Dialog } from '../parts/dialog.js';
@@ -17,6 +17,7 @@ import {
 } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
 import { say } from '../parts/toasts.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { t } from '../texts/text.js';
 import { faultFrom } from './faults.js';
 import { ANYWHERE, fieldsOf, type Placement, PlacementFields } from './placement.js';
@@ -117,7 +118,11 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
                   <option key={one.kind}>{one.kind}</option>
                 ))}
               </select>
-              <p class="hint">{kind?.description}</p>
+              {kind ? (
+                <p class="hint">{kind.description}</p>
+              ) : (
+                <Unanswered of={kindsAnswer.value} />
+              )}
             </div>
           </div>
           <fieldset key={kind?.kind}>

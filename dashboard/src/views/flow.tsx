@@ -8,6 +8,7 @@ import { clockTime, day, second, serverNow, span } from '../model/time.js';
 import { showMoment, shownMoment, showRange, timeRange } from '../model/time-range.js';
 import { StackedChart } from '../parts/chart.js';
 import { short } from '../parts/short.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { boundsOf, LIVE, type TimeRange } from '../range/range.js';
 import { rangeText } from '../range/range-text.js';
 import { t } from '../texts/text.js';
@@ -143,6 +144,7 @@ export function Flow() {
           ))}
         </fieldset>
       </header>
+      {range.isLive && history.error ? <Unanswered of={history} /> : null}
       {!range.isLive && !value ? (
         <p class="chart-none muted" style={{ height: `${height}px` }}>
           {history.error && !history.isLoading

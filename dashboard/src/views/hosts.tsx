@@ -1,13 +1,14 @@
 import type { HostInfo } from '../../../src/client/index.js';
 import { hostKey } from '../herd/grouping.js';
 import { groupBy, herdView } from '../herd/view.js';
-import { hosts, useHosts } from '../model/hosts.js';
+import { hostsAnswer, useHosts } from '../model/hosts.js';
 import { bots } from '../model/live.js';
 import { shownMoment } from '../model/time-range.js';
 import { useOneStop } from '../parts/one-stop.js';
 import { short } from '../parts/short.js';
 import { sizeText } from '../parts/size.js';
 import { SHAPES, type Tone } from '../parts/tone.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { numberText, t } from '../texts/text.js';
 
 /** Rows that are shown: each dedicated bot has a host. Those with trouble come first. */
@@ -40,13 +41,12 @@ const RANK: Record<State, number> = {
 export function Hosts() {
   useHosts();
   const oneStop = useOneStop<HTMLTableElement>('grid');
-  const list = hosts.value;
-  // One service starts with at least one.
-  if (!list) return null;
-  const sorted = [...list.hosts].sort((a, b) => RANK[a.state] - RANK[b.state]);
+  const answer = hostsAnswer.value;
+  const { hosts: all, missing } = answer.value ?? { hosts: [], missing: [] };
+  const sorted = [...all].sort((a, b) => RANK[a.state] - RANK[b.state]);
   const shown = sorted.slice(0, MAX_ROWS);
   const isCluster = shown.some(({ node }) => node !== null);
-  const hanging = list.hosts.filter(({ state }) => state === 'hangs');
+  const hanging = all.filter(({ state }) => state === 'hangs');
   return (
     <section class={hanging.length > 0 ? 'card hosts-card is-bad' : 'card hosts-card'}>
       <header class="card-head">
@@ -63,34 +63,38 @@ export function Hosts() {
           .map((name) => t('hosts.hangs', { host: name }))
           .join(' ')}
       </p>
-      <table class="hosts" aria-label={t('hosts.title')} {...oneStop}>
-        <thead>
-          <tr>
-            <th scope="col">{t('term.host')}</th>
-            <th scope="col">{t('term.state')}</th>
-            <th scope="col">{t('hosts.heartbeat')}</th>
-            <th scope="col">{t('term.cpu')}</th>
-            <th scope="col">{t('hosts.heap')}</th>
-            <th scope="col">{t('term.bots')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((host, at) => (
-            <Row
-              // One that ends can have the number of its successor.
-              key={`${hostKey(host.node, host.host)} ${at}`}
-              host={host}
-              isCluster={isCluster}
-            />
-          ))}
-        </tbody>
-      </table>
-      {list.hosts.length > shown.length ? (
-        <p class="muted hosts-more">{t('count.more', { n: list.hosts.length - shown.length })}</p>
+      <Unanswered of={answer} />
+      {/* One service starts with at least one host. */}
+      {all.length === 0 ? null : (
+        <table class="hosts" aria-label={t('hosts.title')} {...oneStop}>
+          <thead>
+            <tr>
+              <th scope="col">{t('term.host')}</th>
+              <th scope="col">{t('term.state')}</th>
+              <th scope="col">{t('hosts.heartbeat')}</th>
+              <th scope="col">{t('term.cpu')}</th>
+              <th scope="col">{t('hosts.heap')}</th>
+              <th scope="col">{t('term.bots')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((host, at) => (
+              <Row
+                // One that ends can have the number of its successor.
+                key={`${hostKey(host.node, host.host)} ${at}`}
+                host={host}
+                isCluster={isCluster}
+              />
+            ))}
+          </tbody>
+        </table>
+      )}
+      {all.length > shown.length ? (
+        <p class="muted hosts-more">{t('count.more', { n: all.length - shown.length })}</p>
       ) : null}
-      {list.missing.length > 0 ? (
+      {missing.length > 0 ? (
         <p class="hosts-more" role="alert">
-          {t('hosts.missing', { nodes: list.missing.join(', ') })}
+          {t('hosts.missing', { nodes: missing.join(', ') })}
         </p>
       ) : null}
     </section>

@@ -1,6 +1,7 @@
-import { isLoaded } from '../model/live.js';
+import { isLoaded, loaded } from '../model/live.js';
 import type { Edge, LogWindow } from '../model/log-window.js';
 import { Icon } from '../parts/icons.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { type PlainKey, t } from '../texts/text.js';
 
 /** The state of the top edge, for the status line. */
@@ -24,7 +25,13 @@ export function Nothing({
   isRange: boolean;
 }) {
   const top = shown.top.value;
-  const isSearching = top === 'loading' || !isLoaded.value;
+  if (!isLoaded.value) return <Unanswered of={loaded.value} />;
+  // Without the journal only lines since the page was opened are known.
+  if (top === 'failed' || (top === 'off' && (isRange || isFiltered))) {
+    return (
+      <p class="empty muted log-nothing">{t('log.notLoaded', { reason: shown.topError.value })}</p>
+    );
+  }
   const found = !isFiltered
     ? isRange
       ? t('log.noneInRange')
@@ -32,7 +39,7 @@ export function Nothing({
     : top === 'stopped'
       ? t('log.noMatchSoFar')
       : t(isRange ? 'log.noMatchInRange' : 'log.noMatch');
-  return <p class="empty muted log-nothing">{isSearching ? t('state.loading') : found}</p>;
+  return <p class="empty muted log-nothing">{top === 'loading' ? t('state.loading') : found}</p>;
 }
 
 /** Offers to continue a search that stopped, or to retry a failed one. */

@@ -4,7 +4,7 @@ import type { ColumnTable } from '../columns/column.js';
 import { ColumnsMenu } from '../columns/columns-menu.js';
 import { DataTable } from '../columns/data-table.js';
 import { type ChosenColumns, useColumns } from '../columns/use-columns.js';
-import { cluster, loadCluster } from '../model/cluster.js';
+import { cluster, clusterAnswer, loadCluster } from '../model/cluster.js';
 import { may } from '../model/own-token.js';
 import { hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
@@ -16,6 +16,7 @@ import { megabytesText } from '../parts/size.js';
 import { Status } from '../parts/status.js';
 import { say, sayError } from '../parts/toasts.js';
 import { Ago } from '../parts/token-facts.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { ViewHead } from '../parts/view-head.js';
 import { numberText, type PlainKey, t } from '../texts/text.js';
 import { ConfirmNode, type NodeQuestion } from './nodes-confirm.js';
@@ -61,7 +62,11 @@ export function NodesView() {
     return (
       <>
         <ViewHead title={t('page.nodes')} />
-        <p class="empty muted">{t('nodes.noCluster')}</p>
+        {clusterAnswer.value.value ? (
+          <p class="empty muted">{t('nodes.noCluster')}</p>
+        ) : (
+          <Unanswered of={clusterAnswer.value} />
+        )}
       </>
     );
   }
@@ -105,6 +110,7 @@ export function NodesView() {
         )}
       </ViewHead>
       <div class="page">
+        <Unanswered of={clusterAnswer.value} />
         <NodeTable
           list={list}
           columns={columns}

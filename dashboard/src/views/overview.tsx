@@ -10,6 +10,7 @@ import { useThrottled } from '../model/throttle.js';
 import { presentBounds, shownMoment, timeRange } from '../model/time-range.js';
 import { lazyView } from '../parts/lazy-view.js';
 import { sizeText } from '../parts/size.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { ViewHead } from '../parts/view-head.js';
 import { LIVE } from '../range/range.js';
 import { t } from '../texts/text.js';
@@ -67,7 +68,7 @@ function FailedKinds() {
 }
 
 function Pressure() {
-  const { value, error } = useResource((signal) => api().pressure({ signal }), [], {
+  const answer = useResource((signal) => api().pressure({ signal }), [], {
     everyMs: PRESSURE_MS,
   });
   return (
@@ -75,11 +76,8 @@ function Pressure() {
       <h2>
         {shownMoment.value === undefined ? t('overview.resources') : t('overview.resourcesNow')}
       </h2>
-      {value ? (
-        <Meters report={value} />
-      ) : (
-        <p class="muted">{error ? error.message : t('state.loading')}</p>
-      )}
+      <Unanswered of={answer} />
+      {answer.value ? <Meters report={answer.value} /> : null}
     </section>
   );
 }
@@ -166,11 +164,12 @@ function Incidents() {
   }, [version]);
   const range = timeRange.value;
   const isRange = range !== LIVE;
-  const { value: read, error } = useResource(
+  const answer = useResource(
     (signal) => api().incidents({ limit: isRange ? INCIDENTS_READ : INCIDENTS_SHOWN, signal }),
     [isRange],
     { when: [broken, errors] },
   );
+  const { value: read } = answer;
   const value = useMemo(() => {
     const { fromMs = 0, toMs = Number.POSITIVE_INFINITY } = presentBounds();
     return read?.filter(({ at_ms }) => at_ms >= fromMs && at_ms < toMs).slice(0, INCIDENTS_SHOWN);
@@ -181,15 +180,11 @@ function Incidents() {
         <h2>{t('overview.incidents')}</h2>
         <a href={hrefTo('incidents')}>{t('incidents.byCause')}</a>
       </header>
-      {value ? (
-        value.length === 0 ? (
-          <p class="muted">{t(isRange ? 'overview.noIncidentsInRange' : 'overview.noIncidents')}</p>
-        ) : (
-          <IncidentList incidents={value} withBot />
-        )
-      ) : (
-        <p class="muted">{error ? error.message : t('state.loading')}</p>
-      )}
+      <Unanswered of={answer} />
+      {value?.length === 0 ? (
+        <p class="muted">{t(isRange ? 'overview.noIncidentsInRange' : 'overview.noIncidents')}</p>
+      ) : null}
+      {value && value.length > 0 ? <IncidentList incidents={value} withBot /> : null}
     </section>
   );
 }

@@ -12,6 +12,7 @@ import { focusContent } from '../parts/focus.js';
 import { Icon } from '../parts/icons.js';
 import { say, sayError } from '../parts/toasts.js';
 import { Ago, Expiry, Limits, Scopes } from '../parts/token-facts.js';
+import { Unanswered } from '../parts/unanswered.js';
 import { ViewHead } from '../parts/view-head.js';
 import { useKeys } from '../shell/keys.js';
 import { numberText, type PlainKey, t } from '../texts/text.js';
@@ -45,9 +46,10 @@ const TOKENS_TABLE: ColumnTable = {
 };
 
 export function TokensView() {
-  const { value, error, reload } = useResource((signal) => api().tokens.list({ signal }), [], {
+  const answer = useResource((signal) => api().tokens.list({ signal }), [], {
     everyMs: RELOAD_MS,
   });
+  const { value, error, reload } = answer;
   const columns = useColumns(TOKENS_TABLE, USUAL);
   const [creating, setCreating] = useState<'token' | 'link'>();
   const [created, setCreated] = useState<NewToken>();
@@ -98,13 +100,12 @@ export function TokensView() {
         </button>
       </ViewHead>
       <div class="page">
-        {value ? (
-          <TokenTable tokens={value} columns={columns} onRevoke={setRevoking} />
-        ) : isForbidden ? (
+        {isForbidden ? (
           <p class="empty muted">{t('tokens.needsAdmin')}</p>
         ) : (
-          <p class="empty muted">{error ? error.message : t('state.loading')}</p>
+          <Unanswered of={answer} />
         )}
+        {value ? <TokenTable tokens={value} columns={columns} onRevoke={setRevoking} /> : null}
       </div>
       {creating === 'link' ? (
         <CreateLink

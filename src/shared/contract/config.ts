@@ -243,10 +243,10 @@ export const Config = Type.Object(
         }),
         heartbeat_ms: Type.Integer({
           minimum: 100,
-          // Clients (src/client/event-stream.ts) and many proxies consider a connection dead after 60 s without data.
+          // Many proxies consider a connection dead after 60 s without data.
           maximum: 45_000,
           description:
-            'A stream without events for this long, in ms, gets a comment. drover/client and the dashboard consider a connection dead after 60 s without data.',
+            'A stream without events for this long, in ms, gets a comment. drover/client and the dashboard consider a connection dead after one and a half of this without data.',
         }),
         stall_ms: Type.Integer({
           minimum: 100,

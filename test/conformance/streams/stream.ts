@@ -45,6 +45,8 @@ export function streamTests(given: () => Service): void {
     const stream = await open();
     expect(stream.response.statusCode).toBe(200);
     expect(stream.response.headers['content-type']).toMatch(/^text\/event-stream(;|$)/);
+    // stream.heartbeat_ms, from which clients know when a connection is dead.
+    expect(stream.response.headers['drover-heartbeat-ms']).toBe('100');
     expect(stream.response.headers['content-length']).toBeUndefined();
     await stream.until(liveCount(3, stream));
   });

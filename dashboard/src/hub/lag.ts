@@ -1,0 +1,35 @@
+import type { Lag } from './messages.js';
+
+/** Over so many ms the least is taken: one bot that was held up, or one node with another clock, is no lag of the stream. */
+const WINDOW_MS = 1000;
+
+/** How long lines take from the bot to this browser, by the service's clock. */
+export class StreamLag {
+  /** Of the last whole window; null before the first. */
+  now: Lag | null = null;
+  #begunAt = 0;
+  #least = Number.POSITIVE_INFINITY;
+
+  /** @param ms between a line and its arrival. @param nowMs by the clock of this machine. @returns whether {@link now} has changed. */
+  note(ms: number, nowMs: number): boolean {
+    const age = nowMs - this.#begunAt;
+    // Also when the clock was set back.
+    if (age >= WINDOW_MS || age < 0) {
+      const before = this.now;
+      // After a pause the window before says nothing of now.
+      const least = age < 2 * WINDOW_MS ? this.#least : Math.max(0, ms);
+      this.now = { ms: least, atMs: nowMs };
+      this.#begunAt = nowMs;
+      this.#least = Math.max(0, ms);
+      return before?.ms !== this.now.ms;
+    }
+    this.#least = Math.min(this.#least, Math.max(0, ms));
+    return false;
+  }
+
+  clear(): void {
+    this.now = null;
+    this.#begunAt = 0;
+    this.#least = Number.POSITIVE_INFINITY;
+  }
+}
