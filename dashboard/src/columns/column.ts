@@ -40,6 +40,16 @@ export function moved(names: readonly string[], name: string, by: number): strin
   return at < 0 ? [...names] : [...rest.slice(0, to), name, ...rest.slice(to)];
 }
 
+/**
+ * The longest of these lengths, unless a few are far above the others: one name of 64 characters takes no room from what all rows
+ * have to say. It is cut, and its cell says it whole.
+ */
+export function usualLength(lengths: readonly number[]): number {
+  const sorted = [...lengths].sort((a, b) => a - b);
+  const most = sorted[Math.floor((sorted.length - 1) * 0.9)] ?? 0;
+  return Math.min(sorted.at(-1) ?? 0, Math.ceil(most * 1.5) + 4);
+}
+
 interface GridOptions {
   widths: Readonly<Record<string, number>>;
   /** Characters of the longest value of columns that are not cut while there is room, and what is beside it in its cell, in px. */

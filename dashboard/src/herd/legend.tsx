@@ -1,4 +1,4 @@
-import { useMemo } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { hrefTo } from '../model/route.js';
 import { setSelected, table } from '../model/table.js';
@@ -30,18 +30,26 @@ export function Legend() {
   const version = useThrottled(herdVersion, REDRAW_MS);
   const held = herdHeld.value;
   const { lit } = herdView.value;
+  const seen = useRef(new Set<string>()).current;
   const counts = useMemo(() => {
     const found = new Map<string, number>();
     for (const bot of herdBots().values()) {
       const status = shownStatus(bot, held);
       found.set(status, (found.get(status) ?? 0) + 1);
     }
-    // Stays while it is lit, so that the filter can be seen and ended.
+    // Chips keep their places under the pointer: neither a count moves them, nor that the last bot of one has left it.
+    const isTooMany = found.size + seen.size > MAX_CHIPS;
+    for (const status of seen) if (!isTooMany && !found.has(status)) found.set(status, 0);
+    // Also while it is lit, so that the filter can be seen and ended.
     for (const status of lit) if (!found.has(status)) found.set(status, 0);
-    const rank = (status: string): number => RANK.get(stateOf(status)) ?? 0;
-    return [...found].sort(([a, m], [b, n]) => rank(a) - rank(b) || n - m || (a < b ? -1 : 1));
+    seen.clear();
+    for (const status of found.keys()) seen.add(status);
+    return [...found].sort(([, m], [, n]) => n - m);
   }, [version, held, lit]);
-  const shown = counts.slice(0, MAX_CHIPS);
+  const rank = (status: string): number => RANK.get(stateOf(status)) ?? 0;
+  const shown = counts
+    .slice(0, MAX_CHIPS)
+    .sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1));
   const isMore = counts.length > shown.length;
   return (
     <div class="herd-legend">

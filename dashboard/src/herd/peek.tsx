@@ -7,6 +7,7 @@ import { Labels } from '../parts/labels.js';
 import { NextTry } from '../parts/next-try.js';
 import { Level } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
+import { currentError } from '../parts/tone.js';
 import { t } from '../texts/text.js';
 import { UNKNOWN } from './cells.js';
 import type { Box } from './layout.js';
@@ -39,6 +40,7 @@ export function Peek({ id, status, cell, width }: Props) {
   const bot = herdBots().get(id);
   if (!bot) return null;
   const line = moment === undefined ? lastLines.get(id) : undefined;
+  const error = currentError(bot.status, bot.last_error);
   const fields = Object.entries(bot.data);
   const own = Math.min(WIDTH, width);
   const isRight = cell.x + cell.width + GAP + own <= width;
@@ -66,7 +68,7 @@ export function Peek({ id, status, cell, width }: Props) {
       <p class="muted">
         {bot.kind}
         {bot.host === null ? '' : `, ${t('herd.host', { host: String(bot.host) })}`}
-        {bot.node === undefined ? '' : ` ${t('peek.ofNode', { node: bot.node })}`}{' '}
+        {bot.node === undefined ? '' : ` ${t('peek.ofNode', { node: bot.node })}`}
         {status === UNKNOWN
           ? ''
           : `, ${t('peek.for', { time: moment === undefined ? age(bot.since_ms) : span(moment - bot.since_ms) })}`}
@@ -74,9 +76,9 @@ export function Peek({ id, status, cell, width }: Props) {
       </p>
       {Object.keys(bot.labels).length > 0 ? <Labels labels={bot.labels} most={MAX_LABELS} /> : null}
       {moment === undefined ? <NextTry bot={bot} /> : null}
-      {bot.last_error === null ? null : (
+      {error === null ? null : (
         <p class="peek-error">
-          <LineText text={bot.last_error} />
+          <LineText text={error} />
         </p>
       )}
       {line === undefined ? null : (

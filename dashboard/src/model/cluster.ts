@@ -3,14 +3,15 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { NodeList } from '../../../src/client/index.js';
 import { type Answered, NOT_ASKED } from './asking.js';
-import { connection } from './live.js';
+import { connection, withConnection } from './live.js';
 import { api, session } from './session.js';
 
 const RELOAD_MS = 5000;
 
 export const cluster = signal<NodeList | null>(null);
 /** Whether it is known if there is a cluster, and why not. */
-export const clusterAnswer = signal<Answered<true>>(NOT_ASKED);
+const asked = signal<Answered<true>>(NOT_ASKED);
+export const clusterAnswer = computed(() => withConnection(asked.value));
 /** The names of its nodes; empty for a single service. */
 export const nodeNames = computed(() => cluster.value?.nodes.map(({ node }) => node) ?? []);
 
@@ -19,7 +20,7 @@ effect(() => {
   const { value: now } = session;
   if (now.state !== 'in') {
     cluster.value = null;
-    clusterAnswer.value = NOT_ASKED;
+    asked.value = NOT_ASKED;
     return;
   }
   if (connection.value.state === 'open') void loadCluster();
@@ -35,15 +36,13 @@ export async function loadCluster(): Promise<void> {
   try {
     const list = await api().nodes();
     if (session.value !== now || now.state !== 'in') return;
-    const { value: isKnown, error } = clusterAnswer.peek();
-    if (!isKnown || error)
-      clusterAnswer.value = { value: true, error: undefined, isLoading: false };
+    const { value: isKnown, error } = asked.peek();
+    if (!isKnown || error) asked.value = { value: true, error: undefined, isLoading: false };
     const next = list.state === 'off' ? null : list;
     // Views are not rendered again without need.
     if (JSON.stringify(next) !== JSON.stringify(cluster.peek())) cluster.value = next;
   } catch (thrown) {
     // The next round retries.
-    if (session.value === now)
-      clusterAnswer.value = { ...clusterAnswer.value, error: thrown as Error };
+    if (session.value === now) asked.value = { ...asked.value, error: thrown as Error };
   }
 }

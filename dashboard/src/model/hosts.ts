@@ -6,7 +6,7 @@ import { useEffect } from 'preact/hooks';
 import type { HostList } from '../../../src/client/index.js';
 import { hostKey } from '../herd/grouping.js';
 import type { Answered } from './asking.js';
-import { connection } from './live.js';
+import { connection, withConnection } from './live.js';
 import { api, session } from './session.js';
 
 const EVERY_MS = 500;
@@ -17,11 +17,9 @@ const ANSWER_MS = 5000;
 export const hosts = signal<HostList | undefined>(undefined);
 /** Why the list is not there, or outdated. */
 const hostsError = signal<Error | undefined>(undefined);
-export const hostsAnswer = computed<Answered<HostList>>(() => ({
-  value: hosts.value,
-  error: hostsError.value,
-  isLoading: hosts.value === undefined,
-}));
+export const hostsAnswer = computed<Answered<HostList>>(() =>
+  withConnection({ value: hosts.value, error: hostsError.value, isLoading: true }),
+);
 
 /** The keys of the hosts that hang, joined: a string, so that it changes only when they do. */
 const heldKeys = computed(() =>

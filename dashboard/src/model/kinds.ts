@@ -1,14 +1,15 @@
 // Runs in tabs. Owns the list of bot kinds.
 
-import { effect, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import type { KindInfo } from '../../../src/client/index.js';
 import { type Answered, NOT_ASKED } from './asking.js';
-import { connection } from './live.js';
+import { connection, withConnection } from './live.js';
 import { api, session } from './session.js';
 
 export const kinds = signal<KindInfo[]>([]);
 /** Whether they have come, and why not. */
-export const kindsAnswer = signal<Answered<true>>(NOT_ASKED);
+const asked = signal<Answered<true>>(NOT_ASKED);
+export const kindsAnswer = computed(() => withConnection(asked.value));
 /** Modules that failed to load, with the reason. */
 export const failedKinds = signal<{ module: string; error: string }[]>([]);
 
@@ -18,7 +19,7 @@ effect(() => {
   if (now.state !== 'in') {
     kinds.value = [];
     failedKinds.value = [];
-    kindsAnswer.value = NOT_ASKED;
+    asked.value = NOT_ASKED;
     return;
   }
   if (connection.value.state === 'open') loadKinds();
@@ -37,12 +38,12 @@ export function loadKinds(): void {
         if (JSON.stringify(loaded.kinds) !== JSON.stringify(kinds.value)) {
           kinds.value = loaded.kinds;
         }
-        kindsAnswer.value = { value: true, error: undefined, isLoading: false };
+        asked.value = { value: true, error: undefined, isLoading: false };
         failedKinds.value = loaded.failed.filter(({ helper }) => !helper);
       },
       // The next connection retries.
       (error: Error) => {
-        if (session.value === now) kindsAnswer.value = { ...kindsAnswer.value, error };
+        if (session.value === now) asked.value = { ...asked.value, error };
       },
     );
 }

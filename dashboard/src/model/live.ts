@@ -12,7 +12,7 @@ import type {
   StatusChange,
   Update,
 } from '../hub/messages.js';
-import type { Answered } from './asking.js';
+import { type Answered, NOT_ASKED } from './asking.js';
 import { ChangedIds } from './changed-ids.js';
 import { inWords } from './history-lines.js';
 
@@ -26,12 +26,17 @@ export const connection = signal<Connection>({ state: 'connecting' });
 export const clockAheadMs = signal(0);
 /** Whether the page has all that there was when the stream began: before that, what it does not have is not known. */
 export const isLoaded = signal(false);
-/** The same, for what a view says in place of it. */
-export const loaded = computed<Answered<true>>(() => {
+/** What is not asked for without a connection: that it is lost is then the reason why there is none. */
+export function withConnection<T>(answer: Answered<T>): Answered<T> {
   const { value: now } = connection;
-  const error = 'reason' in now ? new Error(now.reason) : undefined;
-  return { value: isLoaded.value ? true : undefined, error, isLoading: error === undefined };
-});
+  const isUnknown = answer.value === undefined && answer.error === undefined;
+  return isUnknown && 'reason' in now ? { ...answer, error: new Error(now.reason) } : answer;
+}
+
+/** The same as {@link isLoaded}, for what a view says in place of it. */
+export const loaded = computed<Answered<true>>(() =>
+  withConnection(isLoaded.value ? { ...NOT_ASKED, value: true } : NOT_ASKED),
+);
 /** How late the newest lines came; null while none has come. */
 export const lag = signal<Lag | null>(null);
 

@@ -99,11 +99,6 @@ function Frame() {
     before.current = { view, part };
     if (view !== wasView || part !== wasPart) focusContent();
   }, [view, part]);
-  // On a narrow screen the views do not fit side by side.
-  useEffect(() => {
-    const current = document.querySelector('.nav-links [aria-current]');
-    current?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-  }, [view, shown.length]);
   return (
     <div class="frame">
       <button type="button" class="skip" onClick={focusContent}>

@@ -135,6 +135,7 @@ export const de: Texts = {
   'bot.sections': 'Abschnitte des Bots',
   'bot.staysStopped': 'Der Bot bleibt angehalten, bis er wieder gestartet wird.',
   'bot.restarts': 'Der Bot wird angehalten und wieder gestartet.',
+  'bot.errorBefore': 'Fehler vor diesem Lauf',
   'bot.noIncidents': 'Keine Vorfälle für diesen Bot.',
 
   // bots

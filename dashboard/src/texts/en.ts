@@ -130,6 +130,7 @@ export const en = {
   'bot.sections': 'Sections of the bot',
   'bot.staysStopped': 'The bot stays stopped until it is started again.',
   'bot.restarts': 'The bot is stopped and started again.',
+  'bot.errorBefore': 'Error before this run',
   'bot.noIncidents': 'No incidents for this bot.',
 
   // bots

@@ -2,6 +2,7 @@ import type { BotSnapshot, BotUsage } from '../../../src/client/index.js';
 import { Console } from '../console/console.js';
 import { BotData } from '../data/bot-data.js';
 import { useLogAddress } from '../model/log-address.js';
+import { hrefTo } from '../model/route.js';
 import { age, fullTime, second } from '../model/time.js';
 import { timeRange } from '../model/time-range.js';
 import { useWidth } from '../model/width.js';
@@ -9,6 +10,7 @@ import { Labels } from '../parts/labels.js';
 import { megabytesText, sizeText } from '../parts/size.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
+import { currentError } from '../parts/tone.js';
 import { botsWith } from '../query/address-query.js';
 import { fixedText, numberText, t } from '../texts/text.js';
 import { BotTimeline } from './bot-timeline.js';
@@ -46,6 +48,7 @@ export function BotLive({ bot }: { bot: BotSnapshot }) {
 function Facts({ bot }: { bot: BotSnapshot }) {
   const { desired, since_ms, started_at_ms, restarts, host, last_error, labels } = bot;
   void second.value;
+  const isOver = currentError(bot.status, last_error) === null;
   return (
     <section class="card">
       <dl class="facts">
@@ -85,8 +88,11 @@ function Facts({ bot }: { bot: BotSnapshot }) {
         ) : null}
       </dl>
       {last_error === null ? null : (
-        <div class="last-error">
-          <h3>{t('term.lastError')}</h3>
+        <div class={isOver ? 'last-error is-over' : 'last-error'}>
+          <h2>
+            {t(isOver ? 'bot.errorBefore' : 'term.lastError')}{' '}
+            <a href={hrefTo('bots', bot.id, { tab: 'incidents' })}>{t('page.incidents')}</a>
+          </h2>
           <TextBox name={t('term.lastError')}>
             <LineText text={last_error} isWhole />
           </TextBox>

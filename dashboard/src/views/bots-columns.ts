@@ -3,7 +3,13 @@
 import { useMemo } from 'preact/hooks';
 import type { BotSnapshot } from '../../../src/client/index.js';
 import { type BotField, botField } from '../../../src/shared/query/bot-field.js';
-import { type Column, type ColumnTable, columnsOf, gridOf } from '../columns/column.js';
+import {
+  type Column,
+  type ColumnTable,
+  columnsOf,
+  gridOf,
+  usualLength,
+} from '../columns/column.js';
 import type { OfferedColumns } from '../columns/columns-menu.js';
 import { type ChosenColumns, useColumns } from '../columns/use-columns.js';
 import { flatten } from '../data/flatten.js';
@@ -121,10 +127,7 @@ interface BotColumns {
 
 export function useBotColumns(shown: readonly BotSnapshot[], isNarrow: boolean): BotColumns {
   const chosen = useColumns(BOTS_TABLE, usualColumns(shown, useWidth()));
-  const chars = useMemo(
-    () => shown.reduce((most, { id }) => Math.max(most, id.length), 0),
-    [shown],
-  );
+  const chars = useMemo(() => usualLength(shown.map(({ id }) => id.length)), [shown]);
   const { tracks, least } = gridOf(chosen.columns, {
     widths: chosen.widths,
     chars: { id: chars },

@@ -3,6 +3,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { usualLength } from '../columns/column.js';
 import { ColumnTitles } from '../columns/column-titles.js';
 import type { ChosenColumns } from '../columns/use-columns.js';
 import type { Line } from '../hub/messages.js';
@@ -57,11 +58,19 @@ interface Props {
   revealKey: unknown;
 }
 
+/** Names whose lengths are known; of more, those say how long names are. */
+const MAX_NAMED = 1000;
+
+function lengthOf(names: ReadonlySet<string>): number {
+  return usualLength([...names].map(({ length }) => length));
+}
+
 export function LogList(props: Props) {
   const { name, chosen, columns, cells, isNarrow, count, cursor, today } = props;
   const { lineAt, look, mark = '', clockOf, onChoose, onPick, onAround } = props;
   const [chars, setChars] = useState<Readonly<Record<string, number>>>({});
-  const longest = useRef(chars);
+  /** Names that were drawn, and the longest id of an event. */
+  const named = useRef({ bots: new Set<string>(), scopes: new Set<string>(), event: 0 });
   /** The indexes of the rows that were drawn, by the ids of their lines. */
   const drawn = useRef(new Map<string, number>());
   drawn.current.clear();
@@ -94,17 +103,16 @@ export function LogList(props: Props) {
   const isOfBots = columns.some(({ name: column }) => column === 'kind' || column === 'node');
   useThrottled(isOfBots ? botsVersion : NEVER, BOTS_REDRAW_MS);
   const measure = ({ bot, scope, id }: Line): void => {
-    const { current } = longest;
-    const { bot: ofBot = 0, scope: ofScope = 0, event = 0 } = current;
-    const length = bot?.length ?? 0;
-    if (length <= ofBot && scope.length <= ofScope && id.length <= event) return;
-    longest.current = {
-      bot: Math.max(ofBot, length),
-      scope: Math.max(ofScope, scope.length),
-      event: Math.max(event, id.length),
-    };
+    const { bots: ofBots, scopes: ofScopes, event } = named.current;
+    const isKnown = (bot === null || ofBots.has(bot)) && ofScopes.has(scope) && id.length <= event;
+    if (isKnown || ofBots.size + ofScopes.size > MAX_NAMED) return;
+    if (bot !== null) ofBots.add(bot);
+    ofScopes.add(scope);
+    named.current.event = Math.max(event, id.length);
     // After this drawing.
-    queueMicrotask(() => setChars(longest.current));
+    queueMicrotask(() =>
+      setChars({ bot: lengthOf(ofBots), scope: lengthOf(ofScopes), event: named.current.event }),
+    );
   };
   /** What Enter and a click do with a part of a row. @returns whether there is something to do. */
   const take = (part: Element | null | undefined, isNot: boolean): boolean => {

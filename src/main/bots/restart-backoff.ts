@@ -71,7 +71,7 @@ export class RestartBackoff {
     if (cause === 'no host') return { type: 'retry', waitMs: this.noHost(policy), attempt: null };
     const next = this.next(policy, now, ranMs);
     if (next.restart) return { type: 'retry', waitMs: next.waitMs, attempt: next.attempt };
-    const reason = `${next.reason}; last: ${error ?? 'its run returned'}`;
+    const reason = `${error ?? 'its run returned'}; ${next.reason}`;
     return { type: 'giveUp', reason, limit: true };
   }
 

@@ -233,7 +233,7 @@ describe('after a run has ended', () => {
     });
     expect(backoff.decide(policy({ max_restarts: 0 }), 'running', returned, 0, 0)).toEqual({
       type: 'giveUp',
-      reason: 'restarted 0 times within 10 s, which is the limit; last: its run returned',
+      reason: 'its run returned; restarted 0 times within 10 s, which is the limit',
       limit: true,
     });
   });
