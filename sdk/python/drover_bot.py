@@ -724,7 +724,7 @@ def _fault(schema: Any, value: Any, path: str) -> Optional[str]:
             return f"{path} {words.format(schema[keyword])}"
     if isinstance(value, list):
         for at, item in enumerate(value):
-            fault = _fault(schema.get("items"), item, f"{path}.{at}")
+            fault = _fault(schema.get("items"), item, f"{path}[{at}]")
             if fault:
                 return fault
     if isinstance(value, dict):

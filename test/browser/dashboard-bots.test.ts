@@ -341,6 +341,53 @@ describe('the table of bots', () => {
     });
   });
 
+  it('creates several bots at once, stays for the next, and begins with what another bot has', async () => {
+    await show(page, '#/bots');
+    await page.getByRole('button', { name: 'New bot' }).click();
+    let dialog = page.getByRole('dialog', { name: 'New bot' });
+    await dialog.getByLabel('Kind', { exact: true }).selectOption('painter');
+    await dialog.getByLabel(/^ID/).fill('many');
+    await dialog.getByLabel('How many').fill('3');
+    await dialog.getByLabel(/^greeting/).fill('I am number {n}');
+    // Items of a list and values of a record have fields, as objects do.
+    await dialog.getByRole('button', { name: 'Add to routes' }).click();
+    await dialog.getByRole('button', { name: 'Add to coats' }).click();
+    await dialog.getByLabel('Name 1 of coats').fill('brush');
+    await dialog.getByLabel('Labels').fill('number={n}');
+    await dialog.getByRole('button', { name: 'Add and stay' }).click();
+    await dialog.getByText('needs {n} in it').waitFor();
+    // In the item, and in the value of the name.
+    await expect.poll(() => dialog.getByText('is required').count()).toBe(2);
+    await dialog.getByLabel(/^ID/).fill('many-{n}');
+    await dialog.getByLabel(/^to /).fill('the wall of {n}');
+    await dialog.getByLabel(/^brush/).fill('4');
+    await dialog.getByRole('button', { name: 'Add and stay' }).click();
+    await dialog.getByText('3 bots created').waitFor();
+    for (const n of [1, 2, 3]) {
+      const { json } = await call(service, 'GET', `/api/bots/many-${n}/config`);
+      expect((json as { config: unknown }).config).toMatchObject({
+        greeting: `I am number ${n}`,
+        routes: [{ to: `the wall of ${n}` }],
+        coats: { brush: 4 },
+      });
+      expect((await snapshot(service, `many-${n}`)).labels).toEqual({ number: String(n) });
+    }
+    // What is refused is said where it is, with how far it came.
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+    await dialog.getByText('exists already').waitFor();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+
+    await show(page, '#/bots/many-2');
+    await page.getByRole('button', { name: 'Duplicate' }).click();
+    dialog = page.getByRole('dialog', { name: 'New bot' });
+    expect(await dialog.getByLabel(/^greeting/).inputValue()).toBe('I am number 2');
+    await dialog.getByLabel(/^ID/).fill('many-4');
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('heading', { name: 'many-4' }).waitFor();
+    expect((await snapshot(service, 'many-4')).labels).toEqual({ number: '2' });
+    for (const n of [1, 2, 3, 4]) await call(service, 'DELETE', `/api/bots/many-${n}`);
+  });
+
   it('scrolls to an error in the form of a new bot, and focuses its field', async () => {
     await show(page, '#/bots');
     await page.getByRole('button', { name: 'New bot' }).click();

@@ -96,7 +96,7 @@ describe('commands', () => {
       -32602,
       'args.maybe must be string or args.maybe must be null',
     ],
-    ['shapes', { text: '', number: 1, many: [1, 'x'] }, -32602, 'args.many.1 must be integer'],
+    ['shapes', { text: '', number: 1, many: [1, 'x'] }, -32602, 'args.many[1] must be integer'],
     ['shapes', { text: '', number: 1, table: { a: '' } }, -32602, 'args.table.a must be integer'],
     ['shapes', { text: '', number: 1, extra: 1 }, -32602, 'unknown key args.extra'],
     ['given', {}, -32602, 'args.x is missing'],

@@ -1,6 +1,7 @@
 import { useContext, useId, useState } from 'preact/hooks';
 import type { Json, JsonObject } from '../../../src/client/index.js';
 import { t } from '../texts/text.js';
+import { Icon } from './icons.js';
 import {
   type Faults,
   type Field,
@@ -8,6 +9,7 @@ import {
   isObject,
   NOT_JSON,
   NotJson,
+  newItemOf,
   type Schema,
 } from './schema.js';
 import { SecretField, SetSecrets } from './secret-field.js';
@@ -88,6 +90,9 @@ function OneField(props: FieldProps) {
       </fieldset>
     );
   }
+  if (field.type === 'list' || field.type === 'record') {
+    return <Items {...props} field={field} label={label} />;
+  }
   return (
     <div class={field.type === 'switch' ? 'field switch' : 'field'}>
       <label for={id}>
@@ -122,6 +127,92 @@ function OneField(props: FieldProps) {
       )}
       <Hint id={`${id}-hint`} schema={schema} />
     </div>
+  );
+}
+
+interface ItemsProps extends FieldProps {
+  field: Extract<Field, { type: 'list' | 'record' }>;
+  label: string;
+}
+
+/** The items of a list, or the named values of a record, each with its fields. */
+function Items({
+  field: { type, of },
+  label,
+  name,
+  schema,
+  value,
+  path,
+  faults,
+  onChange,
+}: ItemsProps) {
+  const isList = type === 'list';
+  const items: (readonly [key: string, Json])[] = isList
+    ? (Array.isArray(value) ? value : []).map((item, n) => [String(n), item] as const)
+    : Object.entries(isObject(value) ? value : {});
+  const set = (next: readonly (readonly [key: string, Json])[]): void => {
+    if (next.length === 0) onChange(undefined);
+    else onChange(isList ? next.map(([, item]) => item) : Object.fromEntries(next));
+  };
+  const change = (at: number, key: string, item: Json | undefined): void =>
+    set(items.map((one, n) => (n === at ? [key, item ?? ''] : one)));
+  const fault = faults.get(path);
+  const taken = new Set(items.map(([key]) => key));
+  const free = (): string => {
+    let n = items.length + 1;
+    while (taken.has(`${name}-${n}`)) n++;
+    return `${name}-${n}`;
+  };
+  return (
+    <fieldset class="items">
+      <legend>{label}</legend>
+      {schema.description ? <p class="hint">{schema.description}</p> : null}
+      {fault === undefined ? null : <p class="fault">{fault()}</p>}
+      {items.map(([key, item], at) => (
+        <div key={at} class="item">
+          {isList ? null : (
+            <input
+              type="text"
+              class="item-name"
+              aria-label={t('schema.nameOf', { field: label, n: at + 1 })}
+              value={key}
+              // Two values cannot have one name: it is taken when the field is left.
+              onChange={({ currentTarget }) => {
+                const next = currentTarget.value.trim();
+                if (next !== '' && !taken.has(next)) change(at, next, item);
+                else currentTarget.value = key;
+              }}
+            />
+          )}
+          <OneField
+            name={isList ? `${name}[${at}]` : key}
+            schema={of}
+            value={item}
+            path={isList ? `${path}[${at}]` : `${path}.${key}`}
+            isRequired
+            faults={faults}
+            onChange={(given) => change(at, key, given)}
+          />
+          <button
+            type="button"
+            class="quiet square"
+            aria-label={t('schema.removeOf', { field: label, n: at + 1 })}
+            title={t('schema.remove')}
+            onClick={() => set(items.filter((_, n) => n !== at))}
+          >
+            <Icon name="close" />
+          </button>
+        </div>
+      ))}
+      <button
+        type="button"
+        aria-label={t('schema.addTo', { field: label })}
+        onClick={() => set([...items, [free(), newItemOf(of)]])}
+      >
+        <Icon name="add" />
+        {t('schema.add')}
+      </button>
+    </fieldset>
   );
 }
 

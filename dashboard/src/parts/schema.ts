@@ -13,6 +13,8 @@ export interface Schema {
   properties?: Record<string, Schema>;
   required?: string[];
   items?: Schema;
+  additionalProperties?: Schema | boolean;
+  patternProperties?: Record<string, Schema>;
   minimum?: number;
   maximum?: number;
   minLength?: number;
@@ -29,6 +31,10 @@ export type Field =
   /** One per line. */
   | { type: 'lines' }
   | { type: 'group' }
+  /** Items of any other kind, each with its fields. */
+  | { type: 'list'; of: Schema }
+  /** Names that the user chooses, each with a value of the same kind. */
+  | { type: 'record'; of: Schema }
   /** Any other schema. */
   | { type: 'json' };
 
@@ -62,13 +68,40 @@ export function fieldFor(schema: Schema): Field {
     case 'boolean':
       return { type: 'switch' };
     case 'object':
-      return schema.properties ? { type: 'group' } : { type: 'json' };
+      return schema.properties ? { type: 'group' } : recordOf(schema);
     case 'array':
-      return schema.items?.type === 'string' && !optionsOf(schema.items)
+      if (schema.items?.type === undefined && !schema.items?.anyOf) return { type: 'json' };
+      return schema.items.type === 'string' && !optionsOf(schema.items)
         ? { type: 'lines' }
-        : { type: 'json' };
+        : { type: 'list', of: schema.items };
     default:
       return { type: 'json' };
+  }
+}
+
+function recordOf({ additionalProperties, patternProperties = {} }: Schema): Field {
+  const [pattern] = Object.values(patternProperties);
+  const of = pattern ?? additionalProperties;
+  return typeof of === 'object' && fieldFor(of).type !== 'json'
+    ? { type: 'record', of }
+    : { type: 'json' };
+}
+
+/** What a new item of a list, or a new value of a record, begins with. */
+export function newItemOf(schema: Schema): Json {
+  if (schema.default !== undefined) return structuredClone(schema.default);
+  switch (fieldFor(schema).type) {
+    case 'group':
+      return initialOf(schema);
+    case 'record':
+      return {};
+    case 'list':
+    case 'lines':
+      return [];
+    case 'switch':
+      return false;
+    default:
+      return '';
   }
 }
 
@@ -105,27 +138,43 @@ const NOT_WHOLE: Fault = () => t('fault.notWhole');
 export function faultsOf(schema: Schema, value: JsonObject, path: string): Map<string, Fault> {
   const faults = new Map<string, Fault>();
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
-    const at = `${path}.${name}`;
-    const given = value[name];
-    const { minimum, maximum } = field;
-    if (given === undefined || given === '') {
-      if (schema.required?.includes(name) && field.default === undefined) faults.set(at, REQUIRED);
-    } else if (given instanceof NotJson) {
-      faults.set(at, NOT_JSON);
-    } else if (fieldFor(field).type === 'group' && isObject(given)) {
-      for (const [below, fault] of faultsOf(field, given, at)) faults.set(below, fault);
-    } else if (typeof given === 'number') {
-      if (Number.isNaN(given)) faults.set(at, NOT_NUMBER);
-      else if (minimum !== undefined && given < minimum) {
-        faults.set(at, () => t('fault.less', { n: minimum }));
-      } else if (maximum !== undefined && given > maximum) {
-        faults.set(at, () => t('fault.more', { n: maximum }));
-      } else if (field.type === 'integer' && !Number.isInteger(given)) {
-        faults.set(at, NOT_WHOLE);
-      }
-    }
+    const isRequired = schema.required?.includes(name) === true && field.default === undefined;
+    addFaults(faults, field, value[name], `${path}.${name}`, isRequired);
   }
   return faults;
+}
+
+function addFaults(
+  faults: Map<string, Fault>,
+  field: Schema,
+  given: Json | undefined,
+  at: string,
+  isRequired: boolean,
+): void {
+  const { minimum, maximum } = field;
+  const kind = fieldFor(field);
+  if (given === undefined || given === '') {
+    if (isRequired) faults.set(at, REQUIRED);
+  } else if (given instanceof NotJson) {
+    faults.set(at, NOT_JSON);
+  } else if (kind.type === 'group' && isObject(given)) {
+    for (const [below, fault] of faultsOf(field, given, at)) faults.set(below, fault);
+  } else if (kind.type === 'list' && Array.isArray(given)) {
+    for (const [n, item] of given.entries()) addFaults(faults, kind.of, item, `${at}[${n}]`, true);
+  } else if (kind.type === 'record' && isObject(given)) {
+    for (const [name, item] of Object.entries(given)) {
+      addFaults(faults, kind.of, item, `${at}.${name}`, true);
+    }
+  } else if (typeof given === 'number') {
+    if (Number.isNaN(given)) faults.set(at, NOT_NUMBER);
+    else if (minimum !== undefined && given < minimum) {
+      faults.set(at, () => t('fault.less', { n: minimum }));
+    } else if (maximum !== undefined && given > maximum) {
+      faults.set(at, () => t('fault.more', { n: maximum }));
+    } else if (field.type === 'integer' && !Number.isInteger(given)) {
+      faults.set(at, NOT_WHOLE);
+    }
+  }
 }
 
 /** The difference as a body for `PATCH`: null removes a key. */
@@ -145,7 +194,11 @@ export function filled(value: JsonObject): JsonObject {
   const result: JsonObject = {};
   for (const [name, given] of Object.entries(value)) {
     if (given === undefined || given === '') continue;
-    result[name] = isObject(given) ? filled(given) : given;
+    result[name] = isObject(given)
+      ? filled(given)
+      : Array.isArray(given)
+        ? given.map((item) => (isObject(item) ? filled(item) : item))
+        : given;
   }
   return result;
 }

@@ -327,6 +327,13 @@ export const de: Texts = {
 
   // create
   'create.noKinds': 'Keine Bot-Typen sind geladen.',
+  'create.count': 'Anzahl',
+  'create.countHint': 'Bei mehr als einem steht {mark} in Id und Werten für die Nummer.',
+  'create.needsNumber': 'braucht {mark}, damit jeder eine eigene hat',
+  'create.tooMany': 'muss zwischen 1 und {n} liegen',
+  'create.stopped': '{done} von {all} Bots wurden erstellt; {bot} wurde abgelehnt.',
+  'create.another': 'Erstellen und weiter',
+  'create.duplicate': 'Duplizieren',
   'create.done': '{bot} erstellt',
   'create.id': 'ID',
   'create.restartHint': 'Leere Felder nehmen die Vorgaben des Dienstes.',
@@ -1069,6 +1076,11 @@ export const de: Texts = {
   // schema
   'schema.range': '{from} bis {to}',
   'schema.default': 'Vorgabe {value}',
+  'schema.add': 'Hinzufügen',
+  'schema.addTo': 'Zu {field} hinzufügen',
+  'schema.remove': 'Entfernen',
+  'schema.removeOf': '{n} von {field} entfernen',
+  'schema.nameOf': 'Name {n} von {field}',
   'schema.none': 'Keine Optionen.',
   'schema.notSet': '(nicht gesetzt)',
   'schema.required': 'erforderlich',

@@ -318,6 +318,13 @@ export const en = {
 
   // create
   'create.noKinds': 'No bot kinds are loaded.',
+  'create.count': 'How many',
+  'create.countHint': 'With more than one, {mark} in the id and in values is the number of each.',
+  'create.needsNumber': 'needs {mark} in it, so that each has its own',
+  'create.tooMany': 'must be 1 to {n}',
+  'create.stopped': '{done} of {all} bots were created; {bot} was refused.',
+  'create.another': 'Add and stay',
+  'create.duplicate': 'Duplicate',
   'create.done': '{bot} created',
   'create.id': 'ID',
   'create.restartHint': "Empty fields use the service's defaults.",
@@ -1048,6 +1055,11 @@ export const en = {
   // schema
   'schema.range': '{from} to {to}',
   'schema.default': 'default {value}',
+  'schema.add': 'Add',
+  'schema.addTo': 'Add to {field}',
+  'schema.remove': 'Remove',
+  'schema.removeOf': 'Remove {n} of {field}',
+  'schema.nameOf': 'Name {n} of {field}',
   'schema.none': 'No options.',
   'schema.notSet': '(not set)',
   'schema.required': 'required',

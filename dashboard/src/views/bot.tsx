@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { BotAction } from '../../../src/client/index.js';
+import type { BotAction, BotSnapshot } from '../../../src/client/index.js';
 import { drafts } from '../config/drafts.js';
 import { actionText, actOnOne, type Before } from '../model/actions.js';
 import { bots, botsVersion, isLoaded, loaded, serviceErrors } from '../model/live.js';
@@ -15,6 +15,7 @@ import { Icon, type IconName } from '../parts/icons.js';
 import { NeedsScope } from '../parts/needs-scope.js';
 import { NextTry } from '../parts/next-try.js';
 import { Status } from '../parts/status.js';
+import { sayError } from '../parts/toasts.js';
 import { Unanswered } from '../parts/unanswered.js';
 import { ViewHead } from '../parts/view-head.js';
 import { botsWith } from '../query/address-query.js';
@@ -23,6 +24,7 @@ import { t } from '../texts/text.js';
 import { BotCommands } from './bot-commands.js';
 import { BotConfig } from './bot-config.js';
 import { BotLive } from './bot-live.js';
+import { CreateBot, type Like } from './create-bot.js';
 import { DeletionNote, useSpecifications } from './deletion-note.js';
 import { IncidentList } from './incident.js';
 
@@ -50,6 +52,7 @@ export function BotView({ id }: { id: string }) {
   const [last, setLast] = useState(bot);
   const [asking, setAsking] = useState<BotAction>();
   const [busy, setBusy] = useState<BotAction>();
+  const [like, setLike] = useState<Like>();
   useEffect(() => {
     if (bot) setLast(bot);
   }, [bot]);
@@ -67,6 +70,15 @@ export function BotView({ id }: { id: string }) {
   const ask = (action: BotAction): void => {
     if (action === 'start') void act(action);
     else setAsking(action);
+  };
+  const duplicate = async ({ kind, labels }: BotSnapshot): Promise<void> => {
+    try {
+      const { config } = await api().bots.config(id);
+      const lines = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+      setLike({ kind, config, labels: lines.join('\n') });
+    } catch (thrown) {
+      sayError(thrown, t('create.duplicate'));
+    }
   };
   const showTab = (name: string): void => changeQuery({ tab: name });
   useKeys(t('term.bot'), [
@@ -157,6 +169,12 @@ export function BotView({ id }: { id: string }) {
               </button>
             ))
           : null}
+        {may('control') && bot ? (
+          <button type="button" onClick={() => void duplicate(bot)}>
+            <Icon name="add" />
+            {t('create.duplicate')}
+          </button>
+        ) : null}
       </ViewHead>
       {bot ? null : (
         <div class="banner bad" role="alert">
@@ -208,6 +226,7 @@ export function BotView({ id }: { id: string }) {
           </div>
         ) : null,
       )}
+      {like ? <CreateBot like={like} onClose={() => setLike(undefined)} /> : null}
       {asking ? (
         <ConfirmOne
           id={id}

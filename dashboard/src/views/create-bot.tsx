@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { JsonObject, NewBot } from '../../../src/client/index.js';
+import type { Json, JsonObject, NewBot } from '../../../src/client/index.js';
 import { cluster } from '../model/cluster.js';
 import { kinds, kindsAnswer } from '../model/kinds.js';
 import { go, hrefTo } from '../model/route.js';
@@ -25,11 +25,28 @@ import { RESTART, RestartFields } from './restart-policy.js';
 
 type Isolation = NonNullable<NewBot['isolation']>;
 
-export function CreateBot({ onClose }: { onClose: () => void }) {
+/** Bots that are created at once. */
+const MAX_COUNT = 100;
+
+/** What the form begins with. */
+export interface Like {
+  kind: string;
+  config: JsonObject;
+  labels: string;
+}
+
+interface Props {
+  like?: Like | undefined;
+  onClose: () => void;
+}
+
+export function CreateBot({ like, onClose }: Props) {
   const [id, setId] = useState('');
-  const [kindName, setKindName] = useState('');
-  const [config, setConfig] = useState<JsonObject>();
-  const [labels, setLabels] = useState('');
+  const [count, setCount] = useState(1);
+  const [created, setCreated] = useState('');
+  const [kindName, setKindName] = useState(like?.kind ?? '');
+  const [config, setConfig] = useState<JsonObject | undefined>(like?.config);
+  const [labels, setLabels] = useState(like?.labels ?? '');
   const [restart, setRestart] = useState<JsonObject>({});
   const [isStarted, setStarted] = useState(true);
   const [isDedicated, setDedicated] = useState(false);
@@ -43,34 +60,53 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
   const schema = (kind?.config ?? {}) as Schema;
   const value = config ?? initialOf(schema);
 
-  const create = async (): Promise<void> => {
+  const create = async (isLast: boolean): Promise<void> => {
     const found = new Map([
       ...faultsOf(schema, value, 'config'),
       ...faultsOf(RESTART, restart, 'restart'),
     ]);
     if (id === '') found.set('id', REQUIRED);
+    else if (count > 1 && !id.includes(NUMBER))
+      found.set('id', () => t('create.needsNumber', { mark: NUMBER }));
+    if (!(count >= 1 && count <= MAX_COUNT))
+      found.set('count', () => t('create.tooMany', { n: MAX_COUNT }));
     if (!kind) found.set('', () => t('create.noKinds'));
     if (found.size > 0 || !kind) return setFaults(found);
     setBusy(true);
+    setFaults(new Map());
+    let [n, done] = [1, 0];
     try {
       const desired = isStarted ? 'running' : 'stopped';
-      await api().bots.create({
-        id,
-        kind: kind.kind,
-        config: filled(value),
-        labels: parseLabels(labels),
-        restart: filled(restart),
-        dedicated: isDedicated,
-        ...(isolation !== '' && { isolation }),
-        ...(group !== '' && { host_group: group }),
-        ...fieldsOf(placement),
-        desired,
-      });
-      say(t('create.done', { bot: id }));
+      for (; n <= count; n++) {
+        await api().bots.create({
+          id: numbered(id, n),
+          kind: kind.kind,
+          config: numbered(filled(value), n),
+          labels: parseLabels(numbered(labels, n)),
+          restart: filled(restart),
+          dedicated: isDedicated,
+          ...(isolation !== '' && { isolation }),
+          ...(group !== '' && { host_group: group }),
+          ...fieldsOf(placement),
+          desired,
+        });
+        done = n;
+      }
+      const what = count === 1 ? numbered(id, 1) : t('count.bots', { n: count });
+      say(t('create.done', { bot: what }));
+      setBusy(false);
+      if (!isLast) {
+        setCreated(what);
+        setId(count === 1 ? '' : id);
+        return;
+      }
       onClose();
-      go(hrefTo('bots', id));
+      if (count === 1) go(hrefTo('bots', numbered(id, 1)));
     } catch (thrown) {
-      setFaults(faultFrom(thrown, { config: schema, restart: RESTART }));
+      const found = faultFrom(thrown, { config: schema, restart: RESTART });
+      if (done > 0)
+        found.set('', () => t('create.stopped', { done, all: count, bot: numbered(id, n) }));
+      setFaults(found);
       setBusy(false);
     }
   };
@@ -82,7 +118,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          void create();
+          void create(true);
         }}
       >
         <div class="dialog-body form">
@@ -102,6 +138,22 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
                 onInput={({ currentTarget }) => setId(currentTarget.value)}
               />
               {faults.has('id') ? <p class="fault">{faults.get('id')?.()}</p> : null}
+            </div>
+            <div class="field">
+              <label for="new-count">{t('create.count')}</label>
+              <input
+                id="new-count"
+                type="number"
+                min={1}
+                max={MAX_COUNT}
+                step={1}
+                value={count}
+                aria-invalid={faults.has('count')}
+                onInput={({ currentTarget }) => setCount(Math.floor(Number(currentTarget.value)))}
+              />
+              <p class={faults.has('count') ? 'fault' : 'hint'}>
+                {faults.get('count')?.() ?? t('create.countHint', { mark: NUMBER })}
+              </p>
             </div>
             <div class="field">
               <label for="new-kind">{t('term.kind')}</label>
@@ -210,8 +262,14 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
           ) : null}
         </div>
         <footer>
+          <span class="muted" role="status">
+            {created === '' ? '' : t('create.done', { bot: created })}
+          </span>
           <button type="button" onClick={onClose}>
-            {t('button.cancel')}
+            {created === '' ? t('button.cancel') : t('button.done')}
+          </button>
+          <button type="button" disabled={isBusy} onClick={() => void create(false)}>
+            {t('create.another')}
           </button>
           <button type="submit" class="primary" disabled={isBusy}>
             {t('button.create')}
@@ -220,4 +278,13 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
       </form>
     </Dialog>
   );
+}
+
+/** Stands for the number of a bot, in its id and in its values. */
+const NUMBER = '{n}';
+
+/** The same with the number in place of each `{n}`. */
+function numbered<T extends Json>(value: T, n: number): T {
+  const text = JSON.stringify(value).replaceAll(NUMBER, String(n));
+  return JSON.parse(text) as T;
 }

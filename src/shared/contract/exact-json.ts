@@ -19,9 +19,12 @@ export function inexactPlace(text: string, what: string, value?: unknown): strin
 function placeIn(value: Json, path: string): string | undefined {
   if (typeof value === 'string') return halfOf(value, path);
   if (typeof value !== 'object' || value === null) return undefined;
+  const isList = Array.isArray(value);
   for (const [name, one] of Object.entries(value)) {
     if (name === '__proto__') return `${path} has the key __proto__, which is not allowed`;
-    const place = halfOf(name, `a key of ${path}`) ?? placeIn(one, `${path}.${name}`);
+    const place =
+      halfOf(name, `a key of ${path}`) ??
+      placeIn(one, isList ? `${path}[${name}]` : `${path}.${name}`);
     if (place !== undefined) return place;
   }
   return undefined;

@@ -151,7 +151,9 @@ function count(number: number, what: string): string {
 }
 
 function pathOf(what: string, { instancePath }: ErrorObject): string {
-  return [what, ...instancePath.split('/').slice(1)].filter(Boolean).join('.');
+  // As people read it: `config.routes[0].to`.
+  const [first = '', ...rest] = [what, ...instancePath.split('/').slice(1)].filter(Boolean);
+  return rest.reduce((path, name) => path + (/^\d+$/.test(name) ? `[${name}]` : `.${name}`), first);
 }
 
 /** Of several errors at one place, only the first is told. */

@@ -486,7 +486,7 @@ it('data that would arrive as something else is refused, and the data before sta
     'data has the key __proto__, which is not allowed',
   );
   expect(() => bot.context.updateData({ players: ['ada', 'x\ud83d'] })).toThrow(
-    'data.players.1 has half of a character (\\ud83d)',
+    'data.players[1] has half of a character (\\ud83d)',
   );
   expect(bot.hostedState().data).toEqual({ kept: '😀' });
 });

@@ -12,6 +12,7 @@ import {
   withoutSecrets,
 } from '../../../dashboard/src/parts/schema.js';
 import { faultFrom } from '../../../dashboard/src/views/faults.js';
+import type { JsonObject } from '../../../src/client/index.js';
 
 const schema: Schema = {
   type: 'object',
@@ -32,7 +33,11 @@ it.each<[Schema, string]>([
   [{ type: 'integer' }, 'number'],
   [{ type: 'boolean' }, 'switch'],
   [{ type: 'array', items: { type: 'string' } }, 'lines'],
-  [{ type: 'array', items: { type: 'object' } }, 'json'],
+  [{ type: 'array', items: { type: 'object', properties: {} } }, 'list'],
+  [{ type: 'array', items: { type: 'integer' } }, 'list'],
+  [{ type: 'array' }, 'json'],
+  [{ type: 'object', patternProperties: { '^.*$': { type: 'integer' } } }, 'record'],
+  [{ type: 'object', additionalProperties: { type: 'string' } }, 'record'],
   [{ type: 'object', properties: {} }, 'group'],
   [{ type: 'object' }, 'json'],
   [{}, 'json'],
@@ -53,6 +58,27 @@ describe('a form', () => {
       ['config.place.x', 'is not a number'],
     ]);
     expect(faultsOf(schema, { name: 'n', place: { x: 1 } }, 'config').size).toBe(0);
+    const route: Schema = {
+      type: 'object',
+      required: ['to'],
+      properties: { to: { type: 'string' } },
+    };
+    const routed: Schema = {
+      type: 'object',
+      properties: {
+        routes: { type: 'array', items: route },
+        named: { type: 'object', additionalProperties: route },
+      },
+    };
+    const given: JsonObject = { routes: [{ to: 'a' }, {}], named: { home: {} } };
+    expect([...faultsOf(routed, given, 'config').keys()]).toEqual([
+      'config.routes[1].to',
+      'config.named.home.to',
+    ]);
+    expect([
+      ...faultFrom(new Error('config.routes[1].to is missing'), { config: routed }).keys(),
+      ...faultFrom(new Error('config.named.home.to is missing'), { config: routed }).keys(),
+    ]).toEqual(['config.routes[1].to', 'config.named.home.to']);
     expect([
       ...faultsOf(schema, { name: 'n', place: { x: 1 }, size: 1.5, login: {} }, 'c').keys(),
     ]).toEqual(['c.size', 'c.login.user']);
@@ -103,7 +129,7 @@ describe('an error of the service', () => {
     expect(found('config.place.x is missing')).toEqual([['config.place.x', 'is missing']]);
     expect(found('config.place is odd')).toEqual([['config.place', 'is odd']]);
     // An error without its own field is shown at the enclosing field, or for the whole form.
-    expect(found('config.words.0 must be short')).toEqual([['config.words', '0 must be short']]);
+    expect(found('config.words[0] must be short')).toEqual([['config.words', '[0] must be short']]);
     for (const text of ['config.other is not known', 'args.x is missing', 'config is odd']) {
       expect(found(text)).toEqual([['', text]]);
     }

@@ -3,9 +3,9 @@ import { inexactPlace } from '../../../src/shared/contract/exact-json.js';
 
 it.each([
   ['{"a":1,"__proto__":{"b":2}}', 'data has the key __proto__, which is not allowed'],
-  ['{"a":[{"\\u005f_proto__":1}]}', 'data.a.0 has the key __proto__, which is not allowed'],
+  ['{"a":[{"\\u005f_proto__":1}]}', 'data.a[0] has the key __proto__, which is not allowed'],
   ['{"name":"x\\ud800y"}', 'data.name has half of a character (\\ud800)'],
-  ['{"a":{"b":["\\udfff"]}}', 'data.a.b.0 has half of a character (\\udfff)'],
+  ['{"a":{"b":["\\udfff"]}}', 'data.a.b[0] has half of a character (\\udfff)'],
   ['{"a":{"\\udc00x":1}}', 'a key of data.a has half of a character (\\udc00)'],
   ['"\\ude00\\ud83d"', 'data has half of a character (\\ude00)'],
 ])('%s would be changed', (text, place) => {

@@ -98,7 +98,7 @@ describe('a value that does not fit', () => {
   it('reads the first thousand of many faults', () => {
     const list = Array.from({ length: 3000 }, () => 1);
     expect(explain({ items: { type: 'string' } }, list, 'args', thorough)).toMatch(
-      /^args\.0 must be string; (.*; ){4}and many more$/,
+      /^args\[0\] must be string; (.*; ){4}and many more$/,
     );
   });
 
