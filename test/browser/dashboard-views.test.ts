@@ -123,6 +123,25 @@ it('and so does each part of a bot that is there', async () => {
   await expectThreeThings(views, /\/api\//);
 });
 
+it('chips of the legend keep their places when the last bot of one has left it, and titles have the free space', async () => {
+  const team = `team-${'t'.repeat(50)}`;
+  await painter('chips-1', { team });
+  await painter('chips-2', { team: 'short' });
+  const { context, page } = await openPage(browser);
+  await openWithToken(page, service, token);
+  await show(page, '#/overview?by=label:team');
+  await page.locator('[data-count=painting]').waitFor();
+  await call(service, 'POST', '/api/bots/chips-2/stop');
+  await page.locator('[data-count=stopped]', { hasText: '1' }).waitFor();
+  await call(service, 'POST', '/api/bots/chips-2/start');
+  await page.locator('[data-count=stopped]', { hasText: '0' }).waitFor();
+  const title = page.locator('.herd-title-name', { hasText: team });
+  expect(await title.evaluate((one) => one.scrollWidth > one.clientWidth)).toBe(false);
+  await call(service, 'DELETE', '/api/bots/chips-1');
+  await call(service, 'DELETE', '/api/bots/chips-2');
+  await context.close();
+});
+
 it('one long name among short ones takes no room from what all rows have to say', async () => {
   for (let n = 1; n <= 9; n++) {
     const id = `short-${n}`;

@@ -163,8 +163,9 @@ export function HerdCanvas({ isSelecting }: { isSelecting: boolean }) {
 function Titles({ herd: { layout, cells } }: { herd: HerdScene }) {
   return (
     <div class="herd-titles">
-      {layout.blocks.map(({ key, title, first, count, x, y, width }) => {
+      {layout.blocks.map(({ key, title, first, count, x, y }, at) => {
         if (title === '') return null;
+        const next = layout.blocks[at + 1];
         let wrong = 0;
         for (let index = first; index < first + count; index++) {
           const state = cells.states[index];
@@ -174,7 +175,12 @@ function Titles({ herd: { layout, cells } }: { herd: HerdScene }) {
           <div
             key={key}
             class="herd-title"
-            style={{ left: `${x}px`, top: `${y}px`, width: `${width}px` }}
+            // Up to the next one, not only over its cells: else it is cut beside free space.
+            style={{
+              left: `${x}px`,
+              top: `${y}px`,
+              width: next?.y === y ? `${next.x - x}px` : `calc(100% - ${x}px)`,
+            }}
           >
             <span class="herd-title-name">{visible(title)}</span>
             <span class="muted">{numberText(count)}</span>
