@@ -181,7 +181,7 @@ it('while incidents keep coming, one search runs on: what is known is shown, and
   expect(await timeline.getByText('Nothing else').count()).toBe(0);
   held[0]?.();
   await happening(/print, .*trader-5/).waitFor();
-  // The next one asks for what is new since, and keeps what is there while it has no answer.
+  // The next one asks for what is new since, and keeps what it has while it has no answer.
   await expect.poll(() => held.length).toBe(2);
   await happening(/print, .*trader-5/).waitFor();
   for (const release of held) release();

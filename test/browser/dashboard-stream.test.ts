@@ -105,7 +105,7 @@ describe.each([
   });
 });
 
-it('a network that is dead is said soon, though nothing breaks; the page goes on when it is back', async () => {
+it('a network that is dead is said soon, though nothing breaks; the page reconnects when it is back', async () => {
   const relay = await Relay.before(service.port);
   const { context, page } = await openPage(browser);
   await page.goto(`${relay.url}/#token=${encodeURIComponent(token)}`);

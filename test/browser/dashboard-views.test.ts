@@ -1,5 +1,5 @@
 // All views, on one service: what each shows while its data has not come, when it is refused, and when there is none; and whether
-// it fits, with names and values as long as they may be.
+// it fits, with names and values of the greatest length.
 
 import AxeBuilder from 'axe-core';
 import type { Browser, Page } from 'playwright-core';

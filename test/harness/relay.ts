@@ -48,7 +48,7 @@ export class Relay {
     for (const socket of this.#sockets) socket.unpipe();
   }
 
-  /** As when it goes on: new connections are served, those before stay dead. */
+  /** As when it is back: new connections are served, those before stay dead. */
   wake(): void {
     this.#hangs = false;
   }

@@ -34,7 +34,7 @@ export class Asking<T> {
   }
 
   /** Instead of the request that runs, as after a reconnect: its connection may be dead. */
-  anew(): void {
+  restart(): void {
     this.again();
     if (this.#isOutdated) this.#running?.abort();
   }

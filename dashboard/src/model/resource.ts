@@ -44,7 +44,7 @@ export function useResource<T>(
   const isOpen = connection.value.state === 'open';
   const wasLost = useRef(false);
   useEffect(() => {
-    if (isOpen && wasLost.current) asking.current?.anew();
+    if (isOpen && wasLost.current) asking.current?.restart();
     wasLost.current = !isOpen;
   }, [isOpen]);
   useEffect(() => {

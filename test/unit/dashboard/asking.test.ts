@@ -71,7 +71,7 @@ it('a part is shown before the rest, and none of a question that has ended', asy
 it('after a reconnect a request on the old connection is replaced', async () => {
   const { requests, asking, settled, now } = scripted();
   asking.again();
-  asking.anew();
+  asking.restart();
   await settled();
   expect(requests.map(({ signal }) => signal.aborted)).toEqual([true, false]);
   expect(now()).toEqual({ value: undefined, error: undefined, isLoading: true });
