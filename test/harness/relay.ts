@@ -48,9 +48,10 @@ export class Relay {
     for (const socket of this.#sockets) socket.unpipe();
   }
 
-  /** As when it is back: new connections are served, those before stay dead. */
+  /** As when the network is back: what was connected before breaks, and new connections are served. */
   wake(): void {
     this.#hangs = false;
+    this.disconnect();
   }
 
   /** As a slow network: so much comes back in a second. */
