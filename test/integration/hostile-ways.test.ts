@@ -303,7 +303,7 @@ it('an observer that throws for what a neighbour does ends its own bot', async (
   });
   await statusFrom(stream, 0, id, 'done');
   await expectNobodyElse('observer_of_neighbour');
-  expect((await statusFrom(stream, 0, id, 'failed')).last_error).toMatch(/boom$/);
+  expect((await statusFrom(stream, 0, id, 'failed')).last_error).toMatch(/^boom;/);
   await expectNobodyElse('');
 });
 
@@ -324,7 +324,7 @@ it('a listener of the signal of a command throws when its caller leaves: the bot
   await statusFrom(stream, 0, id, 'waits');
   caller.abort();
   expect(await called).toBe('left');
-  expect((await statusFrom(stream, 0, id, 'failed')).last_error).toMatch(/boom$/);
+  expect((await statusFrom(stream, 0, id, 'failed')).last_error).toMatch(/^boom;/);
   await expectNobodyElse('');
 });
 
