@@ -80,7 +80,7 @@ const methods: Serves<ClusterBusMethods> = {
 };
 const main = new Rpc<ClusterBusMethods, ClusterBusEvents>(parent, methods);
 const bus = new ClusterBus(start, {
-  ready: (stream) => main.tell('ready', { stream }),
+  ready: (stream, isBlind) => main.tell('ready', { stream, isBlind }),
   changed: (status, notice) => main.tell('changed', { status, notice }),
   fenced: () => main.tell('fenced', null),
   wake: (front) => fronts.get(front)?.peer.tell('wake', null),

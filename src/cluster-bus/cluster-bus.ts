@@ -31,7 +31,8 @@ const STALLED = 'events of the cluster do not arrive from NATS';
 const MOST_FRAMES = 8192;
 
 export interface BusPeers {
-  ready(stream: StreamIdentity): void;
+  /** @param isBlind no other node could tell which bots there are. */
+  ready(stream: StreamIdentity, isBlind: boolean): void;
   changed(status: BusStatus, notice: string | null): void;
   fenced(): void;
   /** There are new frames for a front. */
@@ -307,7 +308,7 @@ export class ClusterBus {
     this.#seq = seq;
     const { ringBytes, fronts } = this.#start;
     this.#cluster = new ClusterRing(facts.epoch, total + 1, ringBytes, fronts, this.#sessions);
-    this.#peers.ready(this.#cluster.identity);
+    this.#peers.ready(this.#cluster.identity, usable === null && !isRead);
   }
 
   /** How many frames the stream has had: a block says it as of a message before it, the rest is counted. */

@@ -3,7 +3,7 @@
 import { require } from './package-paths.js';
 "use strict";
 export const BusAnswers = validate0;
-const schema0 = {"type":"object","properties":{"place":{"type":"object","required":["node"],"properties":{"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"}}},"rebalance":{"type":"object","required":["moves"],"properties":{"moves":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"want":{"type":"object","required":["node","state"],"properties":{"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"state":{"type":"string","maxLength":128}}},"redeemTicket":{"type":"object","required":["token"],"properties":{"token":{"anyOf":[{"type":"string","maxLength":128},{"type":"null"}]}}},"checkLink":{"type":"object","required":["name","scopes"],"properties":{"name":{"type":"string"},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]}}}},"takeLink":{"type":"object","required":["body","maker"],"properties":{"body":{"type":"object","required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":64,"pattern":"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]},"minItems":1,"uniqueItems":true},"bots":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"minItems":1,"maxItems":1000,"uniqueItems":true},"labels":{"additionalProperties":false,"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"minProperties":1},"expires_at_ms":{"type":"integer","minimum":0,"maximum":8640000000000000}}},"maker":{"type":"object","required":["id","name"],"properties":{"id":{"type":"string","maxLength":128},"name":{"type":"string"}}}}},"createBot":{"anyOf":[{"$ref":"BusSnapshot"},{"type":"null"}]},"updateBot":{"anyOf":[{"$ref":"BusSnapshot"},{"type":"null"}]},"actOnBot":{"anyOf":[{"$ref":"BusSnapshot"},{"type":"null"}]},"endBot":{"anyOf":[{"$ref":"BusSnapshot"},{"type":"null"}]},"actOnBots":{"type":"object","required":["results"],"properties":{"results":{"type":"object","additionalProperties":{"type":"object","properties":{}}}}},"endBots":{"type":"object","required":["results"],"properties":{"results":{"type":"object","additionalProperties":{"type":"object","properties":{}}}}},"botConfig":{"type":"object","required":["config"],"properties":{"config":{"type":"object","properties":{}}}},"invoke":{"type":"object","properties":{}},"incidents":{"type":"object","required":["incidents"],"properties":{"incidents":{"type":"array","items":{"type":"object","required":["id","at_ms","type","reason"],"properties":{"id":{"type":"string"},"at_ms":{"type":"number"},"type":{"type":"string"},"reason":{"type":"string"}}}}}},"incidentGroups":{"type":"object","required":["groups","forgotten"],"properties":{"groups":{"type":"array","items":{"type":"object","required":["cause","count","bots","bot_count","fallen","first_at_ms","last_at_ms","counts"],"properties":{"cause":{"type":"string"},"count":{"type":"number"},"bots":{"type":"array","items":{"type":"string"}},"bot_count":{"type":"number"},"fallen":{"type":"number"},"first_at_ms":{"type":"number"},"last_at_ms":{"type":"number"},"counts":{"type":"array","items":{"type":"number"}}}}},"forgotten":{"type":"number"}}},"hosts":{"type":"object","required":["hosts"],"properties":{"hosts":{"type":"array","items":{"type":"object","required":["host","node"],"properties":{"host":{"type":"integer","minimum":0,"maximum":9007199254740991},"node":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]}}}}}},"kinds":{"type":"object","required":["kinds","failed"],"properties":{"kinds":{"type":"array","items":{"type":"object","required":["kind","config","commands"],"properties":{"kind":{"type":"string"},"config":{"type":"object","properties":{}},"commands":{"type":"object","additionalProperties":{"type":"object","properties":{}}}}}},"failed":{"type":"array","items":{"type":"object","required":["module","error"],"properties":{"module":{"type":"string"},"error":{"type":"string"}}}}}},"releaseKind":{"type":"object","required":["started"],"properties":{"started":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"revokeToken":{},"learnToken":{},"tokensUsed":{}},"additionalProperties":false};
+const schema0 = {"type":"object","properties":{"place":{"type":"object","required":["node"],"properties":{"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"}}},"rebalance":{"type":"object","required":["moves"],"properties":{"moves":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"move":{"type":"object","required":["moving"],"properties":{"moving":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"removeNode":{},"want":{"type":"object","required":["node","state"],"properties":{"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"state":{"type":"string","maxLength":128}}},"redeemTicket":{"type":"object","required":["token"],"properties":{"token":{"anyOf":[{"type":"string","maxLength":128},{"type":"null"}]}}},"checkLink":{"type":"object","required":["name","scopes"],"properties":{"name":{"type":"string"},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]}}}},"takeLink":{"type":"object","required":["body","maker"],"properties":{"body":{"type":"object","required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":64,"pattern":"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]},"minItems":1,"uniqueItems":true},"bots":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"minItems":1,"maxItems":1000,"uniqueItems":true},"labels":{"additionalProperties":false,"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"minProperties":1},"expires_at_ms":{"type":"integer","minimum":0,"maximum":8640000000000000}}},"maker":{"type":"object","required":["id","name"],"properties":{"id":{"type":"string","maxLength":128},"name":{"type":"string"}}}}},"createBot":{"anyOf":[{"$ref":"BusSnapshot"},{"type":"null"}]},"updateBot":{"anyOf":[{"$ref":"BusSnapshot"},{"type":"null"}]},"actOnBot":{"anyOf":[{"$ref":"BusSnapshot"},{"type":"null"}]},"endBot":{"anyOf":[{"$ref":"BusSnapshot"},{"type":"null"}]},"actOnBots":{"type":"object","required":["results"],"properties":{"results":{"type":"object","additionalProperties":{"type":"object","properties":{}}}}},"endBots":{"type":"object","required":["results"],"properties":{"results":{"type":"object","additionalProperties":{"type":"object","properties":{}}}}},"botConfig":{"type":"object","required":["config"],"properties":{"config":{"type":"object","properties":{}}}},"invoke":{"type":"object","properties":{}},"incidents":{"type":"object","required":["incidents"],"properties":{"incidents":{"type":"array","items":{"type":"object","required":["id","at_ms","type","reason"],"properties":{"id":{"type":"string"},"at_ms":{"type":"number"},"type":{"type":"string"},"reason":{"type":"string"}}}}}},"incidentGroups":{"type":"object","required":["groups","forgotten"],"properties":{"groups":{"type":"array","items":{"type":"object","required":["cause","count","bots","bot_count","fallen","first_at_ms","last_at_ms","counts"],"properties":{"cause":{"type":"string"},"count":{"type":"number"},"bots":{"type":"array","items":{"type":"string"}},"bot_count":{"type":"number"},"fallen":{"type":"number"},"first_at_ms":{"type":"number"},"last_at_ms":{"type":"number"},"counts":{"type":"array","items":{"type":"number"}}}}},"forgotten":{"type":"number"}}},"hosts":{"type":"object","required":["hosts"],"properties":{"hosts":{"type":"array","items":{"type":"object","required":["host","node"],"properties":{"host":{"type":"integer","minimum":0,"maximum":9007199254740991},"node":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]}}}}}},"kinds":{"type":"object","required":["kinds","failed"],"properties":{"kinds":{"type":"array","items":{"type":"object","required":["kind","config","commands"],"properties":{"kind":{"type":"string"},"config":{"type":"object","properties":{}},"commands":{"type":"object","additionalProperties":{"type":"object","properties":{}}}}}},"failed":{"type":"array","items":{"type":"object","required":["module","error"],"properties":{"module":{"type":"string"},"error":{"type":"string"}}}}}},"releaseKind":{"type":"object","required":["started"],"properties":{"started":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"showBots":{},"revokeToken":{},"learnToken":{},"tokensUsed":{}},"additionalProperties":false};
 const func0 = Object.prototype.hasOwnProperty;
 const func1 = require("ajv/dist/runtime/ucs2length").default;
 const pattern0 = new RegExp("^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$", "u");
@@ -304,63 +304,43 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.want !== undefined){
-let data4 = data.want;
+if(data.move !== undefined){
+let data4 = data.move;
 const _errs10 = errors;
 if(errors === _errs10){
 if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 let missing2;
-if(((data4.node === undefined) && (missing2 = "node")) || ((data4.state === undefined) && (missing2 = "state"))){
-validate0.errors = [{instancePath:instancePath+"/want",schemaPath:"#/properties/want/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'"}];
+if((data4.moving === undefined) && (missing2 = "moving")){
+validate0.errors = [{instancePath:instancePath+"/move",schemaPath:"#/properties/move/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'"}];
 return false;
 }
 else {
-if(data4.node !== undefined){
-let data5 = data4.node;
+if(data4.moving !== undefined){
+let data5 = data4.moving;
 const _errs12 = errors;
+if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
+validate0.errors = [{instancePath:instancePath+"/move/moving",schemaPath:"#/properties/move/properties/moving/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
 if(errors === _errs12){
-if(typeof data5 === "string"){
-if(!pattern0.test(data5)){
-validate0.errors = [{instancePath:instancePath+"/want/node",schemaPath:"#/properties/want/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 > 9007199254740991 || isNaN(data5)){
+validate0.errors = [{instancePath:instancePath+"/move/moving",schemaPath:"#/properties/move/properties/moving/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+return false;
+}
+else {
+if(data5 < 0 || isNaN(data5)){
+validate0.errors = [{instancePath:instancePath+"/move/moving",schemaPath:"#/properties/move/properties/moving/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
-else {
-validate0.errors = [{instancePath:instancePath+"/want/node",schemaPath:"#/properties/want/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
 }
-}
-var valid3 = _errs12 === errors;
-}
-else {
-var valid3 = true;
-}
-if(valid3){
-if(data4.state !== undefined){
-let data6 = data4.state;
-const _errs14 = errors;
-if(errors === _errs14){
-if(typeof data6 === "string"){
-if(func1(data6) > 128){
-validate0.errors = [{instancePath:instancePath+"/want/state",schemaPath:"#/properties/want/properties/state/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
-return false;
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/want/state",schemaPath:"#/properties/want/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid3 = _errs14 === errors;
-}
-else {
-var valid3 = true;
 }
 }
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/want",schemaPath:"#/properties/want/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate0.errors = [{instancePath:instancePath+"/move",schemaPath:"#/properties/move/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -370,25 +350,91 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.redeemTicket !== undefined){
-let data7 = data.redeemTicket;
-const _errs16 = errors;
-if(errors === _errs16){
-if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data.want !== undefined){
+let data6 = data.want;
+const _errs14 = errors;
+if(errors === _errs14){
+if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 let missing3;
-if((data7.token === undefined) && (missing3 = "token")){
-validate0.errors = [{instancePath:instancePath+"/redeemTicket",schemaPath:"#/properties/redeemTicket/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
+if(((data6.node === undefined) && (missing3 = "node")) || ((data6.state === undefined) && (missing3 = "state"))){
+validate0.errors = [{instancePath:instancePath+"/want",schemaPath:"#/properties/want/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
 return false;
 }
 else {
-if(data7.token !== undefined){
-let data8 = data7.token;
-const _errs19 = errors;
-let valid5 = false;
-const _errs20 = errors;
-if(errors === _errs20){
+if(data6.node !== undefined){
+let data7 = data6.node;
+const _errs16 = errors;
+if(errors === _errs16){
+if(typeof data7 === "string"){
+if(!pattern0.test(data7)){
+validate0.errors = [{instancePath:instancePath+"/want/node",schemaPath:"#/properties/want/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+return false;
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/want/node",schemaPath:"#/properties/want/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid4 = _errs16 === errors;
+}
+else {
+var valid4 = true;
+}
+if(valid4){
+if(data6.state !== undefined){
+let data8 = data6.state;
+const _errs18 = errors;
+if(errors === _errs18){
 if(typeof data8 === "string"){
 if(func1(data8) > 128){
+validate0.errors = [{instancePath:instancePath+"/want/state",schemaPath:"#/properties/want/properties/state/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/want/state",schemaPath:"#/properties/want/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid4 = _errs18 === errors;
+}
+else {
+var valid4 = true;
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/want",schemaPath:"#/properties/want/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs14 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.redeemTicket !== undefined){
+let data9 = data.redeemTicket;
+const _errs20 = errors;
+if(errors === _errs20){
+if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
+let missing4;
+if((data9.token === undefined) && (missing4 = "token")){
+validate0.errors = [{instancePath:instancePath+"/redeemTicket",schemaPath:"#/properties/redeemTicket/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
+return false;
+}
+else {
+if(data9.token !== undefined){
+let data10 = data9.token;
+const _errs23 = errors;
+let valid6 = false;
+const _errs24 = errors;
+if(errors === _errs24){
+if(typeof data10 === "string"){
+if(func1(data10) > 128){
 const err0 = {instancePath:instancePath+"/redeemTicket/token",schemaPath:"#/properties/redeemTicket/properties/token/anyOf/0/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"};
 if(vErrors === null){
 vErrors = [err0];
@@ -410,11 +456,11 @@ vErrors.push(err1);
 errors++;
 }
 }
-var _valid0 = _errs20 === errors;
-valid5 = valid5 || _valid0;
-if(!valid5){
-const _errs22 = errors;
-if(data8 !== null){
+var _valid0 = _errs24 === errors;
+valid6 = valid6 || _valid0;
+if(!valid6){
+const _errs26 = errors;
+if(data10 !== null){
 const err2 = {instancePath:instancePath+"/redeemTicket/token",schemaPath:"#/properties/redeemTicket/properties/token/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err2];
@@ -424,10 +470,10 @@ vErrors.push(err2);
 }
 errors++;
 }
-var _valid0 = _errs22 === errors;
-valid5 = valid5 || _valid0;
+var _valid0 = _errs26 === errors;
+valid6 = valid6 || _valid0;
 }
-if(!valid5){
+if(!valid6){
 const err3 = {instancePath:instancePath+"/redeemTicket/token",schemaPath:"#/properties/redeemTicket/properties/token/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err3];
@@ -440,10 +486,10 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs19;
+errors = _errs23;
 if(vErrors !== null){
-if(_errs19){
-vErrors.length = _errs19;
+if(_errs23){
+vErrors.length = _errs23;
 }
 else {
 vErrors = null;
@@ -458,55 +504,55 @@ validate0.errors = [{instancePath:instancePath+"/redeemTicket",schemaPath:"#/pro
 return false;
 }
 }
-var valid0 = _errs16 === errors;
+var valid0 = _errs20 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.checkLink !== undefined){
-let data9 = data.checkLink;
-const _errs24 = errors;
-if(errors === _errs24){
-if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
-let missing4;
-if(((data9.name === undefined) && (missing4 = "name")) || ((data9.scopes === undefined) && (missing4 = "scopes"))){
-validate0.errors = [{instancePath:instancePath+"/checkLink",schemaPath:"#/properties/checkLink/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
+let data11 = data.checkLink;
+const _errs28 = errors;
+if(errors === _errs28){
+if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+let missing5;
+if(((data11.name === undefined) && (missing5 = "name")) || ((data11.scopes === undefined) && (missing5 = "scopes"))){
+validate0.errors = [{instancePath:instancePath+"/checkLink",schemaPath:"#/properties/checkLink/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
 return false;
 }
 else {
-if(data9.name !== undefined){
-const _errs26 = errors;
-if(typeof data9.name !== "string"){
+if(data11.name !== undefined){
+const _errs30 = errors;
+if(typeof data11.name !== "string"){
 validate0.errors = [{instancePath:instancePath+"/checkLink/name",schemaPath:"#/properties/checkLink/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid6 = _errs26 === errors;
+var valid7 = _errs30 === errors;
 }
 else {
-var valid6 = true;
-}
-if(valid6){
-if(data9.scopes !== undefined){
-let data11 = data9.scopes;
-const _errs28 = errors;
-if(errors === _errs28){
-if(Array.isArray(data11)){
 var valid7 = true;
-const len0 = data11.length;
+}
+if(valid7){
+if(data11.scopes !== undefined){
+let data13 = data11.scopes;
+const _errs32 = errors;
+if(errors === _errs32){
+if(Array.isArray(data13)){
+var valid8 = true;
+const len0 = data13.length;
 for(let i0=0; i0<len0; i0++){
-let data12 = data11[i0];
-const _errs30 = errors;
-if(typeof data12 !== "string"){
+let data14 = data13[i0];
+const _errs34 = errors;
+if(typeof data14 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/checkLink/scopes/" + i0,schemaPath:"#/properties/checkLink/properties/scopes/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!((((data12 === "read") || (data12 === "control")) || (data12 === "invoke")) || (data12 === "admin"))){
+if(!((((data14 === "read") || (data14 === "control")) || (data14 === "invoke")) || (data14 === "admin"))){
 validate0.errors = [{instancePath:instancePath+"/checkLink/scopes/" + i0,schemaPath:"#/properties/checkLink/properties/scopes/items/enum",keyword:"enum",params:{allowedValues: schema0.properties.checkLink.properties.scopes.items.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid7 = _errs30 === errors;
-if(!valid7){
+var valid8 = _errs34 === errors;
+if(!valid8){
 break;
 }
 }
@@ -516,10 +562,10 @@ validate0.errors = [{instancePath:instancePath+"/checkLink/scopes",schemaPath:"#
 return false;
 }
 }
-var valid6 = _errs28 === errors;
+var valid7 = _errs32 === errors;
 }
 else {
-var valid6 = true;
+var valid7 = true;
 }
 }
 }
@@ -529,50 +575,50 @@ validate0.errors = [{instancePath:instancePath+"/checkLink",schemaPath:"#/proper
 return false;
 }
 }
-var valid0 = _errs24 === errors;
+var valid0 = _errs28 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.takeLink !== undefined){
-let data13 = data.takeLink;
-const _errs32 = errors;
-if(errors === _errs32){
-if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
-let missing5;
-if(((data13.body === undefined) && (missing5 = "body")) || ((data13.maker === undefined) && (missing5 = "maker"))){
-validate0.errors = [{instancePath:instancePath+"/takeLink",schemaPath:"#/properties/takeLink/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
-return false;
-}
-else {
-if(data13.body !== undefined){
-let data14 = data13.body;
-const _errs34 = errors;
-if(errors === _errs34){
-if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
-let missing6;
-if(((data14.name === undefined) && (missing6 = "name")) || ((data14.scopes === undefined) && (missing6 = "scopes"))){
-validate0.errors = [{instancePath:instancePath+"/takeLink/body",schemaPath:"#/properties/takeLink/properties/body/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
-return false;
-}
-else {
-if(data14.name !== undefined){
-let data15 = data14.name;
+let data15 = data.takeLink;
 const _errs36 = errors;
 if(errors === _errs36){
-if(typeof data15 === "string"){
-if(func1(data15) > 64){
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+let missing6;
+if(((data15.body === undefined) && (missing6 = "body")) || ((data15.maker === undefined) && (missing6 = "maker"))){
+validate0.errors = [{instancePath:instancePath+"/takeLink",schemaPath:"#/properties/takeLink/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
+return false;
+}
+else {
+if(data15.body !== undefined){
+let data16 = data15.body;
+const _errs38 = errors;
+if(errors === _errs38){
+if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
+let missing7;
+if(((data16.name === undefined) && (missing7 = "name")) || ((data16.scopes === undefined) && (missing7 = "scopes"))){
+validate0.errors = [{instancePath:instancePath+"/takeLink/body",schemaPath:"#/properties/takeLink/properties/body/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
+return false;
+}
+else {
+if(data16.name !== undefined){
+let data17 = data16.name;
+const _errs40 = errors;
+if(errors === _errs40){
+if(typeof data17 === "string"){
+if(func1(data17) > 64){
 validate0.errors = [{instancePath:instancePath+"/takeLink/body/name",schemaPath:"#/properties/takeLink/properties/body/properties/name/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"}];
 return false;
 }
 else {
-if(func1(data15) < 1){
+if(func1(data17) < 1){
 validate0.errors = [{instancePath:instancePath+"/takeLink/body/name",schemaPath:"#/properties/takeLink/properties/body/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
 return false;
 }
 else {
-if(!pattern2.test(data15)){
+if(!pattern2.test(data17)){
 validate0.errors = [{instancePath:instancePath+"/takeLink/body/name",schemaPath:"#/properties/takeLink/properties/body/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},message:"must match pattern \""+"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"+"\""}];
 return false;
 }
@@ -584,47 +630,47 @@ validate0.errors = [{instancePath:instancePath+"/takeLink/body/name",schemaPath:
 return false;
 }
 }
-var valid9 = _errs36 === errors;
+var valid10 = _errs40 === errors;
 }
 else {
-var valid9 = true;
+var valid10 = true;
 }
-if(valid9){
-if(data14.scopes !== undefined){
-let data16 = data14.scopes;
-const _errs38 = errors;
-if(errors === _errs38){
-if(Array.isArray(data16)){
-if(data16.length < 1){
+if(valid10){
+if(data16.scopes !== undefined){
+let data18 = data16.scopes;
+const _errs42 = errors;
+if(errors === _errs42){
+if(Array.isArray(data18)){
+if(data18.length < 1){
 validate0.errors = [{instancePath:instancePath+"/takeLink/body/scopes",schemaPath:"#/properties/takeLink/properties/body/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
 return false;
 }
 else {
-var valid10 = true;
-const len1 = data16.length;
+var valid11 = true;
+const len1 = data18.length;
 for(let i1=0; i1<len1; i1++){
-let data17 = data16[i1];
-const _errs40 = errors;
-if(typeof data17 !== "string"){
+let data19 = data18[i1];
+const _errs44 = errors;
+if(typeof data19 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/takeLink/body/scopes/" + i1,schemaPath:"#/properties/takeLink/properties/body/properties/scopes/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!((((data17 === "read") || (data17 === "control")) || (data17 === "invoke")) || (data17 === "admin"))){
+if(!((((data19 === "read") || (data19 === "control")) || (data19 === "invoke")) || (data19 === "admin"))){
 validate0.errors = [{instancePath:instancePath+"/takeLink/body/scopes/" + i1,schemaPath:"#/properties/takeLink/properties/body/properties/scopes/items/enum",keyword:"enum",params:{allowedValues: schema0.properties.takeLink.properties.body.properties.scopes.items.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid10 = _errs40 === errors;
-if(!valid10){
+var valid11 = _errs44 === errors;
+if(!valid11){
 break;
 }
 }
-if(valid10){
-let i2 = data16.length;
+if(valid11){
+let i2 = data18.length;
 let j0;
 if(i2 > 1){
 const indices0 = {};
 for(;i2--;){
-let item0 = data16[i2];
+let item0 = data18[i2];
 if(typeof item0 !== "string"){
 continue;
 }
@@ -645,35 +691,35 @@ validate0.errors = [{instancePath:instancePath+"/takeLink/body/scopes",schemaPat
 return false;
 }
 }
-var valid9 = _errs38 === errors;
+var valid10 = _errs42 === errors;
 }
 else {
-var valid9 = true;
+var valid10 = true;
 }
-if(valid9){
-if(data14.bots !== undefined){
-let data18 = data14.bots;
-const _errs42 = errors;
-if(errors === _errs42){
-if(Array.isArray(data18)){
-if(data18.length > 1000){
+if(valid10){
+if(data16.bots !== undefined){
+let data20 = data16.bots;
+const _errs46 = errors;
+if(errors === _errs46){
+if(Array.isArray(data20)){
+if(data20.length > 1000){
 validate0.errors = [{instancePath:instancePath+"/takeLink/body/bots",schemaPath:"#/properties/takeLink/properties/body/properties/bots/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items"}];
 return false;
 }
 else {
-if(data18.length < 1){
+if(data20.length < 1){
 validate0.errors = [{instancePath:instancePath+"/takeLink/body/bots",schemaPath:"#/properties/takeLink/properties/body/properties/bots/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
 return false;
 }
 else {
-var valid12 = true;
-const len2 = data18.length;
+var valid13 = true;
+const len2 = data20.length;
 for(let i3=0; i3<len2; i3++){
-let data19 = data18[i3];
-const _errs44 = errors;
-if(errors === _errs44){
-if(typeof data19 === "string"){
-if(!pattern3.test(data19)){
+let data21 = data20[i3];
+const _errs48 = errors;
+if(errors === _errs48){
+if(typeof data21 === "string"){
+if(!pattern3.test(data21)){
 validate0.errors = [{instancePath:instancePath+"/takeLink/body/bots/" + i3,schemaPath:"#/properties/takeLink/properties/body/properties/bots/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -683,18 +729,18 @@ validate0.errors = [{instancePath:instancePath+"/takeLink/body/bots/" + i3,schem
 return false;
 }
 }
-var valid12 = _errs44 === errors;
-if(!valid12){
+var valid13 = _errs48 === errors;
+if(!valid13){
 break;
 }
 }
-if(valid12){
-let i4 = data18.length;
+if(valid13){
+let i4 = data20.length;
 let j1;
 if(i4 > 1){
 const indices1 = {};
 for(;i4--;){
-let item1 = data18[i4];
+let item1 = data20[i4];
 if(typeof item1 !== "string"){
 continue;
 }
@@ -716,49 +762,49 @@ validate0.errors = [{instancePath:instancePath+"/takeLink/body/bots",schemaPath:
 return false;
 }
 }
-var valid9 = _errs42 === errors;
+var valid10 = _errs46 === errors;
 }
 else {
-var valid9 = true;
+var valid10 = true;
 }
-if(valid9){
-if(data14.labels !== undefined){
-let data20 = data14.labels;
-const _errs46 = errors;
-if(errors === _errs46){
-if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
-if(Object.keys(data20).length > 32){
+if(valid10){
+if(data16.labels !== undefined){
+let data22 = data16.labels;
+const _errs50 = errors;
+if(errors === _errs50){
+if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
+if(Object.keys(data22).length > 32){
 validate0.errors = [{instancePath:instancePath+"/takeLink/body/labels",schemaPath:"#/properties/takeLink/properties/body/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-if(Object.keys(data20).length < 1){
+if(Object.keys(data22).length < 1){
 validate0.errors = [{instancePath:instancePath+"/takeLink/body/labels",schemaPath:"#/properties/takeLink/properties/body/properties/labels/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"}];
 return false;
 }
 else {
-const _errs48 = errors;
-for(const key1 in data20){
+const _errs52 = errors;
+for(const key1 in data22){
 if(!(pattern4.test(key1))){
 validate0.errors = [{instancePath:instancePath+"/takeLink/body/labels",schemaPath:"#/properties/takeLink/properties/body/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs48 === errors){
-var valid14 = true;
-for(const key2 in data20){
+if(_errs52 === errors){
+var valid15 = true;
+for(const key2 in data22){
 if(pattern4.test(key2)){
-let data21 = data20[key2];
-const _errs49 = errors;
-if(errors === _errs49){
-if(typeof data21 === "string"){
-if(func1(data21) > 128){
+let data23 = data22[key2];
+const _errs53 = errors;
+if(errors === _errs53){
+if(typeof data23 === "string"){
+if(func1(data23) > 128){
 validate0.errors = [{instancePath:instancePath+"/takeLink/body/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/takeLink/properties/body/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern6.test(data21)){
+if(!pattern6.test(data23)){
 validate0.errors = [{instancePath:instancePath+"/takeLink/body/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/takeLink/properties/body/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
@@ -769,8 +815,8 @@ validate0.errors = [{instancePath:instancePath+"/takeLink/body/labels/" + key2.r
 return false;
 }
 }
-var valid14 = _errs49 === errors;
-if(!valid14){
+var valid15 = _errs53 === errors;
+if(!valid15){
 break;
 }
 }
@@ -784,37 +830,37 @@ validate0.errors = [{instancePath:instancePath+"/takeLink/body/labels",schemaPat
 return false;
 }
 }
-var valid9 = _errs46 === errors;
+var valid10 = _errs50 === errors;
 }
 else {
-var valid9 = true;
+var valid10 = true;
 }
-if(valid9){
-if(data14.expires_at_ms !== undefined){
-let data22 = data14.expires_at_ms;
-const _errs51 = errors;
-if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
+if(valid10){
+if(data16.expires_at_ms !== undefined){
+let data24 = data16.expires_at_ms;
+const _errs55 = errors;
+if(!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24)))){
 validate0.errors = [{instancePath:instancePath+"/takeLink/body/expires_at_ms",schemaPath:"#/properties/takeLink/properties/body/properties/expires_at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs51){
-if((typeof data22 == "number") && (isFinite(data22))){
-if(data22 > 8640000000000000 || isNaN(data22)){
+if(errors === _errs55){
+if((typeof data24 == "number") && (isFinite(data24))){
+if(data24 > 8640000000000000 || isNaN(data24)){
 validate0.errors = [{instancePath:instancePath+"/takeLink/body/expires_at_ms",schemaPath:"#/properties/takeLink/properties/body/properties/expires_at_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8640000000000000},message:"must be <= 8640000000000000"}];
 return false;
 }
 else {
-if(data22 < 0 || isNaN(data22)){
+if(data24 < 0 || isNaN(data24)){
 validate0.errors = [{instancePath:instancePath+"/takeLink/body/expires_at_ms",schemaPath:"#/properties/takeLink/properties/body/properties/expires_at_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid9 = _errs51 === errors;
+var valid10 = _errs55 === errors;
 }
 else {
-var valid9 = true;
+var valid10 = true;
 }
 }
 }
@@ -827,29 +873,29 @@ validate0.errors = [{instancePath:instancePath+"/takeLink/body",schemaPath:"#/pr
 return false;
 }
 }
-var valid8 = _errs34 === errors;
+var valid9 = _errs38 === errors;
 }
 else {
-var valid8 = true;
+var valid9 = true;
 }
-if(valid8){
-if(data13.maker !== undefined){
-let data23 = data13.maker;
-const _errs53 = errors;
-if(errors === _errs53){
-if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
-let missing7;
-if(((data23.id === undefined) && (missing7 = "id")) || ((data23.name === undefined) && (missing7 = "name"))){
-validate0.errors = [{instancePath:instancePath+"/takeLink/maker",schemaPath:"#/properties/takeLink/properties/maker/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
+if(valid9){
+if(data15.maker !== undefined){
+let data25 = data15.maker;
+const _errs57 = errors;
+if(errors === _errs57){
+if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
+let missing8;
+if(((data25.id === undefined) && (missing8 = "id")) || ((data25.name === undefined) && (missing8 = "name"))){
+validate0.errors = [{instancePath:instancePath+"/takeLink/maker",schemaPath:"#/properties/takeLink/properties/maker/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
 return false;
 }
 else {
-if(data23.id !== undefined){
-let data24 = data23.id;
-const _errs55 = errors;
-if(errors === _errs55){
-if(typeof data24 === "string"){
-if(func1(data24) > 128){
+if(data25.id !== undefined){
+let data26 = data25.id;
+const _errs59 = errors;
+if(errors === _errs59){
+if(typeof data26 === "string"){
+if(func1(data26) > 128){
 validate0.errors = [{instancePath:instancePath+"/takeLink/maker/id",schemaPath:"#/properties/takeLink/properties/maker/properties/id/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
@@ -859,22 +905,22 @@ validate0.errors = [{instancePath:instancePath+"/takeLink/maker/id",schemaPath:"
 return false;
 }
 }
-var valid15 = _errs55 === errors;
+var valid16 = _errs59 === errors;
 }
 else {
-var valid15 = true;
+var valid16 = true;
 }
-if(valid15){
-if(data23.name !== undefined){
-const _errs57 = errors;
-if(typeof data23.name !== "string"){
+if(valid16){
+if(data25.name !== undefined){
+const _errs61 = errors;
+if(typeof data25.name !== "string"){
 validate0.errors = [{instancePath:instancePath+"/takeLink/maker/name",schemaPath:"#/properties/takeLink/properties/maker/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid15 = _errs57 === errors;
+var valid16 = _errs61 === errors;
 }
 else {
-var valid15 = true;
+var valid16 = true;
 }
 }
 }
@@ -884,10 +930,10 @@ validate0.errors = [{instancePath:instancePath+"/takeLink/maker",schemaPath:"#/p
 return false;
 }
 }
-var valid8 = _errs53 === errors;
+var valid9 = _errs57 === errors;
 }
 else {
-var valid8 = true;
+var valid9 = true;
 }
 }
 }
@@ -897,27 +943,27 @@ validate0.errors = [{instancePath:instancePath+"/takeLink",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs32 === errors;
+var valid0 = _errs36 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.createBot !== undefined){
-let data26 = data.createBot;
-const _errs59 = errors;
-const _errs60 = errors;
-let valid16 = false;
-const _errs61 = errors;
-if(!(validate1(data26, {instancePath:instancePath+"/createBot",parentData:data,parentDataProperty:"createBot",rootData}))){
+let data28 = data.createBot;
+const _errs63 = errors;
+const _errs64 = errors;
+let valid17 = false;
+const _errs65 = errors;
+if(!(validate1(data28, {instancePath:instancePath+"/createBot",parentData:data,parentDataProperty:"createBot",rootData}))){
 vErrors = vErrors === null ? validate1.errors : vErrors.concat(validate1.errors);
 errors = vErrors.length;
 }
-var _valid1 = _errs61 === errors;
-valid16 = valid16 || _valid1;
-if(!valid16){
-const _errs62 = errors;
-if(data26 !== null){
+var _valid1 = _errs65 === errors;
+valid17 = valid17 || _valid1;
+if(!valid17){
+const _errs66 = errors;
+if(data28 !== null){
 const err4 = {instancePath:instancePath+"/createBot",schemaPath:"#/properties/createBot/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err4];
@@ -927,10 +973,10 @@ vErrors.push(err4);
 }
 errors++;
 }
-var _valid1 = _errs62 === errors;
-valid16 = valid16 || _valid1;
+var _valid1 = _errs66 === errors;
+valid17 = valid17 || _valid1;
 }
-if(!valid16){
+if(!valid17){
 const err5 = {instancePath:instancePath+"/createBot",schemaPath:"#/properties/createBot/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err5];
@@ -943,37 +989,37 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs60;
+errors = _errs64;
 if(vErrors !== null){
-if(_errs60){
-vErrors.length = _errs60;
+if(_errs64){
+vErrors.length = _errs64;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid0 = _errs59 === errors;
+var valid0 = _errs63 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.updateBot !== undefined){
-let data27 = data.updateBot;
-const _errs64 = errors;
-const _errs65 = errors;
-let valid17 = false;
-const _errs66 = errors;
-if(!(validate1(data27, {instancePath:instancePath+"/updateBot",parentData:data,parentDataProperty:"updateBot",rootData}))){
+let data29 = data.updateBot;
+const _errs68 = errors;
+const _errs69 = errors;
+let valid18 = false;
+const _errs70 = errors;
+if(!(validate1(data29, {instancePath:instancePath+"/updateBot",parentData:data,parentDataProperty:"updateBot",rootData}))){
 vErrors = vErrors === null ? validate1.errors : vErrors.concat(validate1.errors);
 errors = vErrors.length;
 }
-var _valid2 = _errs66 === errors;
-valid17 = valid17 || _valid2;
-if(!valid17){
-const _errs67 = errors;
-if(data27 !== null){
+var _valid2 = _errs70 === errors;
+valid18 = valid18 || _valid2;
+if(!valid18){
+const _errs71 = errors;
+if(data29 !== null){
 const err6 = {instancePath:instancePath+"/updateBot",schemaPath:"#/properties/updateBot/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err6];
@@ -983,10 +1029,10 @@ vErrors.push(err6);
 }
 errors++;
 }
-var _valid2 = _errs67 === errors;
-valid17 = valid17 || _valid2;
+var _valid2 = _errs71 === errors;
+valid18 = valid18 || _valid2;
 }
-if(!valid17){
+if(!valid18){
 const err7 = {instancePath:instancePath+"/updateBot",schemaPath:"#/properties/updateBot/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err7];
@@ -999,37 +1045,37 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs65;
+errors = _errs69;
 if(vErrors !== null){
-if(_errs65){
-vErrors.length = _errs65;
+if(_errs69){
+vErrors.length = _errs69;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid0 = _errs64 === errors;
+var valid0 = _errs68 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.actOnBot !== undefined){
-let data28 = data.actOnBot;
-const _errs69 = errors;
-const _errs70 = errors;
-let valid18 = false;
-const _errs71 = errors;
-if(!(validate1(data28, {instancePath:instancePath+"/actOnBot",parentData:data,parentDataProperty:"actOnBot",rootData}))){
+let data30 = data.actOnBot;
+const _errs73 = errors;
+const _errs74 = errors;
+let valid19 = false;
+const _errs75 = errors;
+if(!(validate1(data30, {instancePath:instancePath+"/actOnBot",parentData:data,parentDataProperty:"actOnBot",rootData}))){
 vErrors = vErrors === null ? validate1.errors : vErrors.concat(validate1.errors);
 errors = vErrors.length;
 }
-var _valid3 = _errs71 === errors;
-valid18 = valid18 || _valid3;
-if(!valid18){
-const _errs72 = errors;
-if(data28 !== null){
+var _valid3 = _errs75 === errors;
+valid19 = valid19 || _valid3;
+if(!valid19){
+const _errs76 = errors;
+if(data30 !== null){
 const err8 = {instancePath:instancePath+"/actOnBot",schemaPath:"#/properties/actOnBot/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err8];
@@ -1039,10 +1085,10 @@ vErrors.push(err8);
 }
 errors++;
 }
-var _valid3 = _errs72 === errors;
-valid18 = valid18 || _valid3;
+var _valid3 = _errs76 === errors;
+valid19 = valid19 || _valid3;
 }
-if(!valid18){
+if(!valid19){
 const err9 = {instancePath:instancePath+"/actOnBot",schemaPath:"#/properties/actOnBot/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err9];
@@ -1055,37 +1101,37 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs70;
+errors = _errs74;
 if(vErrors !== null){
-if(_errs70){
-vErrors.length = _errs70;
+if(_errs74){
+vErrors.length = _errs74;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid0 = _errs69 === errors;
+var valid0 = _errs73 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.endBot !== undefined){
-let data29 = data.endBot;
-const _errs74 = errors;
-const _errs75 = errors;
-let valid19 = false;
-const _errs76 = errors;
-if(!(validate1(data29, {instancePath:instancePath+"/endBot",parentData:data,parentDataProperty:"endBot",rootData}))){
+let data31 = data.endBot;
+const _errs78 = errors;
+const _errs79 = errors;
+let valid20 = false;
+const _errs80 = errors;
+if(!(validate1(data31, {instancePath:instancePath+"/endBot",parentData:data,parentDataProperty:"endBot",rootData}))){
 vErrors = vErrors === null ? validate1.errors : vErrors.concat(validate1.errors);
 errors = vErrors.length;
 }
-var _valid4 = _errs76 === errors;
-valid19 = valid19 || _valid4;
-if(!valid19){
-const _errs77 = errors;
-if(data29 !== null){
+var _valid4 = _errs80 === errors;
+valid20 = valid20 || _valid4;
+if(!valid20){
+const _errs81 = errors;
+if(data31 !== null){
 const err10 = {instancePath:instancePath+"/endBot",schemaPath:"#/properties/endBot/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err10];
@@ -1095,10 +1141,10 @@ vErrors.push(err10);
 }
 errors++;
 }
-var _valid4 = _errs77 === errors;
-valid19 = valid19 || _valid4;
+var _valid4 = _errs81 === errors;
+valid20 = valid20 || _valid4;
 }
-if(!valid19){
+if(!valid20){
 const err11 = {instancePath:instancePath+"/endBot",schemaPath:"#/properties/endBot/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err11];
@@ -1111,49 +1157,49 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs75;
+errors = _errs79;
 if(vErrors !== null){
-if(_errs75){
-vErrors.length = _errs75;
+if(_errs79){
+vErrors.length = _errs79;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid0 = _errs74 === errors;
+var valid0 = _errs78 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.actOnBots !== undefined){
-let data30 = data.actOnBots;
-const _errs79 = errors;
-if(errors === _errs79){
-if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
-let missing8;
-if((data30.results === undefined) && (missing8 = "results")){
-validate0.errors = [{instancePath:instancePath+"/actOnBots",schemaPath:"#/properties/actOnBots/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
+let data32 = data.actOnBots;
+const _errs83 = errors;
+if(errors === _errs83){
+if(data32 && typeof data32 == "object" && !Array.isArray(data32)){
+let missing9;
+if((data32.results === undefined) && (missing9 = "results")){
+validate0.errors = [{instancePath:instancePath+"/actOnBots",schemaPath:"#/properties/actOnBots/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
 return false;
 }
 else {
-if(data30.results !== undefined){
-let data31 = data30.results;
-const _errs81 = errors;
-if(errors === _errs81){
-if(data31 && typeof data31 == "object" && !Array.isArray(data31)){
-for(const key3 in data31){
-let data32 = data31[key3];
-const _errs84 = errors;
-if(errors === _errs84){
-if(!(data32 && typeof data32 == "object" && !Array.isArray(data32))){
+if(data32.results !== undefined){
+let data33 = data32.results;
+const _errs85 = errors;
+if(errors === _errs85){
+if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
+for(const key3 in data33){
+let data34 = data33[key3];
+const _errs88 = errors;
+if(errors === _errs88){
+if(!(data34 && typeof data34 == "object" && !Array.isArray(data34))){
 validate0.errors = [{instancePath:instancePath+"/actOnBots/results/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/actOnBots/properties/results/additionalProperties/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid21 = _errs84 === errors;
-if(!valid21){
+var valid22 = _errs88 === errors;
+if(!valid22){
 break;
 }
 }
@@ -1171,39 +1217,39 @@ validate0.errors = [{instancePath:instancePath+"/actOnBots",schemaPath:"#/proper
 return false;
 }
 }
-var valid0 = _errs79 === errors;
+var valid0 = _errs83 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.endBots !== undefined){
-let data33 = data.endBots;
-const _errs86 = errors;
-if(errors === _errs86){
-if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
-let missing9;
-if((data33.results === undefined) && (missing9 = "results")){
-validate0.errors = [{instancePath:instancePath+"/endBots",schemaPath:"#/properties/endBots/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
+let data35 = data.endBots;
+const _errs90 = errors;
+if(errors === _errs90){
+if(data35 && typeof data35 == "object" && !Array.isArray(data35)){
+let missing10;
+if((data35.results === undefined) && (missing10 = "results")){
+validate0.errors = [{instancePath:instancePath+"/endBots",schemaPath:"#/properties/endBots/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
 return false;
 }
 else {
-if(data33.results !== undefined){
-let data34 = data33.results;
-const _errs88 = errors;
-if(errors === _errs88){
-if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
-for(const key4 in data34){
-let data35 = data34[key4];
-const _errs91 = errors;
-if(errors === _errs91){
-if(!(data35 && typeof data35 == "object" && !Array.isArray(data35))){
+if(data35.results !== undefined){
+let data36 = data35.results;
+const _errs92 = errors;
+if(errors === _errs92){
+if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
+for(const key4 in data36){
+let data37 = data36[key4];
+const _errs95 = errors;
+if(errors === _errs95){
+if(!(data37 && typeof data37 == "object" && !Array.isArray(data37))){
 validate0.errors = [{instancePath:instancePath+"/endBots/results/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/endBots/properties/results/additionalProperties/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid23 = _errs91 === errors;
-if(!valid23){
+var valid24 = _errs95 === errors;
+if(!valid24){
 break;
 }
 }
@@ -1221,28 +1267,28 @@ validate0.errors = [{instancePath:instancePath+"/endBots",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs86 === errors;
+var valid0 = _errs90 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.botConfig !== undefined){
-let data36 = data.botConfig;
-const _errs93 = errors;
-if(errors === _errs93){
-if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
-let missing10;
-if((data36.config === undefined) && (missing10 = "config")){
-validate0.errors = [{instancePath:instancePath+"/botConfig",schemaPath:"#/properties/botConfig/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
+let data38 = data.botConfig;
+const _errs97 = errors;
+if(errors === _errs97){
+if(data38 && typeof data38 == "object" && !Array.isArray(data38)){
+let missing11;
+if((data38.config === undefined) && (missing11 = "config")){
+validate0.errors = [{instancePath:instancePath+"/botConfig",schemaPath:"#/properties/botConfig/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
 return false;
 }
 else {
-if(data36.config !== undefined){
-let data37 = data36.config;
-const _errs95 = errors;
-if(errors === _errs95){
-if(!(data37 && typeof data37 == "object" && !Array.isArray(data37))){
+if(data38.config !== undefined){
+let data39 = data38.config;
+const _errs99 = errors;
+if(errors === _errs99){
+if(!(data39 && typeof data39 == "object" && !Array.isArray(data39))){
 validate0.errors = [{instancePath:instancePath+"/botConfig/config",schemaPath:"#/properties/botConfig/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
@@ -1255,103 +1301,103 @@ validate0.errors = [{instancePath:instancePath+"/botConfig",schemaPath:"#/proper
 return false;
 }
 }
-var valid0 = _errs93 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.invoke !== undefined){
-let data38 = data.invoke;
-const _errs97 = errors;
-if(errors === _errs97){
-if(!(data38 && typeof data38 == "object" && !Array.isArray(data38))){
-validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
 var valid0 = _errs97 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
-if(data.incidents !== undefined){
-let data39 = data.incidents;
-const _errs99 = errors;
-if(errors === _errs99){
-if(data39 && typeof data39 == "object" && !Array.isArray(data39)){
-let missing11;
-if((data39.incidents === undefined) && (missing11 = "incidents")){
-validate0.errors = [{instancePath:instancePath+"/incidents",schemaPath:"#/properties/incidents/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
-return false;
-}
-else {
-if(data39.incidents !== undefined){
-let data40 = data39.incidents;
+if(data.invoke !== undefined){
+let data40 = data.invoke;
 const _errs101 = errors;
 if(errors === _errs101){
-if(Array.isArray(data40)){
-var valid26 = true;
-const len3 = data40.length;
-for(let i5=0; i5<len3; i5++){
-let data41 = data40[i5];
+if(!(data40 && typeof data40 == "object" && !Array.isArray(data40))){
+validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs101 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.incidents !== undefined){
+let data41 = data.incidents;
 const _errs103 = errors;
 if(errors === _errs103){
 if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
 let missing12;
-if(((((data41.id === undefined) && (missing12 = "id")) || ((data41.at_ms === undefined) && (missing12 = "at_ms"))) || ((data41.type === undefined) && (missing12 = "type"))) || ((data41.reason === undefined) && (missing12 = "reason"))){
-validate0.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5,schemaPath:"#/properties/incidents/properties/incidents/items/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"}];
+if((data41.incidents === undefined) && (missing12 = "incidents")){
+validate0.errors = [{instancePath:instancePath+"/incidents",schemaPath:"#/properties/incidents/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"}];
 return false;
 }
 else {
-if(data41.id !== undefined){
+if(data41.incidents !== undefined){
+let data42 = data41.incidents;
 const _errs105 = errors;
-if(typeof data41.id !== "string"){
+if(errors === _errs105){
+if(Array.isArray(data42)){
+var valid27 = true;
+const len3 = data42.length;
+for(let i5=0; i5<len3; i5++){
+let data43 = data42[i5];
+const _errs107 = errors;
+if(errors === _errs107){
+if(data43 && typeof data43 == "object" && !Array.isArray(data43)){
+let missing13;
+if(((((data43.id === undefined) && (missing13 = "id")) || ((data43.at_ms === undefined) && (missing13 = "at_ms"))) || ((data43.type === undefined) && (missing13 = "type"))) || ((data43.reason === undefined) && (missing13 = "reason"))){
+validate0.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5,schemaPath:"#/properties/incidents/properties/incidents/items/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"}];
+return false;
+}
+else {
+if(data43.id !== undefined){
+const _errs109 = errors;
+if(typeof data43.id !== "string"){
 validate0.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5+"/id",schemaPath:"#/properties/incidents/properties/incidents/items/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid27 = _errs105 === errors;
+var valid28 = _errs109 === errors;
 }
 else {
-var valid27 = true;
+var valid28 = true;
 }
-if(valid27){
-if(data41.at_ms !== undefined){
-let data43 = data41.at_ms;
-const _errs107 = errors;
-if(!((typeof data43 == "number") && (isFinite(data43)))){
+if(valid28){
+if(data43.at_ms !== undefined){
+let data45 = data43.at_ms;
+const _errs111 = errors;
+if(!((typeof data45 == "number") && (isFinite(data45)))){
 validate0.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5+"/at_ms",schemaPath:"#/properties/incidents/properties/incidents/items/properties/at_ms/type",keyword:"type",params:{type: "number"},message:"must be number"}];
 return false;
 }
-var valid27 = _errs107 === errors;
+var valid28 = _errs111 === errors;
 }
 else {
-var valid27 = true;
+var valid28 = true;
 }
-if(valid27){
-if(data41.type !== undefined){
-const _errs109 = errors;
-if(typeof data41.type !== "string"){
+if(valid28){
+if(data43.type !== undefined){
+const _errs113 = errors;
+if(typeof data43.type !== "string"){
 validate0.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5+"/type",schemaPath:"#/properties/incidents/properties/incidents/items/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid27 = _errs109 === errors;
+var valid28 = _errs113 === errors;
 }
 else {
-var valid27 = true;
+var valid28 = true;
 }
-if(valid27){
-if(data41.reason !== undefined){
-const _errs111 = errors;
-if(typeof data41.reason !== "string"){
+if(valid28){
+if(data43.reason !== undefined){
+const _errs115 = errors;
+if(typeof data43.reason !== "string"){
 validate0.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5+"/reason",schemaPath:"#/properties/incidents/properties/incidents/items/properties/reason/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid27 = _errs111 === errors;
+var valid28 = _errs115 === errors;
 }
 else {
-var valid27 = true;
+var valid28 = true;
 }
 }
 }
@@ -1363,8 +1409,8 @@ validate0.errors = [{instancePath:instancePath+"/incidents/incidents/" + i5,sche
 return false;
 }
 }
-var valid26 = _errs103 === errors;
-if(!valid26){
+var valid27 = _errs107 === errors;
+if(!valid27){
 break;
 }
 }
@@ -1382,81 +1428,81 @@ validate0.errors = [{instancePath:instancePath+"/incidents",schemaPath:"#/proper
 return false;
 }
 }
-var valid0 = _errs99 === errors;
+var valid0 = _errs103 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.incidentGroups !== undefined){
-let data46 = data.incidentGroups;
-const _errs113 = errors;
-if(errors === _errs113){
-if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
-let missing13;
-if(((data46.groups === undefined) && (missing13 = "groups")) || ((data46.forgotten === undefined) && (missing13 = "forgotten"))){
-validate0.errors = [{instancePath:instancePath+"/incidentGroups",schemaPath:"#/properties/incidentGroups/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"}];
-return false;
-}
-else {
-if(data46.groups !== undefined){
-let data47 = data46.groups;
-const _errs115 = errors;
-if(errors === _errs115){
-if(Array.isArray(data47)){
-var valid29 = true;
-const len4 = data47.length;
-for(let i6=0; i6<len4; i6++){
-let data48 = data47[i6];
+let data48 = data.incidentGroups;
 const _errs117 = errors;
 if(errors === _errs117){
 if(data48 && typeof data48 == "object" && !Array.isArray(data48)){
 let missing14;
-if(((((((((data48.cause === undefined) && (missing14 = "cause")) || ((data48.count === undefined) && (missing14 = "count"))) || ((data48.bots === undefined) && (missing14 = "bots"))) || ((data48.bot_count === undefined) && (missing14 = "bot_count"))) || ((data48.fallen === undefined) && (missing14 = "fallen"))) || ((data48.first_at_ms === undefined) && (missing14 = "first_at_ms"))) || ((data48.last_at_ms === undefined) && (missing14 = "last_at_ms"))) || ((data48.counts === undefined) && (missing14 = "counts"))){
-validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6,schemaPath:"#/properties/incidentGroups/properties/groups/items/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"}];
+if(((data48.groups === undefined) && (missing14 = "groups")) || ((data48.forgotten === undefined) && (missing14 = "forgotten"))){
+validate0.errors = [{instancePath:instancePath+"/incidentGroups",schemaPath:"#/properties/incidentGroups/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"}];
 return false;
 }
 else {
-if(data48.cause !== undefined){
+if(data48.groups !== undefined){
+let data49 = data48.groups;
 const _errs119 = errors;
-if(typeof data48.cause !== "string"){
+if(errors === _errs119){
+if(Array.isArray(data49)){
+var valid30 = true;
+const len4 = data49.length;
+for(let i6=0; i6<len4; i6++){
+let data50 = data49[i6];
+const _errs121 = errors;
+if(errors === _errs121){
+if(data50 && typeof data50 == "object" && !Array.isArray(data50)){
+let missing15;
+if(((((((((data50.cause === undefined) && (missing15 = "cause")) || ((data50.count === undefined) && (missing15 = "count"))) || ((data50.bots === undefined) && (missing15 = "bots"))) || ((data50.bot_count === undefined) && (missing15 = "bot_count"))) || ((data50.fallen === undefined) && (missing15 = "fallen"))) || ((data50.first_at_ms === undefined) && (missing15 = "first_at_ms"))) || ((data50.last_at_ms === undefined) && (missing15 = "last_at_ms"))) || ((data50.counts === undefined) && (missing15 = "counts"))){
+validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6,schemaPath:"#/properties/incidentGroups/properties/groups/items/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
+return false;
+}
+else {
+if(data50.cause !== undefined){
+const _errs123 = errors;
+if(typeof data50.cause !== "string"){
 validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/cause",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/cause/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid30 = _errs119 === errors;
+var valid31 = _errs123 === errors;
 }
 else {
-var valid30 = true;
+var valid31 = true;
 }
-if(valid30){
-if(data48.count !== undefined){
-let data50 = data48.count;
-const _errs121 = errors;
-if(!((typeof data50 == "number") && (isFinite(data50)))){
+if(valid31){
+if(data50.count !== undefined){
+let data52 = data50.count;
+const _errs125 = errors;
+if(!((typeof data52 == "number") && (isFinite(data52)))){
 validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/count",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/count/type",keyword:"type",params:{type: "number"},message:"must be number"}];
 return false;
 }
-var valid30 = _errs121 === errors;
+var valid31 = _errs125 === errors;
 }
 else {
-var valid30 = true;
-}
-if(valid30){
-if(data48.bots !== undefined){
-let data51 = data48.bots;
-const _errs123 = errors;
-if(errors === _errs123){
-if(Array.isArray(data51)){
 var valid31 = true;
-const len5 = data51.length;
+}
+if(valid31){
+if(data50.bots !== undefined){
+let data53 = data50.bots;
+const _errs127 = errors;
+if(errors === _errs127){
+if(Array.isArray(data53)){
+var valid32 = true;
+const len5 = data53.length;
 for(let i7=0; i7<len5; i7++){
-const _errs125 = errors;
-if(typeof data51[i7] !== "string"){
+const _errs129 = errors;
+if(typeof data53[i7] !== "string"){
 validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/bots/" + i7,schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/bots/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid31 = _errs125 === errors;
-if(!valid31){
+var valid32 = _errs129 === errors;
+if(!valid32){
 break;
 }
 }
@@ -1466,80 +1512,80 @@ validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/
 return false;
 }
 }
-var valid30 = _errs123 === errors;
+var valid31 = _errs127 === errors;
 }
 else {
-var valid30 = true;
+var valid31 = true;
 }
-if(valid30){
-if(data48.bot_count !== undefined){
-let data53 = data48.bot_count;
-const _errs127 = errors;
-if(!((typeof data53 == "number") && (isFinite(data53)))){
+if(valid31){
+if(data50.bot_count !== undefined){
+let data55 = data50.bot_count;
+const _errs131 = errors;
+if(!((typeof data55 == "number") && (isFinite(data55)))){
 validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/bot_count",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/bot_count/type",keyword:"type",params:{type: "number"},message:"must be number"}];
 return false;
 }
-var valid30 = _errs127 === errors;
+var valid31 = _errs131 === errors;
 }
 else {
-var valid30 = true;
+var valid31 = true;
 }
-if(valid30){
-if(data48.fallen !== undefined){
-let data54 = data48.fallen;
-const _errs129 = errors;
-if(!((typeof data54 == "number") && (isFinite(data54)))){
+if(valid31){
+if(data50.fallen !== undefined){
+let data56 = data50.fallen;
+const _errs133 = errors;
+if(!((typeof data56 == "number") && (isFinite(data56)))){
 validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/fallen",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/fallen/type",keyword:"type",params:{type: "number"},message:"must be number"}];
 return false;
 }
-var valid30 = _errs129 === errors;
+var valid31 = _errs133 === errors;
 }
 else {
-var valid30 = true;
+var valid31 = true;
 }
-if(valid30){
-if(data48.first_at_ms !== undefined){
-let data55 = data48.first_at_ms;
-const _errs131 = errors;
-if(!((typeof data55 == "number") && (isFinite(data55)))){
+if(valid31){
+if(data50.first_at_ms !== undefined){
+let data57 = data50.first_at_ms;
+const _errs135 = errors;
+if(!((typeof data57 == "number") && (isFinite(data57)))){
 validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/first_at_ms",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/first_at_ms/type",keyword:"type",params:{type: "number"},message:"must be number"}];
 return false;
 }
-var valid30 = _errs131 === errors;
+var valid31 = _errs135 === errors;
 }
 else {
-var valid30 = true;
+var valid31 = true;
 }
-if(valid30){
-if(data48.last_at_ms !== undefined){
-let data56 = data48.last_at_ms;
-const _errs133 = errors;
-if(!((typeof data56 == "number") && (isFinite(data56)))){
+if(valid31){
+if(data50.last_at_ms !== undefined){
+let data58 = data50.last_at_ms;
+const _errs137 = errors;
+if(!((typeof data58 == "number") && (isFinite(data58)))){
 validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/last_at_ms",schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/last_at_ms/type",keyword:"type",params:{type: "number"},message:"must be number"}];
 return false;
 }
-var valid30 = _errs133 === errors;
+var valid31 = _errs137 === errors;
 }
 else {
-var valid30 = true;
+var valid31 = true;
 }
-if(valid30){
-if(data48.counts !== undefined){
-let data57 = data48.counts;
-const _errs135 = errors;
-if(errors === _errs135){
-if(Array.isArray(data57)){
-var valid32 = true;
-const len6 = data57.length;
+if(valid31){
+if(data50.counts !== undefined){
+let data59 = data50.counts;
+const _errs139 = errors;
+if(errors === _errs139){
+if(Array.isArray(data59)){
+var valid33 = true;
+const len6 = data59.length;
 for(let i8=0; i8<len6; i8++){
-let data58 = data57[i8];
-const _errs137 = errors;
-if(!((typeof data58 == "number") && (isFinite(data58)))){
+let data60 = data59[i8];
+const _errs141 = errors;
+if(!((typeof data60 == "number") && (isFinite(data60)))){
 validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/counts/" + i8,schemaPath:"#/properties/incidentGroups/properties/groups/items/properties/counts/items/type",keyword:"type",params:{type: "number"},message:"must be number"}];
 return false;
 }
-var valid32 = _errs137 === errors;
-if(!valid32){
+var valid33 = _errs141 === errors;
+if(!valid33){
 break;
 }
 }
@@ -1549,10 +1595,10 @@ validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6+"/
 return false;
 }
 }
-var valid30 = _errs135 === errors;
+var valid31 = _errs139 === errors;
 }
 else {
-var valid30 = true;
+var valid31 = true;
 }
 }
 }
@@ -1568,8 +1614,8 @@ validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups/" + i6,sc
 return false;
 }
 }
-var valid29 = _errs117 === errors;
-if(!valid29){
+var valid30 = _errs121 === errors;
+if(!valid30){
 break;
 }
 }
@@ -1579,23 +1625,23 @@ validate0.errors = [{instancePath:instancePath+"/incidentGroups/groups",schemaPa
 return false;
 }
 }
-var valid28 = _errs115 === errors;
+var valid29 = _errs119 === errors;
 }
 else {
-var valid28 = true;
+var valid29 = true;
 }
-if(valid28){
-if(data46.forgotten !== undefined){
-let data59 = data46.forgotten;
-const _errs139 = errors;
-if(!((typeof data59 == "number") && (isFinite(data59)))){
+if(valid29){
+if(data48.forgotten !== undefined){
+let data61 = data48.forgotten;
+const _errs143 = errors;
+if(!((typeof data61 == "number") && (isFinite(data61)))){
 validate0.errors = [{instancePath:instancePath+"/incidentGroups/forgotten",schemaPath:"#/properties/incidentGroups/properties/forgotten/type",keyword:"type",params:{type: "number"},message:"must be number"}];
 return false;
 }
-var valid28 = _errs139 === errors;
+var valid29 = _errs143 === errors;
 }
 else {
-var valid28 = true;
+var valid29 = true;
 }
 }
 }
@@ -1605,77 +1651,77 @@ validate0.errors = [{instancePath:instancePath+"/incidentGroups",schemaPath:"#/p
 return false;
 }
 }
-var valid0 = _errs113 === errors;
+var valid0 = _errs117 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.hosts !== undefined){
-let data60 = data.hosts;
-const _errs141 = errors;
-if(errors === _errs141){
-if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
-let missing15;
-if((data60.hosts === undefined) && (missing15 = "hosts")){
-validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
-return false;
-}
-else {
-if(data60.hosts !== undefined){
-let data61 = data60.hosts;
-const _errs143 = errors;
-if(errors === _errs143){
-if(Array.isArray(data61)){
-var valid34 = true;
-const len7 = data61.length;
-for(let i9=0; i9<len7; i9++){
-let data62 = data61[i9];
+let data62 = data.hosts;
 const _errs145 = errors;
 if(errors === _errs145){
 if(data62 && typeof data62 == "object" && !Array.isArray(data62)){
 let missing16;
-if(((data62.host === undefined) && (missing16 = "host")) || ((data62.node === undefined) && (missing16 = "node"))){
-validate0.errors = [{instancePath:instancePath+"/hosts/hosts/" + i9,schemaPath:"#/properties/hosts/properties/hosts/items/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"}];
+if((data62.hosts === undefined) && (missing16 = "hosts")){
+validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"}];
 return false;
 }
 else {
-if(data62.host !== undefined){
-let data63 = data62.host;
+if(data62.hosts !== undefined){
+let data63 = data62.hosts;
 const _errs147 = errors;
-if(!(((typeof data63 == "number") && (!(data63 % 1) && !isNaN(data63))) && (isFinite(data63)))){
+if(errors === _errs147){
+if(Array.isArray(data63)){
+var valid35 = true;
+const len7 = data63.length;
+for(let i9=0; i9<len7; i9++){
+let data64 = data63[i9];
+const _errs149 = errors;
+if(errors === _errs149){
+if(data64 && typeof data64 == "object" && !Array.isArray(data64)){
+let missing17;
+if(((data64.host === undefined) && (missing17 = "host")) || ((data64.node === undefined) && (missing17 = "node"))){
+validate0.errors = [{instancePath:instancePath+"/hosts/hosts/" + i9,schemaPath:"#/properties/hosts/properties/hosts/items/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
+return false;
+}
+else {
+if(data64.host !== undefined){
+let data65 = data64.host;
+const _errs151 = errors;
+if(!(((typeof data65 == "number") && (!(data65 % 1) && !isNaN(data65))) && (isFinite(data65)))){
 validate0.errors = [{instancePath:instancePath+"/hosts/hosts/" + i9+"/host",schemaPath:"#/properties/hosts/properties/hosts/items/properties/host/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs147){
-if((typeof data63 == "number") && (isFinite(data63))){
-if(data63 > 9007199254740991 || isNaN(data63)){
+if(errors === _errs151){
+if((typeof data65 == "number") && (isFinite(data65))){
+if(data65 > 9007199254740991 || isNaN(data65)){
 validate0.errors = [{instancePath:instancePath+"/hosts/hosts/" + i9+"/host",schemaPath:"#/properties/hosts/properties/hosts/items/properties/host/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
-if(data63 < 0 || isNaN(data63)){
+if(data65 < 0 || isNaN(data65)){
 validate0.errors = [{instancePath:instancePath+"/hosts/hosts/" + i9+"/host",schemaPath:"#/properties/hosts/properties/hosts/items/properties/host/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid35 = _errs147 === errors;
+var valid36 = _errs151 === errors;
 }
 else {
-var valid35 = true;
+var valid36 = true;
 }
-if(valid35){
-if(data62.node !== undefined){
-let data64 = data62.node;
-const _errs149 = errors;
-const _errs150 = errors;
-let valid36 = false;
-const _errs151 = errors;
-if(errors === _errs151){
-if(typeof data64 === "string"){
-if(!pattern0.test(data64)){
+if(valid36){
+if(data64.node !== undefined){
+let data66 = data64.node;
+const _errs153 = errors;
+const _errs154 = errors;
+let valid37 = false;
+const _errs155 = errors;
+if(errors === _errs155){
+if(typeof data66 === "string"){
+if(!pattern0.test(data66)){
 const err12 = {instancePath:instancePath+"/hosts/hosts/" + i9+"/node",schemaPath:"#/properties/hosts/properties/hosts/items/properties/node/anyOf/0/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""};
 if(vErrors === null){
 vErrors = [err12];
@@ -1697,11 +1743,11 @@ vErrors.push(err13);
 errors++;
 }
 }
-var _valid5 = _errs151 === errors;
-valid36 = valid36 || _valid5;
-if(!valid36){
-const _errs153 = errors;
-if(data64 !== null){
+var _valid5 = _errs155 === errors;
+valid37 = valid37 || _valid5;
+if(!valid37){
+const _errs157 = errors;
+if(data66 !== null){
 const err14 = {instancePath:instancePath+"/hosts/hosts/" + i9+"/node",schemaPath:"#/properties/hosts/properties/hosts/items/properties/node/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err14];
@@ -1711,10 +1757,10 @@ vErrors.push(err14);
 }
 errors++;
 }
-var _valid5 = _errs153 === errors;
-valid36 = valid36 || _valid5;
+var _valid5 = _errs157 === errors;
+valid37 = valid37 || _valid5;
 }
-if(!valid36){
+if(!valid37){
 const err15 = {instancePath:instancePath+"/hosts/hosts/" + i9+"/node",schemaPath:"#/properties/hosts/properties/hosts/items/properties/node/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err15];
@@ -1727,20 +1773,20 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs150;
+errors = _errs154;
 if(vErrors !== null){
-if(_errs150){
-vErrors.length = _errs150;
+if(_errs154){
+vErrors.length = _errs154;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid35 = _errs149 === errors;
+var valid36 = _errs153 === errors;
 }
 else {
-var valid35 = true;
+var valid36 = true;
 }
 }
 }
@@ -1750,8 +1796,8 @@ validate0.errors = [{instancePath:instancePath+"/hosts/hosts/" + i9,schemaPath:"
 return false;
 }
 }
-var valid34 = _errs145 === errors;
-if(!valid34){
+var valid35 = _errs149 === errors;
+if(!valid35){
 break;
 }
 }
@@ -1769,170 +1815,79 @@ validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs141 === errors;
+var valid0 = _errs145 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.kinds !== undefined){
-let data65 = data.kinds;
-const _errs155 = errors;
-if(errors === _errs155){
-if(data65 && typeof data65 == "object" && !Array.isArray(data65)){
-let missing17;
-if(((data65.kinds === undefined) && (missing17 = "kinds")) || ((data65.failed === undefined) && (missing17 = "failed"))){
-validate0.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
-return false;
-}
-else {
-if(data65.kinds !== undefined){
-let data66 = data65.kinds;
-const _errs157 = errors;
-if(errors === _errs157){
-if(Array.isArray(data66)){
-var valid38 = true;
-const len8 = data66.length;
-for(let i10=0; i10<len8; i10++){
-let data67 = data66[i10];
+let data67 = data.kinds;
 const _errs159 = errors;
 if(errors === _errs159){
 if(data67 && typeof data67 == "object" && !Array.isArray(data67)){
 let missing18;
-if((((data67.kind === undefined) && (missing18 = "kind")) || ((data67.config === undefined) && (missing18 = "config"))) || ((data67.commands === undefined) && (missing18 = "commands"))){
-validate0.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10,schemaPath:"#/properties/kinds/properties/kinds/items/required",keyword:"required",params:{missingProperty: missing18},message:"must have required property '"+missing18+"'"}];
+if(((data67.kinds === undefined) && (missing18 = "kinds")) || ((data67.failed === undefined) && (missing18 = "failed"))){
+validate0.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/required",keyword:"required",params:{missingProperty: missing18},message:"must have required property '"+missing18+"'"}];
 return false;
 }
 else {
-if(data67.kind !== undefined){
+if(data67.kinds !== undefined){
+let data68 = data67.kinds;
 const _errs161 = errors;
-if(typeof data67.kind !== "string"){
+if(errors === _errs161){
+if(Array.isArray(data68)){
+var valid39 = true;
+const len8 = data68.length;
+for(let i10=0; i10<len8; i10++){
+let data69 = data68[i10];
+const _errs163 = errors;
+if(errors === _errs163){
+if(data69 && typeof data69 == "object" && !Array.isArray(data69)){
+let missing19;
+if((((data69.kind === undefined) && (missing19 = "kind")) || ((data69.config === undefined) && (missing19 = "config"))) || ((data69.commands === undefined) && (missing19 = "commands"))){
+validate0.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10,schemaPath:"#/properties/kinds/properties/kinds/items/required",keyword:"required",params:{missingProperty: missing19},message:"must have required property '"+missing19+"'"}];
+return false;
+}
+else {
+if(data69.kind !== undefined){
+const _errs165 = errors;
+if(typeof data69.kind !== "string"){
 validate0.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10+"/kind",schemaPath:"#/properties/kinds/properties/kinds/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid39 = _errs161 === errors;
+var valid40 = _errs165 === errors;
 }
 else {
-var valid39 = true;
+var valid40 = true;
 }
-if(valid39){
-if(data67.config !== undefined){
-let data69 = data67.config;
-const _errs163 = errors;
-if(errors === _errs163){
-if(!(data69 && typeof data69 == "object" && !Array.isArray(data69))){
+if(valid40){
+if(data69.config !== undefined){
+let data71 = data69.config;
+const _errs167 = errors;
+if(errors === _errs167){
+if(!(data71 && typeof data71 == "object" && !Array.isArray(data71))){
 validate0.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10+"/config",schemaPath:"#/properties/kinds/properties/kinds/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid39 = _errs163 === errors;
+var valid40 = _errs167 === errors;
 }
 else {
-var valid39 = true;
+var valid40 = true;
 }
-if(valid39){
-if(data67.commands !== undefined){
-let data70 = data67.commands;
-const _errs165 = errors;
-if(errors === _errs165){
-if(data70 && typeof data70 == "object" && !Array.isArray(data70)){
-for(const key5 in data70){
-let data71 = data70[key5];
-const _errs168 = errors;
-if(errors === _errs168){
-if(!(data71 && typeof data71 == "object" && !Array.isArray(data71))){
-validate0.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10+"/commands/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/kinds/properties/kinds/items/properties/commands/additionalProperties/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid40 = _errs168 === errors;
-if(!valid40){
-break;
-}
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10+"/commands",schemaPath:"#/properties/kinds/properties/kinds/items/properties/commands/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid39 = _errs165 === errors;
-}
-else {
-var valid39 = true;
-}
-}
-}
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10,schemaPath:"#/properties/kinds/properties/kinds/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid38 = _errs159 === errors;
-if(!valid38){
-break;
-}
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/kinds/kinds",schemaPath:"#/properties/kinds/properties/kinds/type",keyword:"type",params:{type: "array"},message:"must be array"}];
-return false;
-}
-}
-var valid37 = _errs157 === errors;
-}
-else {
-var valid37 = true;
-}
-if(valid37){
-if(data65.failed !== undefined){
-let data72 = data65.failed;
-const _errs170 = errors;
-if(errors === _errs170){
-if(Array.isArray(data72)){
-var valid41 = true;
-const len9 = data72.length;
-for(let i11=0; i11<len9; i11++){
-let data73 = data72[i11];
+if(valid40){
+if(data69.commands !== undefined){
+let data72 = data69.commands;
+const _errs169 = errors;
+if(errors === _errs169){
+if(data72 && typeof data72 == "object" && !Array.isArray(data72)){
+for(const key5 in data72){
+let data73 = data72[key5];
 const _errs172 = errors;
 if(errors === _errs172){
-if(data73 && typeof data73 == "object" && !Array.isArray(data73)){
-let missing19;
-if(((data73.module === undefined) && (missing19 = "module")) || ((data73.error === undefined) && (missing19 = "error"))){
-validate0.errors = [{instancePath:instancePath+"/kinds/failed/" + i11,schemaPath:"#/properties/kinds/properties/failed/items/required",keyword:"required",params:{missingProperty: missing19},message:"must have required property '"+missing19+"'"}];
-return false;
-}
-else {
-if(data73.module !== undefined){
-const _errs174 = errors;
-if(typeof data73.module !== "string"){
-validate0.errors = [{instancePath:instancePath+"/kinds/failed/" + i11+"/module",schemaPath:"#/properties/kinds/properties/failed/items/properties/module/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid42 = _errs174 === errors;
-}
-else {
-var valid42 = true;
-}
-if(valid42){
-if(data73.error !== undefined){
-const _errs176 = errors;
-if(typeof data73.error !== "string"){
-validate0.errors = [{instancePath:instancePath+"/kinds/failed/" + i11+"/error",schemaPath:"#/properties/kinds/properties/failed/items/properties/error/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid42 = _errs176 === errors;
-}
-else {
-var valid42 = true;
-}
-}
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/kinds/failed/" + i11,schemaPath:"#/properties/kinds/properties/failed/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+if(!(data73 && typeof data73 == "object" && !Array.isArray(data73))){
+validate0.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10+"/commands/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/kinds/properties/kinds/items/properties/commands/additionalProperties/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -1943,14 +1898,105 @@ break;
 }
 }
 else {
+validate0.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10+"/commands",schemaPath:"#/properties/kinds/properties/kinds/items/properties/commands/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid40 = _errs169 === errors;
+}
+else {
+var valid40 = true;
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/kinds/kinds/" + i10,schemaPath:"#/properties/kinds/properties/kinds/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid39 = _errs163 === errors;
+if(!valid39){
+break;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/kinds/kinds",schemaPath:"#/properties/kinds/properties/kinds/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid38 = _errs161 === errors;
+}
+else {
+var valid38 = true;
+}
+if(valid38){
+if(data67.failed !== undefined){
+let data74 = data67.failed;
+const _errs174 = errors;
+if(errors === _errs174){
+if(Array.isArray(data74)){
+var valid42 = true;
+const len9 = data74.length;
+for(let i11=0; i11<len9; i11++){
+let data75 = data74[i11];
+const _errs176 = errors;
+if(errors === _errs176){
+if(data75 && typeof data75 == "object" && !Array.isArray(data75)){
+let missing20;
+if(((data75.module === undefined) && (missing20 = "module")) || ((data75.error === undefined) && (missing20 = "error"))){
+validate0.errors = [{instancePath:instancePath+"/kinds/failed/" + i11,schemaPath:"#/properties/kinds/properties/failed/items/required",keyword:"required",params:{missingProperty: missing20},message:"must have required property '"+missing20+"'"}];
+return false;
+}
+else {
+if(data75.module !== undefined){
+const _errs178 = errors;
+if(typeof data75.module !== "string"){
+validate0.errors = [{instancePath:instancePath+"/kinds/failed/" + i11+"/module",schemaPath:"#/properties/kinds/properties/failed/items/properties/module/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid43 = _errs178 === errors;
+}
+else {
+var valid43 = true;
+}
+if(valid43){
+if(data75.error !== undefined){
+const _errs180 = errors;
+if(typeof data75.error !== "string"){
+validate0.errors = [{instancePath:instancePath+"/kinds/failed/" + i11+"/error",schemaPath:"#/properties/kinds/properties/failed/items/properties/error/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid43 = _errs180 === errors;
+}
+else {
+var valid43 = true;
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/kinds/failed/" + i11,schemaPath:"#/properties/kinds/properties/failed/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid42 = _errs176 === errors;
+if(!valid42){
+break;
+}
+}
+}
+else {
 validate0.errors = [{instancePath:instancePath+"/kinds/failed",schemaPath:"#/properties/kinds/properties/failed/type",keyword:"type",params:{type: "array"},message:"must be array"}];
 return false;
 }
 }
-var valid37 = _errs170 === errors;
+var valid38 = _errs174 === errors;
 }
 else {
-var valid37 = true;
+var valid38 = true;
 }
 }
 }
@@ -1960,38 +2006,38 @@ validate0.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs155 === errors;
+var valid0 = _errs159 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.releaseKind !== undefined){
-let data76 = data.releaseKind;
-const _errs178 = errors;
-if(errors === _errs178){
-if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
-let missing20;
-if((data76.started === undefined) && (missing20 = "started")){
-validate0.errors = [{instancePath:instancePath+"/releaseKind",schemaPath:"#/properties/releaseKind/required",keyword:"required",params:{missingProperty: missing20},message:"must have required property '"+missing20+"'"}];
+let data78 = data.releaseKind;
+const _errs182 = errors;
+if(errors === _errs182){
+if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
+let missing21;
+if((data78.started === undefined) && (missing21 = "started")){
+validate0.errors = [{instancePath:instancePath+"/releaseKind",schemaPath:"#/properties/releaseKind/required",keyword:"required",params:{missingProperty: missing21},message:"must have required property '"+missing21+"'"}];
 return false;
 }
 else {
-if(data76.started !== undefined){
-let data77 = data76.started;
-const _errs180 = errors;
-if(!(((typeof data77 == "number") && (!(data77 % 1) && !isNaN(data77))) && (isFinite(data77)))){
+if(data78.started !== undefined){
+let data79 = data78.started;
+const _errs184 = errors;
+if(!(((typeof data79 == "number") && (!(data79 % 1) && !isNaN(data79))) && (isFinite(data79)))){
 validate0.errors = [{instancePath:instancePath+"/releaseKind/started",schemaPath:"#/properties/releaseKind/properties/started/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs180){
-if((typeof data77 == "number") && (isFinite(data77))){
-if(data77 > 9007199254740991 || isNaN(data77)){
+if(errors === _errs184){
+if((typeof data79 == "number") && (isFinite(data79))){
+if(data79 > 9007199254740991 || isNaN(data79)){
 validate0.errors = [{instancePath:instancePath+"/releaseKind/started",schemaPath:"#/properties/releaseKind/properties/started/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
-if(data77 < 0 || isNaN(data77)){
+if(data79 < 0 || isNaN(data79)){
 validate0.errors = [{instancePath:instancePath+"/releaseKind/started",schemaPath:"#/properties/releaseKind/properties/started/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
@@ -2006,10 +2052,11 @@ validate0.errors = [{instancePath:instancePath+"/releaseKind",schemaPath:"#/prop
 return false;
 }
 }
-var valid0 = _errs178 === errors;
+var valid0 = _errs182 === errors;
 }
 else {
 var valid0 = true;
+}
 }
 }
 }
@@ -3632,8 +3679,8 @@ return errors === 0;
 }
 
 export const BusCalls = validate7;
-const schema3 = {"type":"object","properties":{"place":{"type":"object","required":["id","kind"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"node_labels":{"$ref":"BusLabels"},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"needs_key":{"type":"boolean"},"except":{"type":"array","items":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"}}}},"rebalance":{"type":"null"},"want":{"type":"object","required":["wanted"],"properties":{"wanted":{"type":"string","enum":["live","cordoned","draining"]}}},"revokeToken":{"type":"object","required":["id"],"properties":{"id":{"type":"string","pattern":"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"}}},"learnToken":{"type":"object","required":["id","token"],"properties":{"id":{"type":"string","pattern":"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},"token":{"$ref":"BusToken"}}},"tokensUsed":{"type":"object","required":["uses"],"properties":{"uses":{"type":"object","additionalProperties":{"type":"object","required":["at_ms","from"],"properties":{"at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"from":{"anyOf":[{"type":"object","required":["address","client"],"properties":{"address":{"type":"string","maxLength":4096},"client":{"anyOf":[{"type":"string","maxLength":4096},{"type":"null"}]}}},{"type":"null"}]}}}}}},"redeemTicket":{"type":"object","required":["ticket"],"properties":{"ticket":{"type":"string","maxLength":4096}}},"checkLink":{"type":"object","required":["link"],"properties":{"link":{"type":"string","maxLength":4096}}},"takeLink":{"type":"object","required":["link"],"properties":{"link":{"type":"string","maxLength":4096}}},"createBot":{"type":"object","required":["bot","rights"],"properties":{"bot":{"$ref":"BusBot"},"rights":{"$ref":"BusRights"},"sealed":{"anyOf":[{"type":"string"},{"type":"null"}]}}},"updateBot":{"type":"object","required":["id","change","rights"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"change":{"type":"object","properties":{"config":{"type":"object","patternProperties":{"^.*$":{}}},"labels":{"additionalProperties":false,"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}}},"isolation":{"anyOf":[{"type":"string","enum":["thread","process"]},{"type":"null"}]},"host_group":{"anyOf":[{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},{"type":"null"}]},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]}}},"node":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]},"node_labels":{"anyOf":[{"additionalProperties":false,"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32},{"type":"null"}]},"failover":{"type":"string","enum":["restart","stay"]}},"minProperties":1},"rights":{"$ref":"BusRights"},"by":{"type":"string","maxLength":128},"sealed":{"anyOf":[{"type":"string"},{"type":"null"}]}}},"actOnBot":{"type":"object","required":["id","action","rights"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"action":{"type":"string","enum":["start","stop","restart","delete"]},"rights":{"$ref":"BusRights"}}},"endBot":{"type":"object","required":["id","action","rights"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"action":{"type":"string","enum":["stop","delete"]},"rights":{"$ref":"BusRights"}}},"actOnBots":{"type":"object","required":["actions","rights"],"properties":{"actions":{"type":"object","required":["action"],"properties":{"action":{"type":"string","enum":["start","stop","restart","delete"]},"ids":{"type":"array","items":{"type":"string"}},"labels":{"$ref":"BusLabels"}}},"rights":{"$ref":"BusRights"}}},"endBots":{"type":"object","required":["actions","rights"],"properties":{"actions":{"type":"object","required":["action"],"properties":{"action":{"type":"string","enum":["stop","delete"]},"ids":{"type":"array","items":{"type":"string"}},"labels":{"$ref":"BusLabels"}}},"rights":{"$ref":"BusRights"}}},"botConfig":{"type":"object","required":["id","rights"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"rights":{"$ref":"BusRights"}}},"invoke":{"type":"object","required":["call","rights"],"properties":{"call":{"type":"object","required":["session_id","command","args"],"properties":{"session_id":{"anyOf":[{"type":"string","maxLength":64},{"type":"array","items":{"type":"string","maxLength":64},"minItems":1,"maxItems":1000},{"type":"null"}]},"command":{"type":"string","minLength":1,"maxLength":128},"args":{"type":"object","patternProperties":{"^.*$":{}},"default":{}}}},"rights":{"$ref":"BusRights"}}},"incidents":{"type":"object","required":["bot","limit","rights"],"properties":{"bot":{"anyOf":[{"type":"string"},{"type":"null"}]},"cause":{"type":"string"},"limit":{"type":"integer","minimum":0,"maximum":9007199254740991},"rights":{"$ref":"BusRights"}}},"incidentGroups":{"type":"object","required":["cause","after","before","limit","rights"],"properties":{"cause":{"anyOf":[{"type":"string"},{"type":"null"}]},"after":{"type":"number"},"before":{"type":"number"},"limit":{"type":"integer","minimum":0,"maximum":9007199254740991},"rights":{"$ref":"BusRights"}}},"hosts":{"type":"object","required":["rights"],"properties":{"rights":{"$ref":"BusRights"}}},"kinds":{"type":"null"},"releaseKind":{"type":"object","required":["kind","rights"],"properties":{"kind":{"type":"string","maxLength":4096},"rights":{"$ref":"BusRights"}}}},"additionalProperties":false};
-const pattern26 = new RegExp("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "u");
+const schema3 = {"type":"object","properties":{"place":{"type":"object","required":["id","kind"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"node_labels":{"$ref":"BusLabels"},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"needs_key":{"type":"boolean"},"except":{"type":"array","items":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"}}}},"rebalance":{"type":"null"},"move":{"type":"object","required":["id","node"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"}}},"removeNode":{"type":"object","required":["node","bots"],"properties":{"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"bots":{"anyOf":[{"type":"string","enum":["move","delete"]},{"type":"null"}]}}},"want":{"type":"object","required":["wanted"],"properties":{"wanted":{"type":"string","enum":["live","cordoned","draining"]}}},"revokeToken":{"type":"object","required":["id"],"properties":{"id":{"type":"string","pattern":"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"}}},"learnToken":{"type":"object","required":["id","token"],"properties":{"id":{"type":"string","pattern":"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},"token":{"$ref":"BusToken"}}},"tokensUsed":{"type":"object","required":["uses"],"properties":{"uses":{"type":"object","additionalProperties":{"type":"object","required":["at_ms","from"],"properties":{"at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"from":{"anyOf":[{"type":"object","required":["address","client"],"properties":{"address":{"type":"string","maxLength":4096},"client":{"anyOf":[{"type":"string","maxLength":4096},{"type":"null"}]}}},{"type":"null"}]}}}}}},"redeemTicket":{"type":"object","required":["ticket"],"properties":{"ticket":{"type":"string","maxLength":4096}}},"checkLink":{"type":"object","required":["link"],"properties":{"link":{"type":"string","maxLength":4096}}},"takeLink":{"type":"object","required":["link"],"properties":{"link":{"type":"string","maxLength":4096}}},"createBot":{"type":"object","required":["bot","rights"],"properties":{"bot":{"$ref":"BusBot"},"rights":{"$ref":"BusRights"},"sealed":{"anyOf":[{"type":"string"},{"type":"null"}]}}},"updateBot":{"type":"object","required":["id","change","rights"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"change":{"type":"object","properties":{"config":{"type":"object","patternProperties":{"^.*$":{}}},"labels":{"additionalProperties":false,"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}}},"isolation":{"anyOf":[{"type":"string","enum":["thread","process"]},{"type":"null"}]},"host_group":{"anyOf":[{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},{"type":"null"}]},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"minProperties":1},{"type":"null"}]}}},"node":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]},"node_labels":{"anyOf":[{"additionalProperties":false,"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32},{"type":"null"}]},"failover":{"type":"string","enum":["restart","stay"]}},"minProperties":1},"rights":{"$ref":"BusRights"},"by":{"type":"string","maxLength":128},"sealed":{"anyOf":[{"type":"string"},{"type":"null"}]}}},"actOnBot":{"type":"object","required":["id","action","rights"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"action":{"type":"string","enum":["start","stop","restart","delete"]},"rights":{"$ref":"BusRights"}}},"endBot":{"type":"object","required":["id","action","rights"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"action":{"type":"string","enum":["stop","delete"]},"rights":{"$ref":"BusRights"}}},"actOnBots":{"type":"object","required":["actions","rights"],"properties":{"actions":{"type":"object","required":["action"],"properties":{"action":{"type":"string","enum":["start","stop","restart","delete"]},"ids":{"type":"array","items":{"type":"string"}},"labels":{"$ref":"BusLabels"}}},"rights":{"$ref":"BusRights"}}},"endBots":{"type":"object","required":["actions","rights"],"properties":{"actions":{"type":"object","required":["action"],"properties":{"action":{"type":"string","enum":["stop","delete"]},"ids":{"type":"array","items":{"type":"string"}},"labels":{"$ref":"BusLabels"}}},"rights":{"$ref":"BusRights"}}},"botConfig":{"type":"object","required":["id","rights"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"rights":{"$ref":"BusRights"}}},"invoke":{"type":"object","required":["call","rights"],"properties":{"call":{"type":"object","required":["session_id","command","args"],"properties":{"session_id":{"anyOf":[{"type":"string","maxLength":64},{"type":"array","items":{"type":"string","maxLength":64},"minItems":1,"maxItems":1000},{"type":"null"}]},"command":{"type":"string","minLength":1,"maxLength":128},"args":{"type":"object","patternProperties":{"^.*$":{}},"default":{}}}},"rights":{"$ref":"BusRights"}}},"incidents":{"type":"object","required":["bot","limit","rights"],"properties":{"bot":{"anyOf":[{"type":"string"},{"type":"null"}]},"cause":{"type":"string"},"limit":{"type":"integer","minimum":0,"maximum":9007199254740991},"rights":{"$ref":"BusRights"}}},"incidentGroups":{"type":"object","required":["cause","after","before","limit","rights"],"properties":{"cause":{"anyOf":[{"type":"string"},{"type":"null"}]},"after":{"type":"number"},"before":{"type":"number"},"limit":{"type":"integer","minimum":0,"maximum":9007199254740991},"rights":{"$ref":"BusRights"}}},"hosts":{"type":"object","required":["rights"],"properties":{"rights":{"$ref":"BusRights"}}},"kinds":{"type":"null"},"showBots":{"type":"null"},"releaseKind":{"type":"object","required":["kind","rights"],"properties":{"kind":{"type":"string","maxLength":4096},"rights":{"$ref":"BusRights"}}}},"additionalProperties":false};
+const pattern29 = new RegExp("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "u");
 const schema4 = {"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false};
 
 function validate8(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -3697,7 +3744,7 @@ return errors === 0;
 }
 
 const schema5 = {"type":"object","required":["v","node","record"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"record":{"type":"object","required":["id","digest","name","scopes","reach","by_pin","created_at_ms","expires_at_ms"],"properties":{"id":{"type":"string","pattern":"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},"digest":{"type":"string","pattern":"^[A-Za-z0-9+/]{43}=$"},"name":{"type":"string","maxLength":256},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]},"minItems":1,"uniqueItems":true},"reach":{"anyOf":[{"type":"object","required":["bots"],"properties":{"bots":{"type":"array","items":{"type":"string"}}}},{"type":"object","required":["labels"],"properties":{"labels":{"type":"object","additionalProperties":{"type":"string"}}}},{"type":"null"}]},"by_pin":{"type":"boolean"},"created_at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"created_by":{"anyOf":[{"type":"object","required":["how","token","name","address"],"properties":{"how":{"type":"string"},"token":{"anyOf":[{"type":"string"},{"type":"null"}]},"name":{"anyOf":[{"type":"string"},{"type":"null"}]},"address":{"anyOf":[{"type":"string"},{"type":"null"}]}}},{"type":"null"}]},"expires_at_ms":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"idle_from_ms":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"use":{"anyOf":[{"type":"object","required":["at_ms","from"],"properties":{"at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"from":{"anyOf":[{"type":"object","required":["address","client"],"properties":{"address":{"type":"string","maxLength":4096},"client":{"anyOf":[{"type":"string","maxLength":4096},{"type":"null"}]}}},{"type":"null"}]}}},{"type":"null"}]}}};
-const pattern30 = new RegExp("^[A-Za-z0-9+/]{43}=$", "u");
+const pattern33 = new RegExp("^[A-Za-z0-9+/]{43}=$", "u");
 
 function validate10(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3768,7 +3815,7 @@ let data3 = data2.id;
 const _errs7 = errors;
 if(errors === _errs7){
 if(typeof data3 === "string"){
-if(!pattern26.test(data3)){
+if(!pattern29.test(data3)){
 validate10.errors = [{instancePath:instancePath+"/record/id",schemaPath:"#/properties/record/properties/id/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},message:"must match pattern \""+"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"+"\""}];
 return false;
 }
@@ -3789,7 +3836,7 @@ let data4 = data2.digest;
 const _errs9 = errors;
 if(errors === _errs9){
 if(typeof data4 === "string"){
-if(!pattern30.test(data4)){
+if(!pattern33.test(data4)){
 validate10.errors = [{instancePath:instancePath+"/record/digest",schemaPath:"#/properties/record/properties/digest/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9+/]{43}=$"},message:"must match pattern \""+"^[A-Za-z0-9+/]{43}=$"+"\""}];
 return false;
 }
@@ -5281,24 +5328,207 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.want !== undefined){
-let data10 = data.want;
+if(data.move !== undefined){
+let data10 = data.move;
 const _errs21 = errors;
 if(errors === _errs21){
 if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
 let missing1;
-if((data10.wanted === undefined) && (missing1 = "wanted")){
-validate7.errors = [{instancePath:instancePath+"/want",schemaPath:"#/properties/want/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"}];
+if(((data10.id === undefined) && (missing1 = "id")) || ((data10.node === undefined) && (missing1 = "node"))){
+validate7.errors = [{instancePath:instancePath+"/move",schemaPath:"#/properties/move/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"}];
 return false;
 }
 else {
-if(data10.wanted !== undefined){
-let data11 = data10.wanted;
-if(typeof data11 !== "string"){
+if(data10.id !== undefined){
+let data11 = data10.id;
+const _errs23 = errors;
+if(errors === _errs23){
+if(typeof data11 === "string"){
+if(!pattern3.test(data11)){
+validate7.errors = [{instancePath:instancePath+"/move/id",schemaPath:"#/properties/move/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+return false;
+}
+}
+else {
+validate7.errors = [{instancePath:instancePath+"/move/id",schemaPath:"#/properties/move/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid3 = _errs23 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+if(data10.node !== undefined){
+let data12 = data10.node;
+const _errs25 = errors;
+if(errors === _errs25){
+if(typeof data12 === "string"){
+if(!pattern0.test(data12)){
+validate7.errors = [{instancePath:instancePath+"/move/node",schemaPath:"#/properties/move/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+return false;
+}
+}
+else {
+validate7.errors = [{instancePath:instancePath+"/move/node",schemaPath:"#/properties/move/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid3 = _errs25 === errors;
+}
+else {
+var valid3 = true;
+}
+}
+}
+}
+else {
+validate7.errors = [{instancePath:instancePath+"/move",schemaPath:"#/properties/move/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs21 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.removeNode !== undefined){
+let data13 = data.removeNode;
+const _errs27 = errors;
+if(errors === _errs27){
+if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
+let missing2;
+if(((data13.node === undefined) && (missing2 = "node")) || ((data13.bots === undefined) && (missing2 = "bots"))){
+validate7.errors = [{instancePath:instancePath+"/removeNode",schemaPath:"#/properties/removeNode/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'"}];
+return false;
+}
+else {
+if(data13.node !== undefined){
+let data14 = data13.node;
+const _errs29 = errors;
+if(errors === _errs29){
+if(typeof data14 === "string"){
+if(!pattern0.test(data14)){
+validate7.errors = [{instancePath:instancePath+"/removeNode/node",schemaPath:"#/properties/removeNode/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
+return false;
+}
+}
+else {
+validate7.errors = [{instancePath:instancePath+"/removeNode/node",schemaPath:"#/properties/removeNode/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid4 = _errs29 === errors;
+}
+else {
+var valid4 = true;
+}
+if(valid4){
+if(data13.bots !== undefined){
+let data15 = data13.bots;
+const _errs31 = errors;
+const _errs32 = errors;
+let valid5 = false;
+const _errs33 = errors;
+if(typeof data15 !== "string"){
+const err0 = {instancePath:instancePath+"/removeNode/bots",schemaPath:"#/properties/removeNode/properties/bots/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(!((data15 === "move") || (data15 === "delete"))){
+const err1 = {instancePath:instancePath+"/removeNode/bots",schemaPath:"#/properties/removeNode/properties/bots/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema3.properties.removeNode.properties.bots.anyOf[0].enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+var _valid0 = _errs33 === errors;
+valid5 = valid5 || _valid0;
+if(!valid5){
+const _errs35 = errors;
+if(data15 !== null){
+const err2 = {instancePath:instancePath+"/removeNode/bots",schemaPath:"#/properties/removeNode/properties/bots/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+var _valid0 = _errs35 === errors;
+valid5 = valid5 || _valid0;
+}
+if(!valid5){
+const err3 = {instancePath:instancePath+"/removeNode/bots",schemaPath:"#/properties/removeNode/properties/bots/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+validate7.errors = vErrors;
+return false;
+}
+else {
+errors = _errs32;
+if(vErrors !== null){
+if(_errs32){
+vErrors.length = _errs32;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid4 = _errs31 === errors;
+}
+else {
+var valid4 = true;
+}
+}
+}
+}
+else {
+validate7.errors = [{instancePath:instancePath+"/removeNode",schemaPath:"#/properties/removeNode/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs27 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.want !== undefined){
+let data16 = data.want;
+const _errs37 = errors;
+if(errors === _errs37){
+if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
+let missing3;
+if((data16.wanted === undefined) && (missing3 = "wanted")){
+validate7.errors = [{instancePath:instancePath+"/want",schemaPath:"#/properties/want/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
+return false;
+}
+else {
+if(data16.wanted !== undefined){
+let data17 = data16.wanted;
+if(typeof data17 !== "string"){
 validate7.errors = [{instancePath:instancePath+"/want/wanted",schemaPath:"#/properties/want/properties/wanted/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!(((data11 === "live") || (data11 === "cordoned")) || (data11 === "draining"))){
+if(!(((data17 === "live") || (data17 === "cordoned")) || (data17 === "draining"))){
 validate7.errors = [{instancePath:instancePath+"/want/wanted",schemaPath:"#/properties/want/properties/wanted/enum",keyword:"enum",params:{allowedValues: schema3.properties.want.properties.wanted.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
@@ -5310,29 +5540,29 @@ validate7.errors = [{instancePath:instancePath+"/want",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs21 === errors;
+var valid0 = _errs37 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.revokeToken !== undefined){
-let data12 = data.revokeToken;
-const _errs25 = errors;
-if(errors === _errs25){
-if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
-let missing2;
-if((data12.id === undefined) && (missing2 = "id")){
-validate7.errors = [{instancePath:instancePath+"/revokeToken",schemaPath:"#/properties/revokeToken/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'"}];
+let data18 = data.revokeToken;
+const _errs41 = errors;
+if(errors === _errs41){
+if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
+let missing4;
+if((data18.id === undefined) && (missing4 = "id")){
+validate7.errors = [{instancePath:instancePath+"/revokeToken",schemaPath:"#/properties/revokeToken/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
 return false;
 }
 else {
-if(data12.id !== undefined){
-let data13 = data12.id;
-const _errs27 = errors;
-if(errors === _errs27){
-if(typeof data13 === "string"){
-if(!pattern26.test(data13)){
+if(data18.id !== undefined){
+let data19 = data18.id;
+const _errs43 = errors;
+if(errors === _errs43){
+if(typeof data19 === "string"){
+if(!pattern29.test(data19)){
 validate7.errors = [{instancePath:instancePath+"/revokeToken/id",schemaPath:"#/properties/revokeToken/properties/id/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},message:"must match pattern \""+"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"+"\""}];
 return false;
 }
@@ -5350,29 +5580,29 @@ validate7.errors = [{instancePath:instancePath+"/revokeToken",schemaPath:"#/prop
 return false;
 }
 }
-var valid0 = _errs25 === errors;
+var valid0 = _errs41 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.learnToken !== undefined){
-let data14 = data.learnToken;
-const _errs29 = errors;
-if(errors === _errs29){
-if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
-let missing3;
-if(((data14.id === undefined) && (missing3 = "id")) || ((data14.token === undefined) && (missing3 = "token"))){
-validate7.errors = [{instancePath:instancePath+"/learnToken",schemaPath:"#/properties/learnToken/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
+let data20 = data.learnToken;
+const _errs45 = errors;
+if(errors === _errs45){
+if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
+let missing5;
+if(((data20.id === undefined) && (missing5 = "id")) || ((data20.token === undefined) && (missing5 = "token"))){
+validate7.errors = [{instancePath:instancePath+"/learnToken",schemaPath:"#/properties/learnToken/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
 return false;
 }
 else {
-if(data14.id !== undefined){
-let data15 = data14.id;
-const _errs31 = errors;
-if(errors === _errs31){
-if(typeof data15 === "string"){
-if(!pattern26.test(data15)){
+if(data20.id !== undefined){
+let data21 = data20.id;
+const _errs47 = errors;
+if(errors === _errs47){
+if(typeof data21 === "string"){
+if(!pattern29.test(data21)){
 validate7.errors = [{instancePath:instancePath+"/learnToken/id",schemaPath:"#/properties/learnToken/properties/id/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},message:"must match pattern \""+"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"+"\""}];
 return false;
 }
@@ -5382,22 +5612,22 @@ validate7.errors = [{instancePath:instancePath+"/learnToken/id",schemaPath:"#/pr
 return false;
 }
 }
-var valid5 = _errs31 === errors;
+var valid8 = _errs47 === errors;
 }
 else {
-var valid5 = true;
+var valid8 = true;
 }
-if(valid5){
-if(data14.token !== undefined){
-const _errs33 = errors;
-if(!(validate10(data14.token, {instancePath:instancePath+"/learnToken/token",parentData:data14,parentDataProperty:"token",rootData}))){
+if(valid8){
+if(data20.token !== undefined){
+const _errs49 = errors;
+if(!(validate10(data20.token, {instancePath:instancePath+"/learnToken/token",parentData:data20,parentDataProperty:"token",rootData}))){
 vErrors = vErrors === null ? validate10.errors : vErrors.concat(validate10.errors);
 errors = vErrors.length;
 }
-var valid5 = _errs33 === errors;
+var valid8 = _errs49 === errors;
 }
 else {
-var valid5 = true;
+var valid8 = true;
 }
 }
 }
@@ -5407,140 +5637,77 @@ validate7.errors = [{instancePath:instancePath+"/learnToken",schemaPath:"#/prope
 return false;
 }
 }
-var valid0 = _errs29 === errors;
+var valid0 = _errs45 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.tokensUsed !== undefined){
-let data17 = data.tokensUsed;
-const _errs34 = errors;
-if(errors === _errs34){
-if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
-let missing4;
-if((data17.uses === undefined) && (missing4 = "uses")){
-validate7.errors = [{instancePath:instancePath+"/tokensUsed",schemaPath:"#/properties/tokensUsed/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
+let data23 = data.tokensUsed;
+const _errs50 = errors;
+if(errors === _errs50){
+if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
+let missing6;
+if((data23.uses === undefined) && (missing6 = "uses")){
+validate7.errors = [{instancePath:instancePath+"/tokensUsed",schemaPath:"#/properties/tokensUsed/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
 return false;
 }
 else {
-if(data17.uses !== undefined){
-let data18 = data17.uses;
-const _errs36 = errors;
-if(errors === _errs36){
-if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
-for(const key1 in data18){
-let data19 = data18[key1];
-const _errs39 = errors;
-if(errors === _errs39){
-if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
-let missing5;
-if(((data19.at_ms === undefined) && (missing5 = "at_ms")) || ((data19.from === undefined) && (missing5 = "from"))){
-validate7.errors = [{instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
+if(data23.uses !== undefined){
+let data24 = data23.uses;
+const _errs52 = errors;
+if(errors === _errs52){
+if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
+for(const key1 in data24){
+let data25 = data24[key1];
+const _errs55 = errors;
+if(errors === _errs55){
+if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
+let missing7;
+if(((data25.at_ms === undefined) && (missing7 = "at_ms")) || ((data25.from === undefined) && (missing7 = "from"))){
+validate7.errors = [{instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
 return false;
 }
 else {
-if(data19.at_ms !== undefined){
-let data20 = data19.at_ms;
-const _errs41 = errors;
-if(!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20)))){
+if(data25.at_ms !== undefined){
+let data26 = data25.at_ms;
+const _errs57 = errors;
+if(!(((typeof data26 == "number") && (!(data26 % 1) && !isNaN(data26))) && (isFinite(data26)))){
 validate7.errors = [{instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/at_ms",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs41){
-if((typeof data20 == "number") && (isFinite(data20))){
-if(data20 > 9007199254740991 || isNaN(data20)){
+if(errors === _errs57){
+if((typeof data26 == "number") && (isFinite(data26))){
+if(data26 > 9007199254740991 || isNaN(data26)){
 validate7.errors = [{instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/at_ms",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/at_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
-if(data20 < 0 || isNaN(data20)){
+if(data26 < 0 || isNaN(data26)){
 validate7.errors = [{instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/at_ms",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/at_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid8 = _errs41 === errors;
+var valid11 = _errs57 === errors;
 }
 else {
-var valid8 = true;
+var valid11 = true;
 }
-if(valid8){
-if(data19.from !== undefined){
-let data21 = data19.from;
-const _errs43 = errors;
-const _errs44 = errors;
-let valid9 = false;
-const _errs45 = errors;
-if(errors === _errs45){
-if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
-let missing6;
-if(((data21.address === undefined) && (missing6 = "address")) || ((data21.client === undefined) && (missing6 = "client"))){
-const err0 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-else {
-if(data21.address !== undefined){
-let data22 = data21.address;
-const _errs47 = errors;
-if(errors === _errs47){
-if(typeof data22 === "string"){
-if(func1(data22) > 4096){
-const err1 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from/address",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/properties/address/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-}
-else {
-const err2 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from/address",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/properties/address/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-}
-var valid10 = _errs47 === errors;
-}
-else {
-var valid10 = true;
-}
-if(valid10){
-if(data21.client !== undefined){
-let data23 = data21.client;
-const _errs49 = errors;
-const _errs50 = errors;
-let valid11 = false;
-const _errs51 = errors;
-if(errors === _errs51){
-if(typeof data23 === "string"){
-if(func1(data23) > 4096){
-const err3 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from/client",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/properties/client/anyOf/0/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-else {
-const err4 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from/client",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/properties/client/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(valid11){
+if(data25.from !== undefined){
+let data27 = data25.from;
+const _errs59 = errors;
+const _errs60 = errors;
+let valid12 = false;
+const _errs61 = errors;
+if(errors === _errs61){
+if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
+let missing8;
+if(((data27.address === undefined) && (missing8 = "address")) || ((data27.client === undefined) && (missing8 = "client"))){
+const err4 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5549,13 +5716,14 @@ vErrors.push(err4);
 }
 errors++;
 }
-}
-var _valid1 = _errs51 === errors;
-valid11 = valid11 || _valid1;
-if(!valid11){
-const _errs53 = errors;
-if(data23 !== null){
-const err5 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from/client",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/properties/client/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+else {
+if(data27.address !== undefined){
+let data28 = data27.address;
+const _errs63 = errors;
+if(errors === _errs63){
+if(typeof data28 === "string"){
+if(func1(data28) > 4096){
+const err5 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from/address",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/properties/address/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5564,11 +5732,9 @@ vErrors.push(err5);
 }
 errors++;
 }
-var _valid1 = _errs53 === errors;
-valid11 = valid11 || _valid1;
 }
-if(!valid11){
-const err6 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from/client",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/properties/client/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+else {
+const err6 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from/address",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/properties/address/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5577,27 +5743,23 @@ vErrors.push(err6);
 }
 errors++;
 }
-else {
-errors = _errs50;
-if(vErrors !== null){
-if(_errs50){
-vErrors.length = _errs50;
+}
+var valid13 = _errs63 === errors;
 }
 else {
-vErrors = null;
+var valid13 = true;
 }
-}
-}
-var valid10 = _errs49 === errors;
-}
-else {
-var valid10 = true;
-}
-}
-}
-}
-else {
-const err7 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(valid13){
+if(data27.client !== undefined){
+let data29 = data27.client;
+const _errs65 = errors;
+const _errs66 = errors;
+let valid14 = false;
+const _errs67 = errors;
+if(errors === _errs67){
+if(typeof data29 === "string"){
+if(func1(data29) > 4096){
+const err7 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from/client",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/properties/client/anyOf/0/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5607,12 +5769,8 @@ vErrors.push(err7);
 errors++;
 }
 }
-var _valid0 = _errs45 === errors;
-valid9 = valid9 || _valid0;
-if(!valid9){
-const _errs55 = errors;
-if(data21 !== null){
-const err8 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+else {
+const err8 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from/client",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/properties/client/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5621,11 +5779,13 @@ vErrors.push(err8);
 }
 errors++;
 }
-var _valid0 = _errs55 === errors;
-valid9 = valid9 || _valid0;
 }
-if(!valid9){
-const err9 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+var _valid2 = _errs67 === errors;
+valid14 = valid14 || _valid2;
+if(!valid14){
+const _errs69 = errors;
+if(data29 !== null){
+const err9 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from/client",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/properties/client/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5633,24 +5793,94 @@ else {
 vErrors.push(err9);
 }
 errors++;
-validate7.errors = vErrors;
-return false;
+}
+var _valid2 = _errs69 === errors;
+valid14 = valid14 || _valid2;
+}
+if(!valid14){
+const err10 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from/client",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/properties/client/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err10];
 }
 else {
-errors = _errs44;
+vErrors.push(err10);
+}
+errors++;
+}
+else {
+errors = _errs66;
 if(vErrors !== null){
-if(_errs44){
-vErrors.length = _errs44;
+if(_errs66){
+vErrors.length = _errs66;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid8 = _errs43 === errors;
+var valid13 = _errs65 === errors;
 }
 else {
-var valid8 = true;
+var valid13 = true;
+}
+}
+}
+}
+else {
+const err11 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/0/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+var _valid1 = _errs61 === errors;
+valid12 = valid12 || _valid1;
+if(!valid12){
+const _errs71 = errors;
+if(data27 !== null){
+const err12 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+var _valid1 = _errs71 === errors;
+valid12 = valid12 || _valid1;
+}
+if(!valid12){
+const err13 = {instancePath:instancePath+"/tokensUsed/uses/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")+"/from",schemaPath:"#/properties/tokensUsed/properties/uses/additionalProperties/properties/from/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+validate7.errors = vErrors;
+return false;
+}
+else {
+errors = _errs60;
+if(vErrors !== null){
+if(_errs60){
+vErrors.length = _errs60;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid11 = _errs59 === errors;
+}
+else {
+var valid11 = true;
 }
 }
 }
@@ -5660,8 +5890,8 @@ validate7.errors = [{instancePath:instancePath+"/tokensUsed/uses/" + key1.replac
 return false;
 }
 }
-var valid7 = _errs39 === errors;
-if(!valid7){
+var valid10 = _errs55 === errors;
+if(!valid10){
 break;
 }
 }
@@ -5679,29 +5909,29 @@ validate7.errors = [{instancePath:instancePath+"/tokensUsed",schemaPath:"#/prope
 return false;
 }
 }
-var valid0 = _errs34 === errors;
+var valid0 = _errs50 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.redeemTicket !== undefined){
-let data24 = data.redeemTicket;
-const _errs57 = errors;
-if(errors === _errs57){
-if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
-let missing7;
-if((data24.ticket === undefined) && (missing7 = "ticket")){
-validate7.errors = [{instancePath:instancePath+"/redeemTicket",schemaPath:"#/properties/redeemTicket/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
+let data30 = data.redeemTicket;
+const _errs73 = errors;
+if(errors === _errs73){
+if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
+let missing9;
+if((data30.ticket === undefined) && (missing9 = "ticket")){
+validate7.errors = [{instancePath:instancePath+"/redeemTicket",schemaPath:"#/properties/redeemTicket/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
 return false;
 }
 else {
-if(data24.ticket !== undefined){
-let data25 = data24.ticket;
-const _errs59 = errors;
-if(errors === _errs59){
-if(typeof data25 === "string"){
-if(func1(data25) > 4096){
+if(data30.ticket !== undefined){
+let data31 = data30.ticket;
+const _errs75 = errors;
+if(errors === _errs75){
+if(typeof data31 === "string"){
+if(func1(data31) > 4096){
 validate7.errors = [{instancePath:instancePath+"/redeemTicket/ticket",schemaPath:"#/properties/redeemTicket/properties/ticket/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"}];
 return false;
 }
@@ -5719,29 +5949,29 @@ validate7.errors = [{instancePath:instancePath+"/redeemTicket",schemaPath:"#/pro
 return false;
 }
 }
-var valid0 = _errs57 === errors;
+var valid0 = _errs73 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.checkLink !== undefined){
-let data26 = data.checkLink;
-const _errs61 = errors;
-if(errors === _errs61){
-if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
-let missing8;
-if((data26.link === undefined) && (missing8 = "link")){
-validate7.errors = [{instancePath:instancePath+"/checkLink",schemaPath:"#/properties/checkLink/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
+let data32 = data.checkLink;
+const _errs77 = errors;
+if(errors === _errs77){
+if(data32 && typeof data32 == "object" && !Array.isArray(data32)){
+let missing10;
+if((data32.link === undefined) && (missing10 = "link")){
+validate7.errors = [{instancePath:instancePath+"/checkLink",schemaPath:"#/properties/checkLink/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
 return false;
 }
 else {
-if(data26.link !== undefined){
-let data27 = data26.link;
-const _errs63 = errors;
-if(errors === _errs63){
-if(typeof data27 === "string"){
-if(func1(data27) > 4096){
+if(data32.link !== undefined){
+let data33 = data32.link;
+const _errs79 = errors;
+if(errors === _errs79){
+if(typeof data33 === "string"){
+if(func1(data33) > 4096){
 validate7.errors = [{instancePath:instancePath+"/checkLink/link",schemaPath:"#/properties/checkLink/properties/link/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"}];
 return false;
 }
@@ -5759,29 +5989,29 @@ validate7.errors = [{instancePath:instancePath+"/checkLink",schemaPath:"#/proper
 return false;
 }
 }
-var valid0 = _errs61 === errors;
+var valid0 = _errs77 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.takeLink !== undefined){
-let data28 = data.takeLink;
-const _errs65 = errors;
-if(errors === _errs65){
-if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
-let missing9;
-if((data28.link === undefined) && (missing9 = "link")){
-validate7.errors = [{instancePath:instancePath+"/takeLink",schemaPath:"#/properties/takeLink/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
+let data34 = data.takeLink;
+const _errs81 = errors;
+if(errors === _errs81){
+if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
+let missing11;
+if((data34.link === undefined) && (missing11 = "link")){
+validate7.errors = [{instancePath:instancePath+"/takeLink",schemaPath:"#/properties/takeLink/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
 return false;
 }
 else {
-if(data28.link !== undefined){
-let data29 = data28.link;
-const _errs67 = errors;
-if(errors === _errs67){
-if(typeof data29 === "string"){
-if(func1(data29) > 4096){
+if(data34.link !== undefined){
+let data35 = data34.link;
+const _errs83 = errors;
+if(errors === _errs83){
+if(typeof data35 === "string"){
+if(func1(data35) > 4096){
 validate7.errors = [{instancePath:instancePath+"/takeLink/link",schemaPath:"#/properties/takeLink/properties/link/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"}];
 return false;
 }
@@ -5799,107 +6029,107 @@ validate7.errors = [{instancePath:instancePath+"/takeLink",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs65 === errors;
+var valid0 = _errs81 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.createBot !== undefined){
-let data30 = data.createBot;
-const _errs69 = errors;
-if(errors === _errs69){
-if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
-let missing10;
-if(((data30.bot === undefined) && (missing10 = "bot")) || ((data30.rights === undefined) && (missing10 = "rights"))){
-validate7.errors = [{instancePath:instancePath+"/createBot",schemaPath:"#/properties/createBot/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
+let data36 = data.createBot;
+const _errs85 = errors;
+if(errors === _errs85){
+if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
+let missing12;
+if(((data36.bot === undefined) && (missing12 = "bot")) || ((data36.rights === undefined) && (missing12 = "rights"))){
+validate7.errors = [{instancePath:instancePath+"/createBot",schemaPath:"#/properties/createBot/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"}];
 return false;
 }
 else {
-if(data30.bot !== undefined){
-const _errs71 = errors;
-if(!(validate6(data30.bot, {instancePath:instancePath+"/createBot/bot",parentData:data30,parentDataProperty:"bot",rootData}))){
+if(data36.bot !== undefined){
+const _errs87 = errors;
+if(!(validate6(data36.bot, {instancePath:instancePath+"/createBot/bot",parentData:data36,parentDataProperty:"bot",rootData}))){
 vErrors = vErrors === null ? validate6.errors : vErrors.concat(validate6.errors);
 errors = vErrors.length;
 }
-var valid15 = _errs71 === errors;
+var valid18 = _errs87 === errors;
 }
 else {
-var valid15 = true;
+var valid18 = true;
 }
-if(valid15){
-if(data30.rights !== undefined){
-const _errs72 = errors;
-if(!(validate13(data30.rights, {instancePath:instancePath+"/createBot/rights",parentData:data30,parentDataProperty:"rights",rootData}))){
+if(valid18){
+if(data36.rights !== undefined){
+const _errs88 = errors;
+if(!(validate13(data36.rights, {instancePath:instancePath+"/createBot/rights",parentData:data36,parentDataProperty:"rights",rootData}))){
 vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
-var valid15 = _errs72 === errors;
+var valid18 = _errs88 === errors;
 }
 else {
-var valid15 = true;
+var valid18 = true;
 }
-if(valid15){
-if(data30.sealed !== undefined){
-let data33 = data30.sealed;
-const _errs73 = errors;
-const _errs74 = errors;
-let valid16 = false;
-const _errs75 = errors;
-if(typeof data33 !== "string"){
-const err10 = {instancePath:instancePath+"/createBot/sealed",schemaPath:"#/properties/createBot/properties/sealed/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(valid18){
+if(data36.sealed !== undefined){
+let data39 = data36.sealed;
+const _errs89 = errors;
+const _errs90 = errors;
+let valid19 = false;
+const _errs91 = errors;
+if(typeof data39 !== "string"){
+const err14 = {instancePath:instancePath+"/createBot/sealed",schemaPath:"#/properties/createBot/properties/sealed/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err14];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err14);
 }
 errors++;
 }
-var _valid2 = _errs75 === errors;
-valid16 = valid16 || _valid2;
-if(!valid16){
-const _errs77 = errors;
-if(data33 !== null){
-const err11 = {instancePath:instancePath+"/createBot/sealed",schemaPath:"#/properties/createBot/properties/sealed/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid3 = _errs91 === errors;
+valid19 = valid19 || _valid3;
+if(!valid19){
+const _errs93 = errors;
+if(data39 !== null){
+const err15 = {instancePath:instancePath+"/createBot/sealed",schemaPath:"#/properties/createBot/properties/sealed/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err11];
+vErrors = [err15];
 }
 else {
-vErrors.push(err11);
+vErrors.push(err15);
 }
 errors++;
 }
-var _valid2 = _errs77 === errors;
-valid16 = valid16 || _valid2;
+var _valid3 = _errs93 === errors;
+valid19 = valid19 || _valid3;
 }
-if(!valid16){
-const err12 = {instancePath:instancePath+"/createBot/sealed",schemaPath:"#/properties/createBot/properties/sealed/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid19){
+const err16 = {instancePath:instancePath+"/createBot/sealed",schemaPath:"#/properties/createBot/properties/sealed/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err12];
+vErrors = [err16];
 }
 else {
-vErrors.push(err12);
+vErrors.push(err16);
 }
 errors++;
 validate7.errors = vErrors;
 return false;
 }
 else {
-errors = _errs74;
+errors = _errs90;
 if(vErrors !== null){
-if(_errs74){
-vErrors.length = _errs74;
+if(_errs90){
+vErrors.length = _errs90;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid15 = _errs73 === errors;
+var valid18 = _errs89 === errors;
 }
 else {
-var valid15 = true;
+var valid18 = true;
 }
 }
 }
@@ -5910,29 +6140,29 @@ validate7.errors = [{instancePath:instancePath+"/createBot",schemaPath:"#/proper
 return false;
 }
 }
-var valid0 = _errs69 === errors;
+var valid0 = _errs85 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.updateBot !== undefined){
-let data34 = data.updateBot;
-const _errs79 = errors;
-if(errors === _errs79){
-if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
-let missing11;
-if((((data34.id === undefined) && (missing11 = "id")) || ((data34.change === undefined) && (missing11 = "change"))) || ((data34.rights === undefined) && (missing11 = "rights"))){
-validate7.errors = [{instancePath:instancePath+"/updateBot",schemaPath:"#/properties/updateBot/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
+let data40 = data.updateBot;
+const _errs95 = errors;
+if(errors === _errs95){
+if(data40 && typeof data40 == "object" && !Array.isArray(data40)){
+let missing13;
+if((((data40.id === undefined) && (missing13 = "id")) || ((data40.change === undefined) && (missing13 = "change"))) || ((data40.rights === undefined) && (missing13 = "rights"))){
+validate7.errors = [{instancePath:instancePath+"/updateBot",schemaPath:"#/properties/updateBot/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"}];
 return false;
 }
 else {
-if(data34.id !== undefined){
-let data35 = data34.id;
-const _errs81 = errors;
-if(errors === _errs81){
-if(typeof data35 === "string"){
-if(!pattern3.test(data35)){
+if(data40.id !== undefined){
+let data41 = data40.id;
+const _errs97 = errors;
+if(errors === _errs97){
+if(typeof data41 === "string"){
+if(!pattern3.test(data41)){
 validate7.errors = [{instancePath:instancePath+"/updateBot/id",schemaPath:"#/properties/updateBot/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -5942,69 +6172,69 @@ validate7.errors = [{instancePath:instancePath+"/updateBot/id",schemaPath:"#/pro
 return false;
 }
 }
-var valid17 = _errs81 === errors;
+var valid20 = _errs97 === errors;
 }
 else {
-var valid17 = true;
+var valid20 = true;
 }
-if(valid17){
-if(data34.change !== undefined){
-let data36 = data34.change;
-const _errs83 = errors;
-if(errors === _errs83){
-if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
-if(Object.keys(data36).length < 1){
+if(valid20){
+if(data40.change !== undefined){
+let data42 = data40.change;
+const _errs99 = errors;
+if(errors === _errs99){
+if(data42 && typeof data42 == "object" && !Array.isArray(data42)){
+if(Object.keys(data42).length < 1){
 validate7.errors = [{instancePath:instancePath+"/updateBot/change",schemaPath:"#/properties/updateBot/properties/change/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"}];
 return false;
 }
 else {
-if(data36.config !== undefined){
-let data37 = data36.config;
-const _errs85 = errors;
-if(errors === _errs85){
-if(!(data37 && typeof data37 == "object" && !Array.isArray(data37))){
+if(data42.config !== undefined){
+let data43 = data42.config;
+const _errs101 = errors;
+if(errors === _errs101){
+if(!(data43 && typeof data43 == "object" && !Array.isArray(data43))){
 validate7.errors = [{instancePath:instancePath+"/updateBot/change/config",schemaPath:"#/properties/updateBot/properties/change/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid18 = _errs85 === errors;
+var valid21 = _errs101 === errors;
 }
 else {
-var valid18 = true;
+var valid21 = true;
 }
-if(valid18){
-if(data36.labels !== undefined){
-let data38 = data36.labels;
-const _errs87 = errors;
-if(errors === _errs87){
-if(data38 && typeof data38 == "object" && !Array.isArray(data38)){
-if(Object.keys(data38).length > 32){
+if(valid21){
+if(data42.labels !== undefined){
+let data44 = data42.labels;
+const _errs103 = errors;
+if(errors === _errs103){
+if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
+if(Object.keys(data44).length > 32){
 validate7.errors = [{instancePath:instancePath+"/updateBot/change/labels",schemaPath:"#/properties/updateBot/properties/change/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-const _errs89 = errors;
-for(const key2 in data38){
+const _errs105 = errors;
+for(const key2 in data44){
 if(!(pattern4.test(key2))){
 validate7.errors = [{instancePath:instancePath+"/updateBot/change/labels",schemaPath:"#/properties/updateBot/properties/change/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs89 === errors){
-var valid19 = true;
-for(const key3 in data38){
+if(_errs105 === errors){
+var valid22 = true;
+for(const key3 in data44){
 if(pattern4.test(key3)){
-let data39 = data38[key3];
-const _errs90 = errors;
-if(errors === _errs90){
-if(typeof data39 === "string"){
-if(func1(data39) > 128){
+let data45 = data44[key3];
+const _errs106 = errors;
+if(errors === _errs106){
+if(typeof data45 === "string"){
+if(func1(data45) > 128){
 validate7.errors = [{instancePath:instancePath+"/updateBot/change/labels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/updateBot/properties/change/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern6.test(data39)){
+if(!pattern6.test(data45)){
 validate7.errors = [{instancePath:instancePath+"/updateBot/change/labels/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/updateBot/properties/change/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
@@ -6015,8 +6245,8 @@ validate7.errors = [{instancePath:instancePath+"/updateBot/change/labels/" + key
 return false;
 }
 }
-var valid19 = _errs90 === errors;
-if(!valid19){
+var valid22 = _errs106 === errors;
+if(!valid22){
 break;
 }
 }
@@ -6029,73 +6259,25 @@ validate7.errors = [{instancePath:instancePath+"/updateBot/change/labels",schema
 return false;
 }
 }
-var valid18 = _errs87 === errors;
+var valid21 = _errs103 === errors;
 }
 else {
-var valid18 = true;
+var valid21 = true;
 }
-if(valid18){
-if(data36.restart !== undefined){
-let data40 = data36.restart;
-const _errs92 = errors;
-if(errors === _errs92){
-if(data40 && typeof data40 == "object" && !Array.isArray(data40)){
-if(data40.policy !== undefined){
-let data41 = data40.policy;
-const _errs94 = errors;
-const _errs95 = errors;
-let valid21 = false;
-const _errs96 = errors;
-if(typeof data41 !== "string"){
-const err13 = {instancePath:instancePath+"/updateBot/change/restart/policy",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-if("always" !== data41){
-const err14 = {instancePath:instancePath+"/updateBot/change/restart/policy",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-var _valid3 = _errs96 === errors;
-valid21 = valid21 || _valid3;
-if(!valid21){
-const _errs98 = errors;
-if(typeof data41 !== "string"){
-const err15 = {instancePath:instancePath+"/updateBot/change/restart/policy",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-if("on-failure" !== data41){
-const err16 = {instancePath:instancePath+"/updateBot/change/restart/policy",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-var _valid3 = _errs98 === errors;
-valid21 = valid21 || _valid3;
-if(!valid21){
-const _errs100 = errors;
-if(typeof data41 !== "string"){
-const err17 = {instancePath:instancePath+"/updateBot/change/restart/policy",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(valid21){
+if(data42.restart !== undefined){
+let data46 = data42.restart;
+const _errs108 = errors;
+if(errors === _errs108){
+if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
+if(data46.policy !== undefined){
+let data47 = data46.policy;
+const _errs110 = errors;
+const _errs111 = errors;
+let valid24 = false;
+const _errs112 = errors;
+if(typeof data47 !== "string"){
+const err17 = {instancePath:instancePath+"/updateBot/change/restart/policy",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6104,8 +6286,8 @@ vErrors.push(err17);
 }
 errors++;
 }
-if("never" !== data41){
-const err18 = {instancePath:instancePath+"/updateBot/change/restart/policy",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if("always" !== data47){
+const err18 = {instancePath:instancePath+"/updateBot/change/restart/policy",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6114,12 +6296,12 @@ vErrors.push(err18);
 }
 errors++;
 }
-var _valid3 = _errs100 === errors;
-valid21 = valid21 || _valid3;
-}
-}
-if(!valid21){
-const err19 = {instancePath:instancePath+"/updateBot/change/restart/policy",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+var _valid4 = _errs112 === errors;
+valid24 = valid24 || _valid4;
+if(!valid24){
+const _errs114 = errors;
+if(typeof data47 !== "string"){
+const err19 = {instancePath:instancePath+"/updateBot/change/restart/policy",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -6127,34 +6309,9 @@ else {
 vErrors.push(err19);
 }
 errors++;
-validate7.errors = vErrors;
-return false;
 }
-else {
-errors = _errs95;
-if(vErrors !== null){
-if(_errs95){
-vErrors.length = _errs95;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid20 = _errs94 === errors;
-}
-else {
-var valid20 = true;
-}
-if(valid20){
-if(data40.max_restarts !== undefined){
-let data42 = data40.max_restarts;
-const _errs102 = errors;
-const _errs103 = errors;
-let valid22 = false;
-const _errs104 = errors;
-if(!(((typeof data42 == "number") && (!(data42 % 1) && !isNaN(data42))) && (isFinite(data42)))){
-const err20 = {instancePath:instancePath+"/updateBot/change/restart/max_restarts",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if("on-failure" !== data47){
+const err20 = {instancePath:instancePath+"/updateBot/change/restart/policy",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -6163,10 +6320,12 @@ vErrors.push(err20);
 }
 errors++;
 }
-if(errors === _errs104){
-if((typeof data42 == "number") && (isFinite(data42))){
-if(data42 > 1000 || isNaN(data42)){
-const err21 = {instancePath:instancePath+"/updateBot/change/restart/max_restarts",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+var _valid4 = _errs114 === errors;
+valid24 = valid24 || _valid4;
+if(!valid24){
+const _errs116 = errors;
+if(typeof data47 !== "string"){
+const err21 = {instancePath:instancePath+"/updateBot/change/restart/policy",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -6175,9 +6334,8 @@ vErrors.push(err21);
 }
 errors++;
 }
-else {
-if(data42 < 0 || isNaN(data42)){
-const err22 = {instancePath:instancePath+"/updateBot/change/restart/max_restarts",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if("never" !== data47){
+const err22 = {instancePath:instancePath+"/updateBot/change/restart/policy",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -6186,15 +6344,12 @@ vErrors.push(err22);
 }
 errors++;
 }
+var _valid4 = _errs116 === errors;
+valid24 = valid24 || _valid4;
 }
 }
-}
-var _valid4 = _errs104 === errors;
-valid22 = valid22 || _valid4;
-if(!valid22){
-const _errs106 = errors;
-if(data42 !== null){
-const err23 = {instancePath:instancePath+"/updateBot/change/restart/max_restarts",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(!valid24){
+const err23 = {instancePath:instancePath+"/updateBot/change/restart/policy",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -6202,12 +6357,34 @@ else {
 vErrors.push(err23);
 }
 errors++;
+validate7.errors = vErrors;
+return false;
 }
-var _valid4 = _errs106 === errors;
-valid22 = valid22 || _valid4;
+else {
+errors = _errs111;
+if(vErrors !== null){
+if(_errs111){
+vErrors.length = _errs111;
 }
-if(!valid22){
-const err24 = {instancePath:instancePath+"/updateBot/change/restart/max_restarts",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+else {
+vErrors = null;
+}
+}
+}
+var valid23 = _errs110 === errors;
+}
+else {
+var valid23 = true;
+}
+if(valid23){
+if(data46.max_restarts !== undefined){
+let data48 = data46.max_restarts;
+const _errs118 = errors;
+const _errs119 = errors;
+let valid25 = false;
+const _errs120 = errors;
+if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
+const err24 = {instancePath:instancePath+"/updateBot/change/restart/max_restarts",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -6215,108 +6392,161 @@ else {
 vErrors.push(err24);
 }
 errors++;
+}
+if(errors === _errs120){
+if((typeof data48 == "number") && (isFinite(data48))){
+if(data48 > 1000 || isNaN(data48)){
+const err25 = {instancePath:instancePath+"/updateBot/change/restart/max_restarts",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
+}
+errors++;
+}
+else {
+if(data48 < 0 || isNaN(data48)){
+const err26 = {instancePath:instancePath+"/updateBot/change/restart/max_restarts",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+}
+}
+}
+}
+var _valid5 = _errs120 === errors;
+valid25 = valid25 || _valid5;
+if(!valid25){
+const _errs122 = errors;
+if(data48 !== null){
+const err27 = {instancePath:instancePath+"/updateBot/change/restart/max_restarts",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+}
+var _valid5 = _errs122 === errors;
+valid25 = valid25 || _valid5;
+}
+if(!valid25){
+const err28 = {instancePath:instancePath+"/updateBot/change/restart/max_restarts",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
+}
+errors++;
 validate7.errors = vErrors;
 return false;
 }
 else {
-errors = _errs103;
+errors = _errs119;
 if(vErrors !== null){
-if(_errs103){
-vErrors.length = _errs103;
+if(_errs119){
+vErrors.length = _errs119;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid20 = _errs102 === errors;
+var valid23 = _errs118 === errors;
 }
 else {
-var valid20 = true;
+var valid23 = true;
 }
-if(valid20){
-if(data40.window_ms !== undefined){
-let data43 = data40.window_ms;
-const _errs108 = errors;
-if(!(((typeof data43 == "number") && (!(data43 % 1) && !isNaN(data43))) && (isFinite(data43)))){
+if(valid23){
+if(data46.window_ms !== undefined){
+let data49 = data46.window_ms;
+const _errs124 = errors;
+if(!(((typeof data49 == "number") && (!(data49 % 1) && !isNaN(data49))) && (isFinite(data49)))){
 validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart/window_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs108){
-if((typeof data43 == "number") && (isFinite(data43))){
-if(data43 < 1000 || isNaN(data43)){
+if(errors === _errs124){
+if((typeof data49 == "number") && (isFinite(data49))){
+if(data49 < 1000 || isNaN(data49)){
 validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart/window_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
-var valid20 = _errs108 === errors;
+var valid23 = _errs124 === errors;
 }
 else {
-var valid20 = true;
+var valid23 = true;
 }
-if(valid20){
-if(data40.backoff_ms !== undefined){
-let data44 = data40.backoff_ms;
-const _errs110 = errors;
-if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
+if(valid23){
+if(data46.backoff_ms !== undefined){
+let data50 = data46.backoff_ms;
+const _errs126 = errors;
+if(!(((typeof data50 == "number") && (!(data50 % 1) && !isNaN(data50))) && (isFinite(data50)))){
 validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart/backoff_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs110){
-if((typeof data44 == "number") && (isFinite(data44))){
-if(data44 < 0 || isNaN(data44)){
+if(errors === _errs126){
+if((typeof data50 == "number") && (isFinite(data50))){
+if(data50 < 0 || isNaN(data50)){
 validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart/backoff_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid20 = _errs110 === errors;
+var valid23 = _errs126 === errors;
 }
 else {
-var valid20 = true;
+var valid23 = true;
 }
-if(valid20){
-if(data40.backoff_cap_ms !== undefined){
-let data45 = data40.backoff_cap_ms;
-const _errs112 = errors;
-if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
+if(valid23){
+if(data46.backoff_cap_ms !== undefined){
+let data51 = data46.backoff_cap_ms;
+const _errs128 = errors;
+if(!(((typeof data51 == "number") && (!(data51 % 1) && !isNaN(data51))) && (isFinite(data51)))){
 validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart/backoff_cap_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs112){
-if((typeof data45 == "number") && (isFinite(data45))){
-if(data45 < 0 || isNaN(data45)){
+if(errors === _errs128){
+if((typeof data51 == "number") && (isFinite(data51))){
+if(data51 < 0 || isNaN(data51)){
 validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart/backoff_cap_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid20 = _errs112 === errors;
+var valid23 = _errs128 === errors;
 }
 else {
-var valid20 = true;
+var valid23 = true;
 }
-if(valid20){
-if(data40.healthy_ms !== undefined){
-let data46 = data40.healthy_ms;
-const _errs114 = errors;
-if(!(((typeof data46 == "number") && (!(data46 % 1) && !isNaN(data46))) && (isFinite(data46)))){
+if(valid23){
+if(data46.healthy_ms !== undefined){
+let data52 = data46.healthy_ms;
+const _errs130 = errors;
+if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
 validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart/healthy_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs114){
-if((typeof data46 == "number") && (isFinite(data46))){
-if(data46 < 0 || isNaN(data46)){
+if(errors === _errs130){
+if((typeof data52 == "number") && (isFinite(data52))){
+if(data52 < 0 || isNaN(data52)){
 validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart/healthy_ms",schemaPath:"#/properties/updateBot/properties/change/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid20 = _errs114 === errors;
+var valid23 = _errs130 === errors;
 }
 else {
-var valid20 = true;
+var valid23 = true;
 }
 }
 }
@@ -6329,94 +6559,20 @@ validate7.errors = [{instancePath:instancePath+"/updateBot/change/restart",schem
 return false;
 }
 }
-var valid18 = _errs92 === errors;
+var valid21 = _errs108 === errors;
 }
 else {
-var valid18 = true;
+var valid21 = true;
 }
-if(valid18){
-if(data36.isolation !== undefined){
-let data47 = data36.isolation;
-const _errs116 = errors;
-const _errs117 = errors;
-let valid23 = false;
-const _errs118 = errors;
-if(typeof data47 !== "string"){
-const err25 = {instancePath:instancePath+"/updateBot/change/isolation",schemaPath:"#/properties/updateBot/properties/change/properties/isolation/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err25];
-}
-else {
-vErrors.push(err25);
-}
-errors++;
-}
-if(!((data47 === "thread") || (data47 === "process"))){
-const err26 = {instancePath:instancePath+"/updateBot/change/isolation",schemaPath:"#/properties/updateBot/properties/change/properties/isolation/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema3.properties.updateBot.properties.change.properties.isolation.anyOf[0].enum},message:"must be equal to one of the allowed values"};
-if(vErrors === null){
-vErrors = [err26];
-}
-else {
-vErrors.push(err26);
-}
-errors++;
-}
-var _valid5 = _errs118 === errors;
-valid23 = valid23 || _valid5;
-if(!valid23){
-const _errs120 = errors;
-if(data47 !== null){
-const err27 = {instancePath:instancePath+"/updateBot/change/isolation",schemaPath:"#/properties/updateBot/properties/change/properties/isolation/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err27];
-}
-else {
-vErrors.push(err27);
-}
-errors++;
-}
-var _valid5 = _errs120 === errors;
-valid23 = valid23 || _valid5;
-}
-if(!valid23){
-const err28 = {instancePath:instancePath+"/updateBot/change/isolation",schemaPath:"#/properties/updateBot/properties/change/properties/isolation/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err28];
-}
-else {
-vErrors.push(err28);
-}
-errors++;
-validate7.errors = vErrors;
-return false;
-}
-else {
-errors = _errs117;
-if(vErrors !== null){
-if(_errs117){
-vErrors.length = _errs117;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid18 = _errs116 === errors;
-}
-else {
-var valid18 = true;
-}
-if(valid18){
-if(data36.host_group !== undefined){
-let data48 = data36.host_group;
-const _errs122 = errors;
-const _errs123 = errors;
-let valid24 = false;
-const _errs124 = errors;
-if(errors === _errs124){
-if(typeof data48 === "string"){
-if(!pattern3.test(data48)){
-const err29 = {instancePath:instancePath+"/updateBot/change/host_group",schemaPath:"#/properties/updateBot/properties/change/properties/host_group/anyOf/0/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""};
+if(valid21){
+if(data42.isolation !== undefined){
+let data53 = data42.isolation;
+const _errs132 = errors;
+const _errs133 = errors;
+let valid26 = false;
+const _errs134 = errors;
+if(typeof data53 !== "string"){
+const err29 = {instancePath:instancePath+"/updateBot/change/isolation",schemaPath:"#/properties/updateBot/properties/change/properties/isolation/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -6425,9 +6581,8 @@ vErrors.push(err29);
 }
 errors++;
 }
-}
-else {
-const err30 = {instancePath:instancePath+"/updateBot/change/host_group",schemaPath:"#/properties/updateBot/properties/change/properties/host_group/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!((data53 === "thread") || (data53 === "process"))){
+const err30 = {instancePath:instancePath+"/updateBot/change/isolation",schemaPath:"#/properties/updateBot/properties/change/properties/isolation/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema3.properties.updateBot.properties.change.properties.isolation.anyOf[0].enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -6436,13 +6591,12 @@ vErrors.push(err30);
 }
 errors++;
 }
-}
-var _valid6 = _errs124 === errors;
-valid24 = valid24 || _valid6;
-if(!valid24){
-const _errs126 = errors;
-if(data48 !== null){
-const err31 = {instancePath:instancePath+"/updateBot/change/host_group",schemaPath:"#/properties/updateBot/properties/change/properties/host_group/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid6 = _errs134 === errors;
+valid26 = valid26 || _valid6;
+if(!valid26){
+const _errs136 = errors;
+if(data53 !== null){
+const err31 = {instancePath:instancePath+"/updateBot/change/isolation",schemaPath:"#/properties/updateBot/properties/change/properties/isolation/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -6451,11 +6605,11 @@ vErrors.push(err31);
 }
 errors++;
 }
-var _valid6 = _errs126 === errors;
-valid24 = valid24 || _valid6;
+var _valid6 = _errs136 === errors;
+valid26 = valid26 || _valid6;
 }
-if(!valid24){
-const err32 = {instancePath:instancePath+"/updateBot/change/host_group",schemaPath:"#/properties/updateBot/properties/change/properties/host_group/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid26){
+const err32 = {instancePath:instancePath+"/updateBot/change/isolation",schemaPath:"#/properties/updateBot/properties/change/properties/isolation/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -6467,37 +6621,32 @@ validate7.errors = vErrors;
 return false;
 }
 else {
-errors = _errs123;
+errors = _errs133;
 if(vErrors !== null){
-if(_errs123){
-vErrors.length = _errs123;
+if(_errs133){
+vErrors.length = _errs133;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid18 = _errs122 === errors;
+var valid21 = _errs132 === errors;
 }
 else {
-var valid18 = true;
+var valid21 = true;
 }
-if(valid18){
-if(data36.quota !== undefined){
-let data49 = data36.quota;
-const _errs128 = errors;
-if(errors === _errs128){
-if(data49 && typeof data49 == "object" && !Array.isArray(data49)){
-if(data49.cpu !== undefined){
-let data50 = data49.cpu;
-const _errs130 = errors;
-const _errs131 = errors;
-let valid26 = false;
-const _errs132 = errors;
-if(errors === _errs132){
-if((typeof data50 == "number") && (isFinite(data50))){
-if(data50 > 256 || isNaN(data50)){
-const err33 = {instancePath:instancePath+"/updateBot/change/quota/cpu",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(valid21){
+if(data42.host_group !== undefined){
+let data54 = data42.host_group;
+const _errs138 = errors;
+const _errs139 = errors;
+let valid27 = false;
+const _errs140 = errors;
+if(errors === _errs140){
+if(typeof data54 === "string"){
+if(!pattern3.test(data54)){
+const err33 = {instancePath:instancePath+"/updateBot/change/host_group",schemaPath:"#/properties/updateBot/properties/change/properties/host_group/anyOf/0/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -6506,9 +6655,9 @@ vErrors.push(err33);
 }
 errors++;
 }
+}
 else {
-if(data50 <= 0 || isNaN(data50)){
-const err34 = {instancePath:instancePath+"/updateBot/change/quota/cpu",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+const err34 = {instancePath:instancePath+"/updateBot/change/host_group",schemaPath:"#/properties/updateBot/properties/change/properties/host_group/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -6518,9 +6667,12 @@ vErrors.push(err34);
 errors++;
 }
 }
-}
-else {
-const err35 = {instancePath:instancePath+"/updateBot/change/quota/cpu",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
+var _valid7 = _errs140 === errors;
+valid27 = valid27 || _valid7;
+if(!valid27){
+const _errs142 = errors;
+if(data54 !== null){
+const err35 = {instancePath:instancePath+"/updateBot/change/host_group",schemaPath:"#/properties/updateBot/properties/change/properties/host_group/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -6529,15 +6681,11 @@ vErrors.push(err35);
 }
 errors++;
 }
+var _valid7 = _errs142 === errors;
+valid27 = valid27 || _valid7;
 }
-var _valid7 = _errs132 === errors;
-valid26 = valid26 || _valid7;
-if(!valid26){
-const _errs134 = errors;
-if(errors === _errs134){
-if(data50 && typeof data50 == "object" && !Array.isArray(data50)){
-if(Object.keys(data50).length < 1){
-const err36 = {instancePath:instancePath+"/updateBot/change/quota/cpu",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(!valid27){
+const err36 = {instancePath:instancePath+"/updateBot/change/host_group",schemaPath:"#/properties/updateBot/properties/change/properties/host_group/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -6545,15 +6693,41 @@ else {
 vErrors.push(err36);
 }
 errors++;
+validate7.errors = vErrors;
+return false;
 }
 else {
-if(data50.soft !== undefined){
-let data51 = data50.soft;
-const _errs136 = errors;
-if(errors === _errs136){
-if((typeof data51 == "number") && (isFinite(data51))){
-if(data51 > 256 || isNaN(data51)){
-const err37 = {instancePath:instancePath+"/updateBot/change/quota/cpu/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+errors = _errs139;
+if(vErrors !== null){
+if(_errs139){
+vErrors.length = _errs139;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid21 = _errs138 === errors;
+}
+else {
+var valid21 = true;
+}
+if(valid21){
+if(data42.quota !== undefined){
+let data55 = data42.quota;
+const _errs144 = errors;
+if(errors === _errs144){
+if(data55 && typeof data55 == "object" && !Array.isArray(data55)){
+if(data55.cpu !== undefined){
+let data56 = data55.cpu;
+const _errs146 = errors;
+const _errs147 = errors;
+let valid29 = false;
+const _errs148 = errors;
+if(errors === _errs148){
+if((typeof data56 == "number") && (isFinite(data56))){
+if(data56 > 256 || isNaN(data56)){
+const err37 = {instancePath:instancePath+"/updateBot/change/quota/cpu",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -6563,8 +6737,8 @@ vErrors.push(err37);
 errors++;
 }
 else {
-if(data51 <= 0 || isNaN(data51)){
-const err38 = {instancePath:instancePath+"/updateBot/change/quota/cpu/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(data56 <= 0 || isNaN(data56)){
+const err38 = {instancePath:instancePath+"/updateBot/change/quota/cpu",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -6576,7 +6750,7 @@ errors++;
 }
 }
 else {
-const err39 = {instancePath:instancePath+"/updateBot/change/quota/cpu/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
+const err39 = {instancePath:instancePath+"/updateBot/change/quota/cpu",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -6586,19 +6760,14 @@ vErrors.push(err39);
 errors++;
 }
 }
-var valid27 = _errs136 === errors;
-}
-else {
-var valid27 = true;
-}
-if(valid27){
-if(data50.hard !== undefined){
-let data52 = data50.hard;
-const _errs138 = errors;
-if(errors === _errs138){
-if((typeof data52 == "number") && (isFinite(data52))){
-if(data52 > 256 || isNaN(data52)){
-const err40 = {instancePath:instancePath+"/updateBot/change/quota/cpu/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+var _valid8 = _errs148 === errors;
+valid29 = valid29 || _valid8;
+if(!valid29){
+const _errs150 = errors;
+if(errors === _errs150){
+if(data56 && typeof data56 == "object" && !Array.isArray(data56)){
+if(Object.keys(data56).length < 1){
+const err40 = {instancePath:instancePath+"/updateBot/change/quota/cpu",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -6608,8 +6777,13 @@ vErrors.push(err40);
 errors++;
 }
 else {
-if(data52 <= 0 || isNaN(data52)){
-const err41 = {instancePath:instancePath+"/updateBot/change/quota/cpu/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(data56.soft !== undefined){
+let data57 = data56.soft;
+const _errs152 = errors;
+if(errors === _errs152){
+if((typeof data57 == "number") && (isFinite(data57))){
+if(data57 > 256 || isNaN(data57)){
+const err41 = {instancePath:instancePath+"/updateBot/change/quota/cpu/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -6618,10 +6792,9 @@ vErrors.push(err41);
 }
 errors++;
 }
-}
-}
 else {
-const err42 = {instancePath:instancePath+"/updateBot/change/quota/cpu/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(data57 <= 0 || isNaN(data57)){
+const err42 = {instancePath:instancePath+"/updateBot/change/quota/cpu/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -6631,16 +6804,9 @@ vErrors.push(err42);
 errors++;
 }
 }
-var valid27 = _errs138 === errors;
 }
 else {
-var valid27 = true;
-}
-}
-}
-}
-else {
-const err43 = {instancePath:instancePath+"/updateBot/change/quota/cpu",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err43 = {instancePath:instancePath+"/updateBot/change/quota/cpu/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -6650,12 +6816,19 @@ vErrors.push(err43);
 errors++;
 }
 }
-var _valid7 = _errs134 === errors;
-valid26 = valid26 || _valid7;
-if(!valid26){
-const _errs140 = errors;
-if(data50 !== null){
-const err44 = {instancePath:instancePath+"/updateBot/change/quota/cpu",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var valid30 = _errs152 === errors;
+}
+else {
+var valid30 = true;
+}
+if(valid30){
+if(data56.hard !== undefined){
+let data58 = data56.hard;
+const _errs154 = errors;
+if(errors === _errs154){
+if((typeof data58 == "number") && (isFinite(data58))){
+if(data58 > 256 || isNaN(data58)){
+const err44 = {instancePath:instancePath+"/updateBot/change/quota/cpu/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -6664,12 +6837,9 @@ vErrors.push(err44);
 }
 errors++;
 }
-var _valid7 = _errs140 === errors;
-valid26 = valid26 || _valid7;
-}
-}
-if(!valid26){
-const err45 = {instancePath:instancePath+"/updateBot/change/quota/cpu",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+else {
+if(data58 <= 0 || isNaN(data58)){
+const err45 = {instancePath:instancePath+"/updateBot/change/quota/cpu/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -6677,34 +6847,11 @@ else {
 vErrors.push(err45);
 }
 errors++;
-validate7.errors = vErrors;
-return false;
+}
+}
 }
 else {
-errors = _errs131;
-if(vErrors !== null){
-if(_errs131){
-vErrors.length = _errs131;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid25 = _errs130 === errors;
-}
-else {
-var valid25 = true;
-}
-if(valid25){
-if(data49.memory_mb !== undefined){
-let data53 = data49.memory_mb;
-const _errs142 = errors;
-const _errs143 = errors;
-let valid28 = false;
-const _errs144 = errors;
-if(!(((typeof data53 == "number") && (!(data53 % 1) && !isNaN(data53))) && (isFinite(data53)))){
-const err46 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err46 = {instancePath:instancePath+"/updateBot/change/quota/cpu/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -6713,10 +6860,17 @@ vErrors.push(err46);
 }
 errors++;
 }
-if(errors === _errs144){
-if((typeof data53 == "number") && (isFinite(data53))){
-if(data53 < 1 || isNaN(data53)){
-const err47 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+var valid30 = _errs154 === errors;
+}
+else {
+var valid30 = true;
+}
+}
+}
+}
+else {
+const err47 = {instancePath:instancePath+"/updateBot/change/quota/cpu",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -6726,15 +6880,12 @@ vErrors.push(err47);
 errors++;
 }
 }
-}
-var _valid8 = _errs144 === errors;
-valid28 = valid28 || _valid8;
-if(!valid28){
-const _errs146 = errors;
-if(errors === _errs146){
-if(data53 && typeof data53 == "object" && !Array.isArray(data53)){
-if(Object.keys(data53).length < 1){
-const err48 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+var _valid8 = _errs150 === errors;
+valid29 = valid29 || _valid8;
+if(!valid29){
+const _errs156 = errors;
+if(data56 !== null){
+const err48 = {instancePath:instancePath+"/updateBot/change/quota/cpu",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -6743,12 +6894,12 @@ vErrors.push(err48);
 }
 errors++;
 }
-else {
-if(data53.soft !== undefined){
-let data54 = data53.soft;
-const _errs148 = errors;
-if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
-const err49 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+var _valid8 = _errs156 === errors;
+valid29 = valid29 || _valid8;
+}
+}
+if(!valid29){
+const err49 = {instancePath:instancePath+"/updateBot/change/quota/cpu",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -6756,11 +6907,34 @@ else {
 vErrors.push(err49);
 }
 errors++;
+validate7.errors = vErrors;
+return false;
 }
-if(errors === _errs148){
-if((typeof data54 == "number") && (isFinite(data54))){
-if(data54 < 1 || isNaN(data54)){
-const err50 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+else {
+errors = _errs147;
+if(vErrors !== null){
+if(_errs147){
+vErrors.length = _errs147;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid28 = _errs146 === errors;
+}
+else {
+var valid28 = true;
+}
+if(valid28){
+if(data55.memory_mb !== undefined){
+let data59 = data55.memory_mb;
+const _errs158 = errors;
+const _errs159 = errors;
+let valid31 = false;
+const _errs160 = errors;
+if(!(((typeof data59 == "number") && (!(data59 % 1) && !isNaN(data59))) && (isFinite(data59)))){
+const err50 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -6769,19 +6943,10 @@ vErrors.push(err50);
 }
 errors++;
 }
-}
-}
-var valid29 = _errs148 === errors;
-}
-else {
-var valid29 = true;
-}
-if(valid29){
-if(data53.hard !== undefined){
-let data55 = data53.hard;
-const _errs150 = errors;
-if(!(((typeof data55 == "number") && (!(data55 % 1) && !isNaN(data55))) && (isFinite(data55)))){
-const err51 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(errors === _errs160){
+if((typeof data59 == "number") && (isFinite(data59))){
+if(data59 < 1 || isNaN(data59)){
+const err51 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -6790,10 +6955,16 @@ vErrors.push(err51);
 }
 errors++;
 }
-if(errors === _errs150){
-if((typeof data55 == "number") && (isFinite(data55))){
-if(data55 < 1 || isNaN(data55)){
-const err52 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+}
+}
+var _valid9 = _errs160 === errors;
+valid31 = valid31 || _valid9;
+if(!valid31){
+const _errs162 = errors;
+if(errors === _errs162){
+if(data59 && typeof data59 == "object" && !Array.isArray(data59)){
+if(Object.keys(data59).length < 1){
+const err52 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -6802,18 +6973,12 @@ vErrors.push(err52);
 }
 errors++;
 }
-}
-}
-var valid29 = _errs150 === errors;
-}
 else {
-var valid29 = true;
-}
-}
-}
-}
-else {
-const err53 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data59.soft !== undefined){
+let data60 = data59.soft;
+const _errs164 = errors;
+if(!(((typeof data60 == "number") && (!(data60 % 1) && !isNaN(data60))) && (isFinite(data60)))){
+const err53 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -6822,13 +6987,10 @@ vErrors.push(err53);
 }
 errors++;
 }
-}
-var _valid8 = _errs146 === errors;
-valid28 = valid28 || _valid8;
-if(!valid28){
-const _errs152 = errors;
-if(data53 !== null){
-const err54 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(errors === _errs164){
+if((typeof data60 == "number") && (isFinite(data60))){
+if(data60 < 1 || isNaN(data60)){
+const err54 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -6837,12 +6999,19 @@ vErrors.push(err54);
 }
 errors++;
 }
-var _valid8 = _errs152 === errors;
-valid28 = valid28 || _valid8;
 }
 }
-if(!valid28){
-const err55 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+var valid32 = _errs164 === errors;
+}
+else {
+var valid32 = true;
+}
+if(valid32){
+if(data59.hard !== undefined){
+let data61 = data59.hard;
+const _errs166 = errors;
+if(!(((typeof data61 == "number") && (!(data61 % 1) && !isNaN(data61))) && (isFinite(data61)))){
+const err55 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -6850,34 +7019,11 @@ else {
 vErrors.push(err55);
 }
 errors++;
-validate7.errors = vErrors;
-return false;
 }
-else {
-errors = _errs143;
-if(vErrors !== null){
-if(_errs143){
-vErrors.length = _errs143;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid25 = _errs142 === errors;
-}
-else {
-var valid25 = true;
-}
-if(valid25){
-if(data49.lines_per_second !== undefined){
-let data56 = data49.lines_per_second;
-const _errs154 = errors;
-const _errs155 = errors;
-let valid30 = false;
-const _errs156 = errors;
-if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
-const err56 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(errors === _errs166){
+if((typeof data61 == "number") && (isFinite(data61))){
+if(data61 < 1 || isNaN(data61)){
+const err56 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -6886,10 +7032,18 @@ vErrors.push(err56);
 }
 errors++;
 }
-if(errors === _errs156){
-if((typeof data56 == "number") && (isFinite(data56))){
-if(data56 < 0 || isNaN(data56)){
-const err57 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+}
+var valid32 = _errs166 === errors;
+}
+else {
+var valid32 = true;
+}
+}
+}
+}
+else {
+const err57 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -6899,15 +7053,12 @@ vErrors.push(err57);
 errors++;
 }
 }
-}
-var _valid9 = _errs156 === errors;
-valid30 = valid30 || _valid9;
-if(!valid30){
-const _errs158 = errors;
-if(errors === _errs158){
-if(data56 && typeof data56 == "object" && !Array.isArray(data56)){
-if(Object.keys(data56).length < 1){
-const err58 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+var _valid9 = _errs162 === errors;
+valid31 = valid31 || _valid9;
+if(!valid31){
+const _errs168 = errors;
+if(data59 !== null){
+const err58 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -6916,12 +7067,12 @@ vErrors.push(err58);
 }
 errors++;
 }
-else {
-if(data56.soft !== undefined){
-let data57 = data56.soft;
-const _errs160 = errors;
-if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
-const err59 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+var _valid9 = _errs168 === errors;
+valid31 = valid31 || _valid9;
+}
+}
+if(!valid31){
+const err59 = {instancePath:instancePath+"/updateBot/change/quota/memory_mb",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -6929,11 +7080,34 @@ else {
 vErrors.push(err59);
 }
 errors++;
+validate7.errors = vErrors;
+return false;
 }
-if(errors === _errs160){
-if((typeof data57 == "number") && (isFinite(data57))){
-if(data57 < 0 || isNaN(data57)){
-const err60 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+else {
+errors = _errs159;
+if(vErrors !== null){
+if(_errs159){
+vErrors.length = _errs159;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid28 = _errs158 === errors;
+}
+else {
+var valid28 = true;
+}
+if(valid28){
+if(data55.lines_per_second !== undefined){
+let data62 = data55.lines_per_second;
+const _errs170 = errors;
+const _errs171 = errors;
+let valid33 = false;
+const _errs172 = errors;
+if(!(((typeof data62 == "number") && (!(data62 % 1) && !isNaN(data62))) && (isFinite(data62)))){
+const err60 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -6942,19 +7116,10 @@ vErrors.push(err60);
 }
 errors++;
 }
-}
-}
-var valid31 = _errs160 === errors;
-}
-else {
-var valid31 = true;
-}
-if(valid31){
-if(data56.hard !== undefined){
-let data58 = data56.hard;
-const _errs162 = errors;
-if(!(((typeof data58 == "number") && (!(data58 % 1) && !isNaN(data58))) && (isFinite(data58)))){
-const err61 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(errors === _errs172){
+if((typeof data62 == "number") && (isFinite(data62))){
+if(data62 < 0 || isNaN(data62)){
+const err61 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -6963,10 +7128,16 @@ vErrors.push(err61);
 }
 errors++;
 }
-if(errors === _errs162){
-if((typeof data58 == "number") && (isFinite(data58))){
-if(data58 < 0 || isNaN(data58)){
-const err62 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+}
+var _valid10 = _errs172 === errors;
+valid33 = valid33 || _valid10;
+if(!valid33){
+const _errs174 = errors;
+if(errors === _errs174){
+if(data62 && typeof data62 == "object" && !Array.isArray(data62)){
+if(Object.keys(data62).length < 1){
+const err62 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -6975,18 +7146,12 @@ vErrors.push(err62);
 }
 errors++;
 }
-}
-}
-var valid31 = _errs162 === errors;
-}
 else {
-var valid31 = true;
-}
-}
-}
-}
-else {
-const err63 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data62.soft !== undefined){
+let data63 = data62.soft;
+const _errs176 = errors;
+if(!(((typeof data63 == "number") && (!(data63 % 1) && !isNaN(data63))) && (isFinite(data63)))){
+const err63 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -6995,13 +7160,10 @@ vErrors.push(err63);
 }
 errors++;
 }
-}
-var _valid9 = _errs158 === errors;
-valid30 = valid30 || _valid9;
-if(!valid30){
-const _errs164 = errors;
-if(data56 !== null){
-const err64 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(errors === _errs176){
+if((typeof data63 == "number") && (isFinite(data63))){
+if(data63 < 0 || isNaN(data63)){
+const err64 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -7010,12 +7172,19 @@ vErrors.push(err64);
 }
 errors++;
 }
-var _valid9 = _errs164 === errors;
-valid30 = valid30 || _valid9;
 }
 }
-if(!valid30){
-const err65 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+var valid34 = _errs176 === errors;
+}
+else {
+var valid34 = true;
+}
+if(valid34){
+if(data62.hard !== undefined){
+let data64 = data62.hard;
+const _errs178 = errors;
+if(!(((typeof data64 == "number") && (!(data64 % 1) && !isNaN(data64))) && (isFinite(data64)))){
+const err65 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -7023,34 +7192,11 @@ else {
 vErrors.push(err65);
 }
 errors++;
-validate7.errors = vErrors;
-return false;
 }
-else {
-errors = _errs155;
-if(vErrors !== null){
-if(_errs155){
-vErrors.length = _errs155;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid25 = _errs154 === errors;
-}
-else {
-var valid25 = true;
-}
-if(valid25){
-if(data49.bytes_per_second !== undefined){
-let data59 = data49.bytes_per_second;
-const _errs166 = errors;
-const _errs167 = errors;
-let valid32 = false;
-const _errs168 = errors;
-if(!(((typeof data59 == "number") && (!(data59 % 1) && !isNaN(data59))) && (isFinite(data59)))){
-const err66 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(errors === _errs178){
+if((typeof data64 == "number") && (isFinite(data64))){
+if(data64 < 0 || isNaN(data64)){
+const err66 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -7059,10 +7205,18 @@ vErrors.push(err66);
 }
 errors++;
 }
-if(errors === _errs168){
-if((typeof data59 == "number") && (isFinite(data59))){
-if(data59 < 0 || isNaN(data59)){
-const err67 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+}
+var valid34 = _errs178 === errors;
+}
+else {
+var valid34 = true;
+}
+}
+}
+}
+else {
+const err67 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -7072,15 +7226,12 @@ vErrors.push(err67);
 errors++;
 }
 }
-}
-var _valid10 = _errs168 === errors;
-valid32 = valid32 || _valid10;
-if(!valid32){
-const _errs170 = errors;
-if(errors === _errs170){
-if(data59 && typeof data59 == "object" && !Array.isArray(data59)){
-if(Object.keys(data59).length < 1){
-const err68 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+var _valid10 = _errs174 === errors;
+valid33 = valid33 || _valid10;
+if(!valid33){
+const _errs180 = errors;
+if(data62 !== null){
+const err68 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -7089,12 +7240,12 @@ vErrors.push(err68);
 }
 errors++;
 }
-else {
-if(data59.soft !== undefined){
-let data60 = data59.soft;
-const _errs172 = errors;
-if(!(((typeof data60 == "number") && (!(data60 % 1) && !isNaN(data60))) && (isFinite(data60)))){
-const err69 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+var _valid10 = _errs180 === errors;
+valid33 = valid33 || _valid10;
+}
+}
+if(!valid33){
+const err69 = {instancePath:instancePath+"/updateBot/change/quota/lines_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -7102,11 +7253,34 @@ else {
 vErrors.push(err69);
 }
 errors++;
+validate7.errors = vErrors;
+return false;
 }
-if(errors === _errs172){
-if((typeof data60 == "number") && (isFinite(data60))){
-if(data60 < 0 || isNaN(data60)){
-const err70 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+else {
+errors = _errs171;
+if(vErrors !== null){
+if(_errs171){
+vErrors.length = _errs171;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid28 = _errs170 === errors;
+}
+else {
+var valid28 = true;
+}
+if(valid28){
+if(data55.bytes_per_second !== undefined){
+let data65 = data55.bytes_per_second;
+const _errs182 = errors;
+const _errs183 = errors;
+let valid35 = false;
+const _errs184 = errors;
+if(!(((typeof data65 == "number") && (!(data65 % 1) && !isNaN(data65))) && (isFinite(data65)))){
+const err70 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -7115,19 +7289,10 @@ vErrors.push(err70);
 }
 errors++;
 }
-}
-}
-var valid33 = _errs172 === errors;
-}
-else {
-var valid33 = true;
-}
-if(valid33){
-if(data59.hard !== undefined){
-let data61 = data59.hard;
-const _errs174 = errors;
-if(!(((typeof data61 == "number") && (!(data61 % 1) && !isNaN(data61))) && (isFinite(data61)))){
-const err71 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(errors === _errs184){
+if((typeof data65 == "number") && (isFinite(data65))){
+if(data65 < 0 || isNaN(data65)){
+const err71 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -7136,10 +7301,16 @@ vErrors.push(err71);
 }
 errors++;
 }
-if(errors === _errs174){
-if((typeof data61 == "number") && (isFinite(data61))){
-if(data61 < 0 || isNaN(data61)){
-const err72 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+}
+var _valid11 = _errs184 === errors;
+valid35 = valid35 || _valid11;
+if(!valid35){
+const _errs186 = errors;
+if(errors === _errs186){
+if(data65 && typeof data65 == "object" && !Array.isArray(data65)){
+if(Object.keys(data65).length < 1){
+const err72 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -7148,18 +7319,12 @@ vErrors.push(err72);
 }
 errors++;
 }
-}
-}
-var valid33 = _errs174 === errors;
-}
 else {
-var valid33 = true;
-}
-}
-}
-}
-else {
-const err73 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data65.soft !== undefined){
+let data66 = data65.soft;
+const _errs188 = errors;
+if(!(((typeof data66 == "number") && (!(data66 % 1) && !isNaN(data66))) && (isFinite(data66)))){
+const err73 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -7168,13 +7333,10 @@ vErrors.push(err73);
 }
 errors++;
 }
-}
-var _valid10 = _errs170 === errors;
-valid32 = valid32 || _valid10;
-if(!valid32){
-const _errs176 = errors;
-if(data59 !== null){
-const err74 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(errors === _errs188){
+if((typeof data66 == "number") && (isFinite(data66))){
+if(data66 < 0 || isNaN(data66)){
+const err74 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -7183,12 +7345,19 @@ vErrors.push(err74);
 }
 errors++;
 }
-var _valid10 = _errs176 === errors;
-valid32 = valid32 || _valid10;
 }
 }
-if(!valid32){
-const err75 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+var valid36 = _errs188 === errors;
+}
+else {
+var valid36 = true;
+}
+if(valid36){
+if(data65.hard !== undefined){
+let data67 = data65.hard;
+const _errs190 = errors;
+if(!(((typeof data67 == "number") && (!(data67 % 1) && !isNaN(data67))) && (isFinite(data67)))){
+const err75 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -7196,34 +7365,11 @@ else {
 vErrors.push(err75);
 }
 errors++;
-validate7.errors = vErrors;
-return false;
 }
-else {
-errors = _errs167;
-if(vErrors !== null){
-if(_errs167){
-vErrors.length = _errs167;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid25 = _errs166 === errors;
-}
-else {
-var valid25 = true;
-}
-if(valid25){
-if(data49.connections !== undefined){
-let data62 = data49.connections;
-const _errs178 = errors;
-const _errs179 = errors;
-let valid34 = false;
-const _errs180 = errors;
-if(!(((typeof data62 == "number") && (!(data62 % 1) && !isNaN(data62))) && (isFinite(data62)))){
-const err76 = {instancePath:instancePath+"/updateBot/change/quota/connections",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(errors === _errs190){
+if((typeof data67 == "number") && (isFinite(data67))){
+if(data67 < 0 || isNaN(data67)){
+const err76 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -7232,10 +7378,18 @@ vErrors.push(err76);
 }
 errors++;
 }
-if(errors === _errs180){
-if((typeof data62 == "number") && (isFinite(data62))){
-if(data62 < 0 || isNaN(data62)){
-const err77 = {instancePath:instancePath+"/updateBot/change/quota/connections",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+}
+var valid36 = _errs190 === errors;
+}
+else {
+var valid36 = true;
+}
+}
+}
+}
+else {
+const err77 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -7245,15 +7399,12 @@ vErrors.push(err77);
 errors++;
 }
 }
-}
-var _valid11 = _errs180 === errors;
-valid34 = valid34 || _valid11;
-if(!valid34){
-const _errs182 = errors;
-if(errors === _errs182){
-if(data62 && typeof data62 == "object" && !Array.isArray(data62)){
-if(Object.keys(data62).length < 1){
-const err78 = {instancePath:instancePath+"/updateBot/change/quota/connections",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+var _valid11 = _errs186 === errors;
+valid35 = valid35 || _valid11;
+if(!valid35){
+const _errs192 = errors;
+if(data65 !== null){
+const err78 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -7262,12 +7413,12 @@ vErrors.push(err78);
 }
 errors++;
 }
-else {
-if(data62.soft !== undefined){
-let data63 = data62.soft;
-const _errs184 = errors;
-if(!(((typeof data63 == "number") && (!(data63 % 1) && !isNaN(data63))) && (isFinite(data63)))){
-const err79 = {instancePath:instancePath+"/updateBot/change/quota/connections/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+var _valid11 = _errs192 === errors;
+valid35 = valid35 || _valid11;
+}
+}
+if(!valid35){
+const err79 = {instancePath:instancePath+"/updateBot/change/quota/bytes_per_second",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -7275,11 +7426,34 @@ else {
 vErrors.push(err79);
 }
 errors++;
+validate7.errors = vErrors;
+return false;
 }
-if(errors === _errs184){
-if((typeof data63 == "number") && (isFinite(data63))){
-if(data63 < 0 || isNaN(data63)){
-const err80 = {instancePath:instancePath+"/updateBot/change/quota/connections/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+else {
+errors = _errs183;
+if(vErrors !== null){
+if(_errs183){
+vErrors.length = _errs183;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid28 = _errs182 === errors;
+}
+else {
+var valid28 = true;
+}
+if(valid28){
+if(data55.connections !== undefined){
+let data68 = data55.connections;
+const _errs194 = errors;
+const _errs195 = errors;
+let valid37 = false;
+const _errs196 = errors;
+if(!(((typeof data68 == "number") && (!(data68 % 1) && !isNaN(data68))) && (isFinite(data68)))){
+const err80 = {instancePath:instancePath+"/updateBot/change/quota/connections",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -7288,19 +7462,10 @@ vErrors.push(err80);
 }
 errors++;
 }
-}
-}
-var valid35 = _errs184 === errors;
-}
-else {
-var valid35 = true;
-}
-if(valid35){
-if(data62.hard !== undefined){
-let data64 = data62.hard;
-const _errs186 = errors;
-if(!(((typeof data64 == "number") && (!(data64 % 1) && !isNaN(data64))) && (isFinite(data64)))){
-const err81 = {instancePath:instancePath+"/updateBot/change/quota/connections/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(errors === _errs196){
+if((typeof data68 == "number") && (isFinite(data68))){
+if(data68 < 0 || isNaN(data68)){
+const err81 = {instancePath:instancePath+"/updateBot/change/quota/connections",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err81];
 }
@@ -7309,10 +7474,16 @@ vErrors.push(err81);
 }
 errors++;
 }
-if(errors === _errs186){
-if((typeof data64 == "number") && (isFinite(data64))){
-if(data64 < 0 || isNaN(data64)){
-const err82 = {instancePath:instancePath+"/updateBot/change/quota/connections/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+}
+}
+var _valid12 = _errs196 === errors;
+valid37 = valid37 || _valid12;
+if(!valid37){
+const _errs198 = errors;
+if(errors === _errs198){
+if(data68 && typeof data68 == "object" && !Array.isArray(data68)){
+if(Object.keys(data68).length < 1){
+const err82 = {instancePath:instancePath+"/updateBot/change/quota/connections",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err82];
 }
@@ -7321,18 +7492,12 @@ vErrors.push(err82);
 }
 errors++;
 }
-}
-}
-var valid35 = _errs186 === errors;
-}
 else {
-var valid35 = true;
-}
-}
-}
-}
-else {
-const err83 = {instancePath:instancePath+"/updateBot/change/quota/connections",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data68.soft !== undefined){
+let data69 = data68.soft;
+const _errs200 = errors;
+if(!(((typeof data69 == "number") && (!(data69 % 1) && !isNaN(data69))) && (isFinite(data69)))){
+const err83 = {instancePath:instancePath+"/updateBot/change/quota/connections/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err83];
 }
@@ -7341,13 +7506,10 @@ vErrors.push(err83);
 }
 errors++;
 }
-}
-var _valid11 = _errs182 === errors;
-valid34 = valid34 || _valid11;
-if(!valid34){
-const _errs188 = errors;
-if(data62 !== null){
-const err84 = {instancePath:instancePath+"/updateBot/change/quota/connections",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(errors === _errs200){
+if((typeof data69 == "number") && (isFinite(data69))){
+if(data69 < 0 || isNaN(data69)){
+const err84 = {instancePath:instancePath+"/updateBot/change/quota/connections/soft",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err84];
 }
@@ -7356,12 +7518,19 @@ vErrors.push(err84);
 }
 errors++;
 }
-var _valid11 = _errs188 === errors;
-valid34 = valid34 || _valid11;
 }
 }
-if(!valid34){
-const err85 = {instancePath:instancePath+"/updateBot/change/quota/connections",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+var valid38 = _errs200 === errors;
+}
+else {
+var valid38 = true;
+}
+if(valid38){
+if(data68.hard !== undefined){
+let data70 = data68.hard;
+const _errs202 = errors;
+if(!(((typeof data70 == "number") && (!(data70 % 1) && !isNaN(data70))) && (isFinite(data70)))){
+const err85 = {instancePath:instancePath+"/updateBot/change/quota/connections/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err85];
 }
@@ -7369,51 +7538,11 @@ else {
 vErrors.push(err85);
 }
 errors++;
-validate7.errors = vErrors;
-return false;
 }
-else {
-errors = _errs179;
-if(vErrors !== null){
-if(_errs179){
-vErrors.length = _errs179;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid25 = _errs178 === errors;
-}
-else {
-var valid25 = true;
-}
-}
-}
-}
-}
-}
-else {
-validate7.errors = [{instancePath:instancePath+"/updateBot/change/quota",schemaPath:"#/properties/updateBot/properties/change/properties/quota/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid18 = _errs128 === errors;
-}
-else {
-var valid18 = true;
-}
-if(valid18){
-if(data36.node !== undefined){
-let data65 = data36.node;
-const _errs190 = errors;
-const _errs191 = errors;
-let valid36 = false;
-const _errs192 = errors;
-if(errors === _errs192){
-if(typeof data65 === "string"){
-if(!pattern0.test(data65)){
-const err86 = {instancePath:instancePath+"/updateBot/change/node",schemaPath:"#/properties/updateBot/properties/change/properties/node/anyOf/0/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""};
+if(errors === _errs202){
+if((typeof data70 == "number") && (isFinite(data70))){
+if(data70 < 0 || isNaN(data70)){
+const err86 = {instancePath:instancePath+"/updateBot/change/quota/connections/hard",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err86];
 }
@@ -7423,8 +7552,17 @@ vErrors.push(err86);
 errors++;
 }
 }
+}
+var valid38 = _errs202 === errors;
+}
 else {
-const err87 = {instancePath:instancePath+"/updateBot/change/node",schemaPath:"#/properties/updateBot/properties/change/properties/node/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var valid38 = true;
+}
+}
+}
+}
+else {
+const err87 = {instancePath:instancePath+"/updateBot/change/quota/connections",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err87];
 }
@@ -7434,12 +7572,12 @@ vErrors.push(err87);
 errors++;
 }
 }
-var _valid12 = _errs192 === errors;
-valid36 = valid36 || _valid12;
-if(!valid36){
-const _errs194 = errors;
-if(data65 !== null){
-const err88 = {instancePath:instancePath+"/updateBot/change/node",schemaPath:"#/properties/updateBot/properties/change/properties/node/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid12 = _errs198 === errors;
+valid37 = valid37 || _valid12;
+if(!valid37){
+const _errs204 = errors;
+if(data68 !== null){
+const err88 = {instancePath:instancePath+"/updateBot/change/quota/connections",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err88];
 }
@@ -7448,11 +7586,12 @@ vErrors.push(err88);
 }
 errors++;
 }
-var _valid12 = _errs194 === errors;
-valid36 = valid36 || _valid12;
+var _valid12 = _errs204 === errors;
+valid37 = valid37 || _valid12;
 }
-if(!valid36){
-const err89 = {instancePath:instancePath+"/updateBot/change/node",schemaPath:"#/properties/updateBot/properties/change/properties/node/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+}
+if(!valid37){
+const err89 = {instancePath:instancePath+"/updateBot/change/quota/connections",schemaPath:"#/properties/updateBot/properties/change/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err89];
 }
@@ -7464,32 +7603,47 @@ validate7.errors = vErrors;
 return false;
 }
 else {
-errors = _errs191;
+errors = _errs195;
 if(vErrors !== null){
-if(_errs191){
-vErrors.length = _errs191;
+if(_errs195){
+vErrors.length = _errs195;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid18 = _errs190 === errors;
+var valid28 = _errs194 === errors;
 }
 else {
-var valid18 = true;
+var valid28 = true;
 }
-if(valid18){
-if(data36.node_labels !== undefined){
-let data66 = data36.node_labels;
-const _errs196 = errors;
-const _errs197 = errors;
-let valid37 = false;
-const _errs198 = errors;
-if(errors === _errs198){
-if(data66 && typeof data66 == "object" && !Array.isArray(data66)){
-if(Object.keys(data66).length > 32){
-const err90 = {instancePath:instancePath+"/updateBot/change/node_labels",schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf/0/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"};
+}
+}
+}
+}
+}
+else {
+validate7.errors = [{instancePath:instancePath+"/updateBot/change/quota",schemaPath:"#/properties/updateBot/properties/change/properties/quota/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid21 = _errs144 === errors;
+}
+else {
+var valid21 = true;
+}
+if(valid21){
+if(data42.node !== undefined){
+let data71 = data42.node;
+const _errs206 = errors;
+const _errs207 = errors;
+let valid39 = false;
+const _errs208 = errors;
+if(errors === _errs208){
+if(typeof data71 === "string"){
+if(!pattern0.test(data71)){
+const err90 = {instancePath:instancePath+"/updateBot/change/node",schemaPath:"#/properties/updateBot/properties/change/properties/node/anyOf/0/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""};
 if(vErrors === null){
 vErrors = [err90];
 }
@@ -7498,11 +7652,9 @@ vErrors.push(err90);
 }
 errors++;
 }
+}
 else {
-const _errs200 = errors;
-for(const key4 in data66){
-if(!(pattern4.test(key4))){
-const err91 = {instancePath:instancePath+"/updateBot/change/node_labels",schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf/0/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties"};
+const err91 = {instancePath:instancePath+"/updateBot/change/node",schemaPath:"#/properties/updateBot/properties/change/properties/node/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err91];
 }
@@ -7510,19 +7662,14 @@ else {
 vErrors.push(err91);
 }
 errors++;
-break;
 }
 }
-if(_errs200 === errors){
-var valid38 = true;
-for(const key5 in data66){
-if(pattern4.test(key5)){
-let data67 = data66[key5];
-const _errs201 = errors;
-if(errors === _errs201){
-if(typeof data67 === "string"){
-if(func1(data67) > 128){
-const err92 = {instancePath:instancePath+"/updateBot/change/node_labels/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf/0/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"};
+var _valid13 = _errs208 === errors;
+valid39 = valid39 || _valid13;
+if(!valid39){
+const _errs210 = errors;
+if(data71 !== null){
+const err92 = {instancePath:instancePath+"/updateBot/change/node",schemaPath:"#/properties/updateBot/properties/change/properties/node/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err92];
 }
@@ -7531,9 +7678,11 @@ vErrors.push(err92);
 }
 errors++;
 }
-else {
-if(!pattern6.test(data67)){
-const err93 = {instancePath:instancePath+"/updateBot/change/node_labels/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf/0/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""};
+var _valid13 = _errs210 === errors;
+valid39 = valid39 || _valid13;
+}
+if(!valid39){
+const err93 = {instancePath:instancePath+"/updateBot/change/node",schemaPath:"#/properties/updateBot/properties/change/properties/node/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err93];
 }
@@ -7541,11 +7690,36 @@ else {
 vErrors.push(err93);
 }
 errors++;
-}
-}
+validate7.errors = vErrors;
+return false;
 }
 else {
-const err94 = {instancePath:instancePath+"/updateBot/change/node_labels/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf/0/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"};
+errors = _errs207;
+if(vErrors !== null){
+if(_errs207){
+vErrors.length = _errs207;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid21 = _errs206 === errors;
+}
+else {
+var valid21 = true;
+}
+if(valid21){
+if(data42.node_labels !== undefined){
+let data72 = data42.node_labels;
+const _errs212 = errors;
+const _errs213 = errors;
+let valid40 = false;
+const _errs214 = errors;
+if(errors === _errs214){
+if(data72 && typeof data72 == "object" && !Array.isArray(data72)){
+if(Object.keys(data72).length > 32){
+const err94 = {instancePath:instancePath+"/updateBot/change/node_labels",schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf/0/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"};
 if(vErrors === null){
 vErrors = [err94];
 }
@@ -7554,18 +7728,11 @@ vErrors.push(err94);
 }
 errors++;
 }
-}
-var valid38 = _errs201 === errors;
-if(!valid38){
-break;
-}
-}
-}
-}
-}
-}
 else {
-const err95 = {instancePath:instancePath+"/updateBot/change/node_labels",schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf/0/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const _errs216 = errors;
+for(const key4 in data72){
+if(!(pattern4.test(key4))){
+const err95 = {instancePath:instancePath+"/updateBot/change/node_labels",schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf/0/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err95];
 }
@@ -7573,14 +7740,19 @@ else {
 vErrors.push(err95);
 }
 errors++;
+break;
 }
 }
-var _valid13 = _errs198 === errors;
-valid37 = valid37 || _valid13;
-if(!valid37){
-const _errs203 = errors;
-if(data66 !== null){
-const err96 = {instancePath:instancePath+"/updateBot/change/node_labels",schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(_errs216 === errors){
+var valid41 = true;
+for(const key5 in data72){
+if(pattern4.test(key5)){
+let data73 = data72[key5];
+const _errs217 = errors;
+if(errors === _errs217){
+if(typeof data73 === "string"){
+if(func1(data73) > 128){
+const err96 = {instancePath:instancePath+"/updateBot/change/node_labels/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf/0/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"};
 if(vErrors === null){
 vErrors = [err96];
 }
@@ -7589,11 +7761,9 @@ vErrors.push(err96);
 }
 errors++;
 }
-var _valid13 = _errs203 === errors;
-valid37 = valid37 || _valid13;
-}
-if(!valid37){
-const err97 = {instancePath:instancePath+"/updateBot/change/node_labels",schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+else {
+if(!pattern6.test(data73)){
+const err97 = {instancePath:instancePath+"/updateBot/change/node_labels/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf/0/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""};
 if(vErrors === null){
 vErrors = [err97];
 }
@@ -7601,41 +7771,101 @@ else {
 vErrors.push(err97);
 }
 errors++;
+}
+}
+}
+else {
+const err98 = {instancePath:instancePath+"/updateBot/change/node_labels/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf/0/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err98];
+}
+else {
+vErrors.push(err98);
+}
+errors++;
+}
+}
+var valid41 = _errs217 === errors;
+if(!valid41){
+break;
+}
+}
+}
+}
+}
+}
+else {
+const err99 = {instancePath:instancePath+"/updateBot/change/node_labels",schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf/0/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err99];
+}
+else {
+vErrors.push(err99);
+}
+errors++;
+}
+}
+var _valid14 = _errs214 === errors;
+valid40 = valid40 || _valid14;
+if(!valid40){
+const _errs219 = errors;
+if(data72 !== null){
+const err100 = {instancePath:instancePath+"/updateBot/change/node_labels",schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err100];
+}
+else {
+vErrors.push(err100);
+}
+errors++;
+}
+var _valid14 = _errs219 === errors;
+valid40 = valid40 || _valid14;
+}
+if(!valid40){
+const err101 = {instancePath:instancePath+"/updateBot/change/node_labels",schemaPath:"#/properties/updateBot/properties/change/properties/node_labels/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err101];
+}
+else {
+vErrors.push(err101);
+}
+errors++;
 validate7.errors = vErrors;
 return false;
 }
 else {
-errors = _errs197;
+errors = _errs213;
 if(vErrors !== null){
-if(_errs197){
-vErrors.length = _errs197;
+if(_errs213){
+vErrors.length = _errs213;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid18 = _errs196 === errors;
+var valid21 = _errs212 === errors;
 }
 else {
-var valid18 = true;
+var valid21 = true;
 }
-if(valid18){
-if(data36.failover !== undefined){
-let data68 = data36.failover;
-const _errs205 = errors;
-if(typeof data68 !== "string"){
+if(valid21){
+if(data42.failover !== undefined){
+let data74 = data42.failover;
+const _errs221 = errors;
+if(typeof data74 !== "string"){
 validate7.errors = [{instancePath:instancePath+"/updateBot/change/failover",schemaPath:"#/properties/updateBot/properties/change/properties/failover/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!((data68 === "restart") || (data68 === "stay"))){
+if(!((data74 === "restart") || (data74 === "stay"))){
 validate7.errors = [{instancePath:instancePath+"/updateBot/change/failover",schemaPath:"#/properties/updateBot/properties/change/properties/failover/enum",keyword:"enum",params:{allowedValues: schema3.properties.updateBot.properties.change.properties.failover.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid18 = _errs205 === errors;
+var valid21 = _errs221 === errors;
 }
 else {
-var valid18 = true;
+var valid21 = true;
 }
 }
 }
@@ -7652,30 +7882,30 @@ validate7.errors = [{instancePath:instancePath+"/updateBot/change",schemaPath:"#
 return false;
 }
 }
-var valid17 = _errs83 === errors;
+var valid20 = _errs99 === errors;
 }
 else {
-var valid17 = true;
+var valid20 = true;
 }
-if(valid17){
-if(data34.rights !== undefined){
-const _errs207 = errors;
-if(!(validate13(data34.rights, {instancePath:instancePath+"/updateBot/rights",parentData:data34,parentDataProperty:"rights",rootData}))){
+if(valid20){
+if(data40.rights !== undefined){
+const _errs223 = errors;
+if(!(validate13(data40.rights, {instancePath:instancePath+"/updateBot/rights",parentData:data40,parentDataProperty:"rights",rootData}))){
 vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
-var valid17 = _errs207 === errors;
+var valid20 = _errs223 === errors;
 }
 else {
-var valid17 = true;
+var valid20 = true;
 }
-if(valid17){
-if(data34.by !== undefined){
-let data70 = data34.by;
-const _errs208 = errors;
-if(errors === _errs208){
-if(typeof data70 === "string"){
-if(func1(data70) > 128){
+if(valid20){
+if(data40.by !== undefined){
+let data76 = data40.by;
+const _errs224 = errors;
+if(errors === _errs224){
+if(typeof data76 === "string"){
+if(func1(data76) > 128){
 validate7.errors = [{instancePath:instancePath+"/updateBot/by",schemaPath:"#/properties/updateBot/properties/by/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
@@ -7685,72 +7915,72 @@ validate7.errors = [{instancePath:instancePath+"/updateBot/by",schemaPath:"#/pro
 return false;
 }
 }
-var valid17 = _errs208 === errors;
+var valid20 = _errs224 === errors;
 }
 else {
-var valid17 = true;
+var valid20 = true;
 }
-if(valid17){
-if(data34.sealed !== undefined){
-let data71 = data34.sealed;
-const _errs210 = errors;
-const _errs211 = errors;
-let valid39 = false;
-const _errs212 = errors;
-if(typeof data71 !== "string"){
-const err98 = {instancePath:instancePath+"/updateBot/sealed",schemaPath:"#/properties/updateBot/properties/sealed/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(valid20){
+if(data40.sealed !== undefined){
+let data77 = data40.sealed;
+const _errs226 = errors;
+const _errs227 = errors;
+let valid42 = false;
+const _errs228 = errors;
+if(typeof data77 !== "string"){
+const err102 = {instancePath:instancePath+"/updateBot/sealed",schemaPath:"#/properties/updateBot/properties/sealed/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err98];
+vErrors = [err102];
 }
 else {
-vErrors.push(err98);
+vErrors.push(err102);
 }
 errors++;
 }
-var _valid14 = _errs212 === errors;
-valid39 = valid39 || _valid14;
-if(!valid39){
-const _errs214 = errors;
-if(data71 !== null){
-const err99 = {instancePath:instancePath+"/updateBot/sealed",schemaPath:"#/properties/updateBot/properties/sealed/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid15 = _errs228 === errors;
+valid42 = valid42 || _valid15;
+if(!valid42){
+const _errs230 = errors;
+if(data77 !== null){
+const err103 = {instancePath:instancePath+"/updateBot/sealed",schemaPath:"#/properties/updateBot/properties/sealed/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err99];
+vErrors = [err103];
 }
 else {
-vErrors.push(err99);
+vErrors.push(err103);
 }
 errors++;
 }
-var _valid14 = _errs214 === errors;
-valid39 = valid39 || _valid14;
+var _valid15 = _errs230 === errors;
+valid42 = valid42 || _valid15;
 }
-if(!valid39){
-const err100 = {instancePath:instancePath+"/updateBot/sealed",schemaPath:"#/properties/updateBot/properties/sealed/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid42){
+const err104 = {instancePath:instancePath+"/updateBot/sealed",schemaPath:"#/properties/updateBot/properties/sealed/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err100];
+vErrors = [err104];
 }
 else {
-vErrors.push(err100);
+vErrors.push(err104);
 }
 errors++;
 validate7.errors = vErrors;
 return false;
 }
 else {
-errors = _errs211;
+errors = _errs227;
 if(vErrors !== null){
-if(_errs211){
-vErrors.length = _errs211;
+if(_errs227){
+vErrors.length = _errs227;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid17 = _errs210 === errors;
+var valid20 = _errs226 === errors;
 }
 else {
-var valid17 = true;
+var valid20 = true;
 }
 }
 }
@@ -7763,29 +7993,29 @@ validate7.errors = [{instancePath:instancePath+"/updateBot",schemaPath:"#/proper
 return false;
 }
 }
-var valid0 = _errs79 === errors;
+var valid0 = _errs95 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.actOnBot !== undefined){
-let data72 = data.actOnBot;
-const _errs216 = errors;
-if(errors === _errs216){
-if(data72 && typeof data72 == "object" && !Array.isArray(data72)){
-let missing12;
-if((((data72.id === undefined) && (missing12 = "id")) || ((data72.action === undefined) && (missing12 = "action"))) || ((data72.rights === undefined) && (missing12 = "rights"))){
-validate7.errors = [{instancePath:instancePath+"/actOnBot",schemaPath:"#/properties/actOnBot/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"}];
+let data78 = data.actOnBot;
+const _errs232 = errors;
+if(errors === _errs232){
+if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
+let missing14;
+if((((data78.id === undefined) && (missing14 = "id")) || ((data78.action === undefined) && (missing14 = "action"))) || ((data78.rights === undefined) && (missing14 = "rights"))){
+validate7.errors = [{instancePath:instancePath+"/actOnBot",schemaPath:"#/properties/actOnBot/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"}];
 return false;
 }
 else {
-if(data72.id !== undefined){
-let data73 = data72.id;
-const _errs218 = errors;
-if(errors === _errs218){
-if(typeof data73 === "string"){
-if(!pattern3.test(data73)){
+if(data78.id !== undefined){
+let data79 = data78.id;
+const _errs234 = errors;
+if(errors === _errs234){
+if(typeof data79 === "string"){
+if(!pattern3.test(data79)){
 validate7.errors = [{instancePath:instancePath+"/actOnBot/id",schemaPath:"#/properties/actOnBot/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -7795,39 +8025,39 @@ validate7.errors = [{instancePath:instancePath+"/actOnBot/id",schemaPath:"#/prop
 return false;
 }
 }
-var valid40 = _errs218 === errors;
+var valid43 = _errs234 === errors;
 }
 else {
-var valid40 = true;
+var valid43 = true;
 }
-if(valid40){
-if(data72.action !== undefined){
-let data74 = data72.action;
-const _errs220 = errors;
-if(typeof data74 !== "string"){
+if(valid43){
+if(data78.action !== undefined){
+let data80 = data78.action;
+const _errs236 = errors;
+if(typeof data80 !== "string"){
 validate7.errors = [{instancePath:instancePath+"/actOnBot/action",schemaPath:"#/properties/actOnBot/properties/action/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!((((data74 === "start") || (data74 === "stop")) || (data74 === "restart")) || (data74 === "delete"))){
+if(!((((data80 === "start") || (data80 === "stop")) || (data80 === "restart")) || (data80 === "delete"))){
 validate7.errors = [{instancePath:instancePath+"/actOnBot/action",schemaPath:"#/properties/actOnBot/properties/action/enum",keyword:"enum",params:{allowedValues: schema3.properties.actOnBot.properties.action.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid40 = _errs220 === errors;
+var valid43 = _errs236 === errors;
 }
 else {
-var valid40 = true;
+var valid43 = true;
 }
-if(valid40){
-if(data72.rights !== undefined){
-const _errs222 = errors;
-if(!(validate13(data72.rights, {instancePath:instancePath+"/actOnBot/rights",parentData:data72,parentDataProperty:"rights",rootData}))){
+if(valid43){
+if(data78.rights !== undefined){
+const _errs238 = errors;
+if(!(validate13(data78.rights, {instancePath:instancePath+"/actOnBot/rights",parentData:data78,parentDataProperty:"rights",rootData}))){
 vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
-var valid40 = _errs222 === errors;
+var valid43 = _errs238 === errors;
 }
 else {
-var valid40 = true;
+var valid43 = true;
 }
 }
 }
@@ -7838,29 +8068,29 @@ validate7.errors = [{instancePath:instancePath+"/actOnBot",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs216 === errors;
+var valid0 = _errs232 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.endBot !== undefined){
-let data76 = data.endBot;
-const _errs223 = errors;
-if(errors === _errs223){
-if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
-let missing13;
-if((((data76.id === undefined) && (missing13 = "id")) || ((data76.action === undefined) && (missing13 = "action"))) || ((data76.rights === undefined) && (missing13 = "rights"))){
-validate7.errors = [{instancePath:instancePath+"/endBot",schemaPath:"#/properties/endBot/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"}];
+let data82 = data.endBot;
+const _errs239 = errors;
+if(errors === _errs239){
+if(data82 && typeof data82 == "object" && !Array.isArray(data82)){
+let missing15;
+if((((data82.id === undefined) && (missing15 = "id")) || ((data82.action === undefined) && (missing15 = "action"))) || ((data82.rights === undefined) && (missing15 = "rights"))){
+validate7.errors = [{instancePath:instancePath+"/endBot",schemaPath:"#/properties/endBot/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
 return false;
 }
 else {
-if(data76.id !== undefined){
-let data77 = data76.id;
-const _errs225 = errors;
-if(errors === _errs225){
-if(typeof data77 === "string"){
-if(!pattern3.test(data77)){
+if(data82.id !== undefined){
+let data83 = data82.id;
+const _errs241 = errors;
+if(errors === _errs241){
+if(typeof data83 === "string"){
+if(!pattern3.test(data83)){
 validate7.errors = [{instancePath:instancePath+"/endBot/id",schemaPath:"#/properties/endBot/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -7870,39 +8100,39 @@ validate7.errors = [{instancePath:instancePath+"/endBot/id",schemaPath:"#/proper
 return false;
 }
 }
-var valid41 = _errs225 === errors;
+var valid44 = _errs241 === errors;
 }
 else {
-var valid41 = true;
+var valid44 = true;
 }
-if(valid41){
-if(data76.action !== undefined){
-let data78 = data76.action;
-const _errs227 = errors;
-if(typeof data78 !== "string"){
+if(valid44){
+if(data82.action !== undefined){
+let data84 = data82.action;
+const _errs243 = errors;
+if(typeof data84 !== "string"){
 validate7.errors = [{instancePath:instancePath+"/endBot/action",schemaPath:"#/properties/endBot/properties/action/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!((data78 === "stop") || (data78 === "delete"))){
+if(!((data84 === "stop") || (data84 === "delete"))){
 validate7.errors = [{instancePath:instancePath+"/endBot/action",schemaPath:"#/properties/endBot/properties/action/enum",keyword:"enum",params:{allowedValues: schema3.properties.endBot.properties.action.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid41 = _errs227 === errors;
+var valid44 = _errs243 === errors;
 }
 else {
-var valid41 = true;
+var valid44 = true;
 }
-if(valid41){
-if(data76.rights !== undefined){
-const _errs229 = errors;
-if(!(validate13(data76.rights, {instancePath:instancePath+"/endBot/rights",parentData:data76,parentDataProperty:"rights",rootData}))){
+if(valid44){
+if(data82.rights !== undefined){
+const _errs245 = errors;
+if(!(validate13(data82.rights, {instancePath:instancePath+"/endBot/rights",parentData:data82,parentDataProperty:"rights",rootData}))){
 vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
-var valid41 = _errs229 === errors;
+var valid44 = _errs245 === errors;
 }
 else {
-var valid41 = true;
+var valid44 = true;
 }
 }
 }
@@ -7913,66 +8143,66 @@ validate7.errors = [{instancePath:instancePath+"/endBot",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs223 === errors;
+var valid0 = _errs239 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.actOnBots !== undefined){
-let data80 = data.actOnBots;
-const _errs230 = errors;
-if(errors === _errs230){
-if(data80 && typeof data80 == "object" && !Array.isArray(data80)){
-let missing14;
-if(((data80.actions === undefined) && (missing14 = "actions")) || ((data80.rights === undefined) && (missing14 = "rights"))){
-validate7.errors = [{instancePath:instancePath+"/actOnBots",schemaPath:"#/properties/actOnBots/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"}];
+let data86 = data.actOnBots;
+const _errs246 = errors;
+if(errors === _errs246){
+if(data86 && typeof data86 == "object" && !Array.isArray(data86)){
+let missing16;
+if(((data86.actions === undefined) && (missing16 = "actions")) || ((data86.rights === undefined) && (missing16 = "rights"))){
+validate7.errors = [{instancePath:instancePath+"/actOnBots",schemaPath:"#/properties/actOnBots/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"}];
 return false;
 }
 else {
-if(data80.actions !== undefined){
-let data81 = data80.actions;
-const _errs232 = errors;
-if(errors === _errs232){
-if(data81 && typeof data81 == "object" && !Array.isArray(data81)){
-let missing15;
-if((data81.action === undefined) && (missing15 = "action")){
-validate7.errors = [{instancePath:instancePath+"/actOnBots/actions",schemaPath:"#/properties/actOnBots/properties/actions/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
+if(data86.actions !== undefined){
+let data87 = data86.actions;
+const _errs248 = errors;
+if(errors === _errs248){
+if(data87 && typeof data87 == "object" && !Array.isArray(data87)){
+let missing17;
+if((data87.action === undefined) && (missing17 = "action")){
+validate7.errors = [{instancePath:instancePath+"/actOnBots/actions",schemaPath:"#/properties/actOnBots/properties/actions/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
 return false;
 }
 else {
-if(data81.action !== undefined){
-let data82 = data81.action;
-const _errs234 = errors;
-if(typeof data82 !== "string"){
+if(data87.action !== undefined){
+let data88 = data87.action;
+const _errs250 = errors;
+if(typeof data88 !== "string"){
 validate7.errors = [{instancePath:instancePath+"/actOnBots/actions/action",schemaPath:"#/properties/actOnBots/properties/actions/properties/action/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!((((data82 === "start") || (data82 === "stop")) || (data82 === "restart")) || (data82 === "delete"))){
+if(!((((data88 === "start") || (data88 === "stop")) || (data88 === "restart")) || (data88 === "delete"))){
 validate7.errors = [{instancePath:instancePath+"/actOnBots/actions/action",schemaPath:"#/properties/actOnBots/properties/actions/properties/action/enum",keyword:"enum",params:{allowedValues: schema3.properties.actOnBots.properties.actions.properties.action.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid43 = _errs234 === errors;
+var valid46 = _errs250 === errors;
 }
 else {
-var valid43 = true;
+var valid46 = true;
 }
-if(valid43){
-if(data81.ids !== undefined){
-let data83 = data81.ids;
-const _errs236 = errors;
-if(errors === _errs236){
-if(Array.isArray(data83)){
-var valid44 = true;
-const len1 = data83.length;
+if(valid46){
+if(data87.ids !== undefined){
+let data89 = data87.ids;
+const _errs252 = errors;
+if(errors === _errs252){
+if(Array.isArray(data89)){
+var valid47 = true;
+const len1 = data89.length;
 for(let i1=0; i1<len1; i1++){
-const _errs238 = errors;
-if(typeof data83[i1] !== "string"){
+const _errs254 = errors;
+if(typeof data89[i1] !== "string"){
 validate7.errors = [{instancePath:instancePath+"/actOnBots/actions/ids/" + i1,schemaPath:"#/properties/actOnBots/properties/actions/properties/ids/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid44 = _errs238 === errors;
-if(!valid44){
+var valid47 = _errs254 === errors;
+if(!valid47){
 break;
 }
 }
@@ -7982,22 +8212,22 @@ validate7.errors = [{instancePath:instancePath+"/actOnBots/actions/ids",schemaPa
 return false;
 }
 }
-var valid43 = _errs236 === errors;
+var valid46 = _errs252 === errors;
 }
 else {
-var valid43 = true;
+var valid46 = true;
 }
-if(valid43){
-if(data81.labels !== undefined){
-const _errs240 = errors;
-if(!(validate8(data81.labels, {instancePath:instancePath+"/actOnBots/actions/labels",parentData:data81,parentDataProperty:"labels",rootData}))){
+if(valid46){
+if(data87.labels !== undefined){
+const _errs256 = errors;
+if(!(validate8(data87.labels, {instancePath:instancePath+"/actOnBots/actions/labels",parentData:data87,parentDataProperty:"labels",rootData}))){
 vErrors = vErrors === null ? validate8.errors : vErrors.concat(validate8.errors);
 errors = vErrors.length;
 }
-var valid43 = _errs240 === errors;
+var valid46 = _errs256 === errors;
 }
 else {
-var valid43 = true;
+var valid46 = true;
 }
 }
 }
@@ -8008,22 +8238,22 @@ validate7.errors = [{instancePath:instancePath+"/actOnBots/actions",schemaPath:"
 return false;
 }
 }
-var valid42 = _errs232 === errors;
+var valid45 = _errs248 === errors;
 }
 else {
-var valid42 = true;
+var valid45 = true;
 }
-if(valid42){
-if(data80.rights !== undefined){
-const _errs241 = errors;
-if(!(validate13(data80.rights, {instancePath:instancePath+"/actOnBots/rights",parentData:data80,parentDataProperty:"rights",rootData}))){
+if(valid45){
+if(data86.rights !== undefined){
+const _errs257 = errors;
+if(!(validate13(data86.rights, {instancePath:instancePath+"/actOnBots/rights",parentData:data86,parentDataProperty:"rights",rootData}))){
 vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
-var valid42 = _errs241 === errors;
+var valid45 = _errs257 === errors;
 }
 else {
-var valid42 = true;
+var valid45 = true;
 }
 }
 }
@@ -8033,66 +8263,66 @@ validate7.errors = [{instancePath:instancePath+"/actOnBots",schemaPath:"#/proper
 return false;
 }
 }
-var valid0 = _errs230 === errors;
+var valid0 = _errs246 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.endBots !== undefined){
-let data87 = data.endBots;
-const _errs242 = errors;
-if(errors === _errs242){
-if(data87 && typeof data87 == "object" && !Array.isArray(data87)){
-let missing16;
-if(((data87.actions === undefined) && (missing16 = "actions")) || ((data87.rights === undefined) && (missing16 = "rights"))){
-validate7.errors = [{instancePath:instancePath+"/endBots",schemaPath:"#/properties/endBots/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"}];
+let data93 = data.endBots;
+const _errs258 = errors;
+if(errors === _errs258){
+if(data93 && typeof data93 == "object" && !Array.isArray(data93)){
+let missing18;
+if(((data93.actions === undefined) && (missing18 = "actions")) || ((data93.rights === undefined) && (missing18 = "rights"))){
+validate7.errors = [{instancePath:instancePath+"/endBots",schemaPath:"#/properties/endBots/required",keyword:"required",params:{missingProperty: missing18},message:"must have required property '"+missing18+"'"}];
 return false;
 }
 else {
-if(data87.actions !== undefined){
-let data88 = data87.actions;
-const _errs244 = errors;
-if(errors === _errs244){
-if(data88 && typeof data88 == "object" && !Array.isArray(data88)){
-let missing17;
-if((data88.action === undefined) && (missing17 = "action")){
-validate7.errors = [{instancePath:instancePath+"/endBots/actions",schemaPath:"#/properties/endBots/properties/actions/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
+if(data93.actions !== undefined){
+let data94 = data93.actions;
+const _errs260 = errors;
+if(errors === _errs260){
+if(data94 && typeof data94 == "object" && !Array.isArray(data94)){
+let missing19;
+if((data94.action === undefined) && (missing19 = "action")){
+validate7.errors = [{instancePath:instancePath+"/endBots/actions",schemaPath:"#/properties/endBots/properties/actions/required",keyword:"required",params:{missingProperty: missing19},message:"must have required property '"+missing19+"'"}];
 return false;
 }
 else {
-if(data88.action !== undefined){
-let data89 = data88.action;
-const _errs246 = errors;
-if(typeof data89 !== "string"){
+if(data94.action !== undefined){
+let data95 = data94.action;
+const _errs262 = errors;
+if(typeof data95 !== "string"){
 validate7.errors = [{instancePath:instancePath+"/endBots/actions/action",schemaPath:"#/properties/endBots/properties/actions/properties/action/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!((data89 === "stop") || (data89 === "delete"))){
+if(!((data95 === "stop") || (data95 === "delete"))){
 validate7.errors = [{instancePath:instancePath+"/endBots/actions/action",schemaPath:"#/properties/endBots/properties/actions/properties/action/enum",keyword:"enum",params:{allowedValues: schema3.properties.endBots.properties.actions.properties.action.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid46 = _errs246 === errors;
+var valid49 = _errs262 === errors;
 }
 else {
-var valid46 = true;
+var valid49 = true;
 }
-if(valid46){
-if(data88.ids !== undefined){
-let data90 = data88.ids;
-const _errs248 = errors;
-if(errors === _errs248){
-if(Array.isArray(data90)){
-var valid47 = true;
-const len2 = data90.length;
+if(valid49){
+if(data94.ids !== undefined){
+let data96 = data94.ids;
+const _errs264 = errors;
+if(errors === _errs264){
+if(Array.isArray(data96)){
+var valid50 = true;
+const len2 = data96.length;
 for(let i2=0; i2<len2; i2++){
-const _errs250 = errors;
-if(typeof data90[i2] !== "string"){
+const _errs266 = errors;
+if(typeof data96[i2] !== "string"){
 validate7.errors = [{instancePath:instancePath+"/endBots/actions/ids/" + i2,schemaPath:"#/properties/endBots/properties/actions/properties/ids/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid47 = _errs250 === errors;
-if(!valid47){
+var valid50 = _errs266 === errors;
+if(!valid50){
 break;
 }
 }
@@ -8102,22 +8332,22 @@ validate7.errors = [{instancePath:instancePath+"/endBots/actions/ids",schemaPath
 return false;
 }
 }
-var valid46 = _errs248 === errors;
+var valid49 = _errs264 === errors;
 }
 else {
-var valid46 = true;
+var valid49 = true;
 }
-if(valid46){
-if(data88.labels !== undefined){
-const _errs252 = errors;
-if(!(validate8(data88.labels, {instancePath:instancePath+"/endBots/actions/labels",parentData:data88,parentDataProperty:"labels",rootData}))){
+if(valid49){
+if(data94.labels !== undefined){
+const _errs268 = errors;
+if(!(validate8(data94.labels, {instancePath:instancePath+"/endBots/actions/labels",parentData:data94,parentDataProperty:"labels",rootData}))){
 vErrors = vErrors === null ? validate8.errors : vErrors.concat(validate8.errors);
 errors = vErrors.length;
 }
-var valid46 = _errs252 === errors;
+var valid49 = _errs268 === errors;
 }
 else {
-var valid46 = true;
+var valid49 = true;
 }
 }
 }
@@ -8128,22 +8358,22 @@ validate7.errors = [{instancePath:instancePath+"/endBots/actions",schemaPath:"#/
 return false;
 }
 }
-var valid45 = _errs244 === errors;
+var valid48 = _errs260 === errors;
 }
 else {
-var valid45 = true;
+var valid48 = true;
 }
-if(valid45){
-if(data87.rights !== undefined){
-const _errs253 = errors;
-if(!(validate13(data87.rights, {instancePath:instancePath+"/endBots/rights",parentData:data87,parentDataProperty:"rights",rootData}))){
+if(valid48){
+if(data93.rights !== undefined){
+const _errs269 = errors;
+if(!(validate13(data93.rights, {instancePath:instancePath+"/endBots/rights",parentData:data93,parentDataProperty:"rights",rootData}))){
 vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
-var valid45 = _errs253 === errors;
+var valid48 = _errs269 === errors;
 }
 else {
-var valid45 = true;
+var valid48 = true;
 }
 }
 }
@@ -8153,29 +8383,29 @@ validate7.errors = [{instancePath:instancePath+"/endBots",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs242 === errors;
+var valid0 = _errs258 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.botConfig !== undefined){
-let data94 = data.botConfig;
-const _errs254 = errors;
-if(errors === _errs254){
-if(data94 && typeof data94 == "object" && !Array.isArray(data94)){
-let missing18;
-if(((data94.id === undefined) && (missing18 = "id")) || ((data94.rights === undefined) && (missing18 = "rights"))){
-validate7.errors = [{instancePath:instancePath+"/botConfig",schemaPath:"#/properties/botConfig/required",keyword:"required",params:{missingProperty: missing18},message:"must have required property '"+missing18+"'"}];
+let data100 = data.botConfig;
+const _errs270 = errors;
+if(errors === _errs270){
+if(data100 && typeof data100 == "object" && !Array.isArray(data100)){
+let missing20;
+if(((data100.id === undefined) && (missing20 = "id")) || ((data100.rights === undefined) && (missing20 = "rights"))){
+validate7.errors = [{instancePath:instancePath+"/botConfig",schemaPath:"#/properties/botConfig/required",keyword:"required",params:{missingProperty: missing20},message:"must have required property '"+missing20+"'"}];
 return false;
 }
 else {
-if(data94.id !== undefined){
-let data95 = data94.id;
-const _errs256 = errors;
-if(errors === _errs256){
-if(typeof data95 === "string"){
-if(!pattern3.test(data95)){
+if(data100.id !== undefined){
+let data101 = data100.id;
+const _errs272 = errors;
+if(errors === _errs272){
+if(typeof data101 === "string"){
+if(!pattern3.test(data101)){
 validate7.errors = [{instancePath:instancePath+"/botConfig/id",schemaPath:"#/properties/botConfig/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -8185,22 +8415,22 @@ validate7.errors = [{instancePath:instancePath+"/botConfig/id",schemaPath:"#/pro
 return false;
 }
 }
-var valid48 = _errs256 === errors;
+var valid51 = _errs272 === errors;
 }
 else {
-var valid48 = true;
+var valid51 = true;
 }
-if(valid48){
-if(data94.rights !== undefined){
-const _errs258 = errors;
-if(!(validate13(data94.rights, {instancePath:instancePath+"/botConfig/rights",parentData:data94,parentDataProperty:"rights",rootData}))){
+if(valid51){
+if(data100.rights !== undefined){
+const _errs274 = errors;
+if(!(validate13(data100.rights, {instancePath:instancePath+"/botConfig/rights",parentData:data100,parentDataProperty:"rights",rootData}))){
 vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
-var valid48 = _errs258 === errors;
+var valid51 = _errs274 === errors;
 }
 else {
-var valid48 = true;
+var valid51 = true;
 }
 }
 }
@@ -8210,104 +8440,47 @@ validate7.errors = [{instancePath:instancePath+"/botConfig",schemaPath:"#/proper
 return false;
 }
 }
-var valid0 = _errs254 === errors;
+var valid0 = _errs270 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.invoke !== undefined){
-let data97 = data.invoke;
-const _errs259 = errors;
-if(errors === _errs259){
-if(data97 && typeof data97 == "object" && !Array.isArray(data97)){
-let missing19;
-if(((data97.call === undefined) && (missing19 = "call")) || ((data97.rights === undefined) && (missing19 = "rights"))){
-validate7.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/required",keyword:"required",params:{missingProperty: missing19},message:"must have required property '"+missing19+"'"}];
+let data103 = data.invoke;
+const _errs275 = errors;
+if(errors === _errs275){
+if(data103 && typeof data103 == "object" && !Array.isArray(data103)){
+let missing21;
+if(((data103.call === undefined) && (missing21 = "call")) || ((data103.rights === undefined) && (missing21 = "rights"))){
+validate7.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/required",keyword:"required",params:{missingProperty: missing21},message:"must have required property '"+missing21+"'"}];
 return false;
 }
 else {
-if(data97.call !== undefined){
-let data98 = data97.call;
-const _errs261 = errors;
-if(errors === _errs261){
-if(data98 && typeof data98 == "object" && !Array.isArray(data98)){
-if(data98.args === undefined){
-data98.args = {};
+if(data103.call !== undefined){
+let data104 = data103.call;
+const _errs277 = errors;
+if(errors === _errs277){
+if(data104 && typeof data104 == "object" && !Array.isArray(data104)){
+if(data104.args === undefined){
+data104.args = {};
 }
-let missing20;
-if((((data98.session_id === undefined) && (missing20 = "session_id")) || ((data98.command === undefined) && (missing20 = "command"))) || ((data98.args === undefined) && (missing20 = "args"))){
-validate7.errors = [{instancePath:instancePath+"/invoke/call",schemaPath:"#/properties/invoke/properties/call/required",keyword:"required",params:{missingProperty: missing20},message:"must have required property '"+missing20+"'"}];
+let missing22;
+if((((data104.session_id === undefined) && (missing22 = "session_id")) || ((data104.command === undefined) && (missing22 = "command"))) || ((data104.args === undefined) && (missing22 = "args"))){
+validate7.errors = [{instancePath:instancePath+"/invoke/call",schemaPath:"#/properties/invoke/properties/call/required",keyword:"required",params:{missingProperty: missing22},message:"must have required property '"+missing22+"'"}];
 return false;
 }
 else {
-if(data98.session_id !== undefined){
-let data99 = data98.session_id;
-const _errs263 = errors;
-const _errs264 = errors;
-let valid51 = false;
-const _errs265 = errors;
-if(errors === _errs265){
-if(typeof data99 === "string"){
-if(func1(data99) > 64){
-const err101 = {instancePath:instancePath+"/invoke/call/session_id",schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/0/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
-if(vErrors === null){
-vErrors = [err101];
-}
-else {
-vErrors.push(err101);
-}
-errors++;
-}
-}
-else {
-const err102 = {instancePath:instancePath+"/invoke/call/session_id",schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err102];
-}
-else {
-vErrors.push(err102);
-}
-errors++;
-}
-}
-var _valid15 = _errs265 === errors;
-valid51 = valid51 || _valid15;
-if(!valid51){
-const _errs267 = errors;
-if(errors === _errs267){
-if(Array.isArray(data99)){
-if(data99.length > 1000){
-const err103 = {instancePath:instancePath+"/invoke/call/session_id",schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/1/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items"};
-if(vErrors === null){
-vErrors = [err103];
-}
-else {
-vErrors.push(err103);
-}
-errors++;
-}
-else {
-if(data99.length < 1){
-const err104 = {instancePath:instancePath+"/invoke/call/session_id",schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
-if(vErrors === null){
-vErrors = [err104];
-}
-else {
-vErrors.push(err104);
-}
-errors++;
-}
-else {
-var valid52 = true;
-const len3 = data99.length;
-for(let i3=0; i3<len3; i3++){
-let data100 = data99[i3];
-const _errs269 = errors;
-if(errors === _errs269){
-if(typeof data100 === "string"){
-if(func1(data100) > 64){
-const err105 = {instancePath:instancePath+"/invoke/call/session_id/" + i3,schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/1/items/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
+if(data104.session_id !== undefined){
+let data105 = data104.session_id;
+const _errs279 = errors;
+const _errs280 = errors;
+let valid54 = false;
+const _errs281 = errors;
+if(errors === _errs281){
+if(typeof data105 === "string"){
+if(func1(data105) > 64){
+const err105 = {instancePath:instancePath+"/invoke/call/session_id",schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/0/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
 if(vErrors === null){
 vErrors = [err105];
 }
@@ -8318,7 +8491,7 @@ errors++;
 }
 }
 else {
-const err106 = {instancePath:instancePath+"/invoke/call/session_id/" + i3,schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/1/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err106 = {instancePath:instancePath+"/invoke/call/session_id",schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err106];
 }
@@ -8328,16 +8501,14 @@ vErrors.push(err106);
 errors++;
 }
 }
-var valid52 = _errs269 === errors;
-if(!valid52){
-break;
-}
-}
-}
-}
-}
-else {
-const err107 = {instancePath:instancePath+"/invoke/call/session_id",schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array"};
+var _valid16 = _errs281 === errors;
+valid54 = valid54 || _valid16;
+if(!valid54){
+const _errs283 = errors;
+if(errors === _errs283){
+if(Array.isArray(data105)){
+if(data105.length > 1000){
+const err107 = {instancePath:instancePath+"/invoke/call/session_id",schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/1/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items"};
 if(vErrors === null){
 vErrors = [err107];
 }
@@ -8346,13 +8517,9 @@ vErrors.push(err107);
 }
 errors++;
 }
-}
-var _valid15 = _errs267 === errors;
-valid51 = valid51 || _valid15;
-if(!valid51){
-const _errs271 = errors;
-if(data99 !== null){
-const err108 = {instancePath:instancePath+"/invoke/call/session_id",schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+else {
+if(data105.length < 1){
+const err108 = {instancePath:instancePath+"/invoke/call/session_id",schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/1/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
 if(vErrors === null){
 vErrors = [err108];
 }
@@ -8361,12 +8528,16 @@ vErrors.push(err108);
 }
 errors++;
 }
-var _valid15 = _errs271 === errors;
-valid51 = valid51 || _valid15;
-}
-}
-if(!valid51){
-const err109 = {instancePath:instancePath+"/invoke/call/session_id",schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+else {
+var valid55 = true;
+const len3 = data105.length;
+for(let i3=0; i3<len3; i3++){
+let data106 = data105[i3];
+const _errs285 = errors;
+if(errors === _errs285){
+if(typeof data106 === "string"){
+if(func1(data106) > 64){
+const err109 = {instancePath:instancePath+"/invoke/call/session_id/" + i3,schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/1/items/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
 if(vErrors === null){
 vErrors = [err109];
 }
@@ -8374,37 +8545,96 @@ else {
 vErrors.push(err109);
 }
 errors++;
+}
+}
+else {
+const err110 = {instancePath:instancePath+"/invoke/call/session_id/" + i3,schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/1/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err110];
+}
+else {
+vErrors.push(err110);
+}
+errors++;
+}
+}
+var valid55 = _errs285 === errors;
+if(!valid55){
+break;
+}
+}
+}
+}
+}
+else {
+const err111 = {instancePath:instancePath+"/invoke/call/session_id",schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/1/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err111];
+}
+else {
+vErrors.push(err111);
+}
+errors++;
+}
+}
+var _valid16 = _errs283 === errors;
+valid54 = valid54 || _valid16;
+if(!valid54){
+const _errs287 = errors;
+if(data105 !== null){
+const err112 = {instancePath:instancePath+"/invoke/call/session_id",schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err112];
+}
+else {
+vErrors.push(err112);
+}
+errors++;
+}
+var _valid16 = _errs287 === errors;
+valid54 = valid54 || _valid16;
+}
+}
+if(!valid54){
+const err113 = {instancePath:instancePath+"/invoke/call/session_id",schemaPath:"#/properties/invoke/properties/call/properties/session_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err113];
+}
+else {
+vErrors.push(err113);
+}
+errors++;
 validate7.errors = vErrors;
 return false;
 }
 else {
-errors = _errs264;
+errors = _errs280;
 if(vErrors !== null){
-if(_errs264){
-vErrors.length = _errs264;
+if(_errs280){
+vErrors.length = _errs280;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid50 = _errs263 === errors;
+var valid53 = _errs279 === errors;
 }
 else {
-var valid50 = true;
+var valid53 = true;
 }
-if(valid50){
-if(data98.command !== undefined){
-let data101 = data98.command;
-const _errs273 = errors;
-if(errors === _errs273){
-if(typeof data101 === "string"){
-if(func1(data101) > 128){
+if(valid53){
+if(data104.command !== undefined){
+let data107 = data104.command;
+const _errs289 = errors;
+if(errors === _errs289){
+if(typeof data107 === "string"){
+if(func1(data107) > 128){
 validate7.errors = [{instancePath:instancePath+"/invoke/call/command",schemaPath:"#/properties/invoke/properties/call/properties/command/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(func1(data101) < 1){
+if(func1(data107) < 1){
 validate7.errors = [{instancePath:instancePath+"/invoke/call/command",schemaPath:"#/properties/invoke/properties/call/properties/command/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
 return false;
 }
@@ -8415,21 +8645,21 @@ validate7.errors = [{instancePath:instancePath+"/invoke/call/command",schemaPath
 return false;
 }
 }
-var valid50 = _errs273 === errors;
+var valid53 = _errs289 === errors;
 }
 else {
-var valid50 = true;
+var valid53 = true;
 }
-if(valid50){
-let data102 = data98.args;
-const _errs275 = errors;
-if(errors === _errs275){
-if(!(data102 && typeof data102 == "object" && !Array.isArray(data102))){
+if(valid53){
+let data108 = data104.args;
+const _errs291 = errors;
+if(errors === _errs291){
+if(!(data108 && typeof data108 == "object" && !Array.isArray(data108))){
 validate7.errors = [{instancePath:instancePath+"/invoke/call/args",schemaPath:"#/properties/invoke/properties/call/properties/args/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid50 = _errs275 === errors;
+var valid53 = _errs291 === errors;
 }
 }
 }
@@ -8439,22 +8669,22 @@ validate7.errors = [{instancePath:instancePath+"/invoke/call",schemaPath:"#/prop
 return false;
 }
 }
-var valid49 = _errs261 === errors;
+var valid52 = _errs277 === errors;
 }
 else {
-var valid49 = true;
+var valid52 = true;
 }
-if(valid49){
-if(data97.rights !== undefined){
-const _errs277 = errors;
-if(!(validate13(data97.rights, {instancePath:instancePath+"/invoke/rights",parentData:data97,parentDataProperty:"rights",rootData}))){
+if(valid52){
+if(data103.rights !== undefined){
+const _errs293 = errors;
+if(!(validate13(data103.rights, {instancePath:instancePath+"/invoke/rights",parentData:data103,parentDataProperty:"rights",rootData}))){
 vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
-var valid49 = _errs277 === errors;
+var valid52 = _errs293 === errors;
 }
 else {
-var valid49 = true;
+var valid52 = true;
 }
 }
 }
@@ -8464,134 +8694,134 @@ validate7.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs259 === errors;
+var valid0 = _errs275 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.incidents !== undefined){
-let data104 = data.incidents;
-const _errs278 = errors;
-if(errors === _errs278){
-if(data104 && typeof data104 == "object" && !Array.isArray(data104)){
-let missing21;
-if((((data104.bot === undefined) && (missing21 = "bot")) || ((data104.limit === undefined) && (missing21 = "limit"))) || ((data104.rights === undefined) && (missing21 = "rights"))){
-validate7.errors = [{instancePath:instancePath+"/incidents",schemaPath:"#/properties/incidents/required",keyword:"required",params:{missingProperty: missing21},message:"must have required property '"+missing21+"'"}];
+let data110 = data.incidents;
+const _errs294 = errors;
+if(errors === _errs294){
+if(data110 && typeof data110 == "object" && !Array.isArray(data110)){
+let missing23;
+if((((data110.bot === undefined) && (missing23 = "bot")) || ((data110.limit === undefined) && (missing23 = "limit"))) || ((data110.rights === undefined) && (missing23 = "rights"))){
+validate7.errors = [{instancePath:instancePath+"/incidents",schemaPath:"#/properties/incidents/required",keyword:"required",params:{missingProperty: missing23},message:"must have required property '"+missing23+"'"}];
 return false;
 }
 else {
-if(data104.bot !== undefined){
-let data105 = data104.bot;
-const _errs280 = errors;
-const _errs281 = errors;
-let valid54 = false;
-const _errs282 = errors;
-if(typeof data105 !== "string"){
-const err110 = {instancePath:instancePath+"/incidents/bot",schemaPath:"#/properties/incidents/properties/bot/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data110.bot !== undefined){
+let data111 = data110.bot;
+const _errs296 = errors;
+const _errs297 = errors;
+let valid57 = false;
+const _errs298 = errors;
+if(typeof data111 !== "string"){
+const err114 = {instancePath:instancePath+"/incidents/bot",schemaPath:"#/properties/incidents/properties/bot/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err110];
+vErrors = [err114];
 }
 else {
-vErrors.push(err110);
+vErrors.push(err114);
 }
 errors++;
 }
-var _valid16 = _errs282 === errors;
-valid54 = valid54 || _valid16;
-if(!valid54){
-const _errs284 = errors;
-if(data105 !== null){
-const err111 = {instancePath:instancePath+"/incidents/bot",schemaPath:"#/properties/incidents/properties/bot/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid17 = _errs298 === errors;
+valid57 = valid57 || _valid17;
+if(!valid57){
+const _errs300 = errors;
+if(data111 !== null){
+const err115 = {instancePath:instancePath+"/incidents/bot",schemaPath:"#/properties/incidents/properties/bot/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err111];
+vErrors = [err115];
 }
 else {
-vErrors.push(err111);
+vErrors.push(err115);
 }
 errors++;
 }
-var _valid16 = _errs284 === errors;
-valid54 = valid54 || _valid16;
+var _valid17 = _errs300 === errors;
+valid57 = valid57 || _valid17;
 }
-if(!valid54){
-const err112 = {instancePath:instancePath+"/incidents/bot",schemaPath:"#/properties/incidents/properties/bot/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid57){
+const err116 = {instancePath:instancePath+"/incidents/bot",schemaPath:"#/properties/incidents/properties/bot/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err112];
+vErrors = [err116];
 }
 else {
-vErrors.push(err112);
+vErrors.push(err116);
 }
 errors++;
 validate7.errors = vErrors;
 return false;
 }
 else {
-errors = _errs281;
+errors = _errs297;
 if(vErrors !== null){
-if(_errs281){
-vErrors.length = _errs281;
+if(_errs297){
+vErrors.length = _errs297;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid53 = _errs280 === errors;
+var valid56 = _errs296 === errors;
 }
 else {
-var valid53 = true;
+var valid56 = true;
 }
-if(valid53){
-if(data104.cause !== undefined){
-const _errs286 = errors;
-if(typeof data104.cause !== "string"){
+if(valid56){
+if(data110.cause !== undefined){
+const _errs302 = errors;
+if(typeof data110.cause !== "string"){
 validate7.errors = [{instancePath:instancePath+"/incidents/cause",schemaPath:"#/properties/incidents/properties/cause/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid53 = _errs286 === errors;
+var valid56 = _errs302 === errors;
 }
 else {
-var valid53 = true;
+var valid56 = true;
 }
-if(valid53){
-if(data104.limit !== undefined){
-let data107 = data104.limit;
-const _errs288 = errors;
-if(!(((typeof data107 == "number") && (!(data107 % 1) && !isNaN(data107))) && (isFinite(data107)))){
+if(valid56){
+if(data110.limit !== undefined){
+let data113 = data110.limit;
+const _errs304 = errors;
+if(!(((typeof data113 == "number") && (!(data113 % 1) && !isNaN(data113))) && (isFinite(data113)))){
 validate7.errors = [{instancePath:instancePath+"/incidents/limit",schemaPath:"#/properties/incidents/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs288){
-if((typeof data107 == "number") && (isFinite(data107))){
-if(data107 > 9007199254740991 || isNaN(data107)){
+if(errors === _errs304){
+if((typeof data113 == "number") && (isFinite(data113))){
+if(data113 > 9007199254740991 || isNaN(data113)){
 validate7.errors = [{instancePath:instancePath+"/incidents/limit",schemaPath:"#/properties/incidents/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
-if(data107 < 0 || isNaN(data107)){
+if(data113 < 0 || isNaN(data113)){
 validate7.errors = [{instancePath:instancePath+"/incidents/limit",schemaPath:"#/properties/incidents/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid53 = _errs288 === errors;
+var valid56 = _errs304 === errors;
 }
 else {
-var valid53 = true;
+var valid56 = true;
 }
-if(valid53){
-if(data104.rights !== undefined){
-const _errs290 = errors;
-if(!(validate13(data104.rights, {instancePath:instancePath+"/incidents/rights",parentData:data104,parentDataProperty:"rights",rootData}))){
+if(valid56){
+if(data110.rights !== undefined){
+const _errs306 = errors;
+if(!(validate13(data110.rights, {instancePath:instancePath+"/incidents/rights",parentData:data110,parentDataProperty:"rights",rootData}))){
 vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
-var valid53 = _errs290 === errors;
+var valid56 = _errs306 === errors;
 }
 else {
-var valid53 = true;
+var valid56 = true;
 }
 }
 }
@@ -8603,148 +8833,148 @@ validate7.errors = [{instancePath:instancePath+"/incidents",schemaPath:"#/proper
 return false;
 }
 }
-var valid0 = _errs278 === errors;
+var valid0 = _errs294 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.incidentGroups !== undefined){
-let data109 = data.incidentGroups;
-const _errs291 = errors;
-if(errors === _errs291){
-if(data109 && typeof data109 == "object" && !Array.isArray(data109)){
-let missing22;
-if((((((data109.cause === undefined) && (missing22 = "cause")) || ((data109.after === undefined) && (missing22 = "after"))) || ((data109.before === undefined) && (missing22 = "before"))) || ((data109.limit === undefined) && (missing22 = "limit"))) || ((data109.rights === undefined) && (missing22 = "rights"))){
-validate7.errors = [{instancePath:instancePath+"/incidentGroups",schemaPath:"#/properties/incidentGroups/required",keyword:"required",params:{missingProperty: missing22},message:"must have required property '"+missing22+"'"}];
+let data115 = data.incidentGroups;
+const _errs307 = errors;
+if(errors === _errs307){
+if(data115 && typeof data115 == "object" && !Array.isArray(data115)){
+let missing24;
+if((((((data115.cause === undefined) && (missing24 = "cause")) || ((data115.after === undefined) && (missing24 = "after"))) || ((data115.before === undefined) && (missing24 = "before"))) || ((data115.limit === undefined) && (missing24 = "limit"))) || ((data115.rights === undefined) && (missing24 = "rights"))){
+validate7.errors = [{instancePath:instancePath+"/incidentGroups",schemaPath:"#/properties/incidentGroups/required",keyword:"required",params:{missingProperty: missing24},message:"must have required property '"+missing24+"'"}];
 return false;
 }
 else {
-if(data109.cause !== undefined){
-let data110 = data109.cause;
-const _errs293 = errors;
-const _errs294 = errors;
-let valid56 = false;
-const _errs295 = errors;
-if(typeof data110 !== "string"){
-const err113 = {instancePath:instancePath+"/incidentGroups/cause",schemaPath:"#/properties/incidentGroups/properties/cause/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data115.cause !== undefined){
+let data116 = data115.cause;
+const _errs309 = errors;
+const _errs310 = errors;
+let valid59 = false;
+const _errs311 = errors;
+if(typeof data116 !== "string"){
+const err117 = {instancePath:instancePath+"/incidentGroups/cause",schemaPath:"#/properties/incidentGroups/properties/cause/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err113];
+vErrors = [err117];
 }
 else {
-vErrors.push(err113);
+vErrors.push(err117);
 }
 errors++;
 }
-var _valid17 = _errs295 === errors;
-valid56 = valid56 || _valid17;
-if(!valid56){
-const _errs297 = errors;
-if(data110 !== null){
-const err114 = {instancePath:instancePath+"/incidentGroups/cause",schemaPath:"#/properties/incidentGroups/properties/cause/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid18 = _errs311 === errors;
+valid59 = valid59 || _valid18;
+if(!valid59){
+const _errs313 = errors;
+if(data116 !== null){
+const err118 = {instancePath:instancePath+"/incidentGroups/cause",schemaPath:"#/properties/incidentGroups/properties/cause/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err114];
+vErrors = [err118];
 }
 else {
-vErrors.push(err114);
+vErrors.push(err118);
 }
 errors++;
 }
-var _valid17 = _errs297 === errors;
-valid56 = valid56 || _valid17;
+var _valid18 = _errs313 === errors;
+valid59 = valid59 || _valid18;
 }
-if(!valid56){
-const err115 = {instancePath:instancePath+"/incidentGroups/cause",schemaPath:"#/properties/incidentGroups/properties/cause/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid59){
+const err119 = {instancePath:instancePath+"/incidentGroups/cause",schemaPath:"#/properties/incidentGroups/properties/cause/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err115];
+vErrors = [err119];
 }
 else {
-vErrors.push(err115);
+vErrors.push(err119);
 }
 errors++;
 validate7.errors = vErrors;
 return false;
 }
 else {
-errors = _errs294;
+errors = _errs310;
 if(vErrors !== null){
-if(_errs294){
-vErrors.length = _errs294;
+if(_errs310){
+vErrors.length = _errs310;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid55 = _errs293 === errors;
+var valid58 = _errs309 === errors;
 }
 else {
-var valid55 = true;
+var valid58 = true;
 }
-if(valid55){
-if(data109.after !== undefined){
-let data111 = data109.after;
-const _errs299 = errors;
-if(!((typeof data111 == "number") && (isFinite(data111)))){
+if(valid58){
+if(data115.after !== undefined){
+let data117 = data115.after;
+const _errs315 = errors;
+if(!((typeof data117 == "number") && (isFinite(data117)))){
 validate7.errors = [{instancePath:instancePath+"/incidentGroups/after",schemaPath:"#/properties/incidentGroups/properties/after/type",keyword:"type",params:{type: "number"},message:"must be number"}];
 return false;
 }
-var valid55 = _errs299 === errors;
+var valid58 = _errs315 === errors;
 }
 else {
-var valid55 = true;
+var valid58 = true;
 }
-if(valid55){
-if(data109.before !== undefined){
-let data112 = data109.before;
-const _errs301 = errors;
-if(!((typeof data112 == "number") && (isFinite(data112)))){
+if(valid58){
+if(data115.before !== undefined){
+let data118 = data115.before;
+const _errs317 = errors;
+if(!((typeof data118 == "number") && (isFinite(data118)))){
 validate7.errors = [{instancePath:instancePath+"/incidentGroups/before",schemaPath:"#/properties/incidentGroups/properties/before/type",keyword:"type",params:{type: "number"},message:"must be number"}];
 return false;
 }
-var valid55 = _errs301 === errors;
+var valid58 = _errs317 === errors;
 }
 else {
-var valid55 = true;
+var valid58 = true;
 }
-if(valid55){
-if(data109.limit !== undefined){
-let data113 = data109.limit;
-const _errs303 = errors;
-if(!(((typeof data113 == "number") && (!(data113 % 1) && !isNaN(data113))) && (isFinite(data113)))){
+if(valid58){
+if(data115.limit !== undefined){
+let data119 = data115.limit;
+const _errs319 = errors;
+if(!(((typeof data119 == "number") && (!(data119 % 1) && !isNaN(data119))) && (isFinite(data119)))){
 validate7.errors = [{instancePath:instancePath+"/incidentGroups/limit",schemaPath:"#/properties/incidentGroups/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs303){
-if((typeof data113 == "number") && (isFinite(data113))){
-if(data113 > 9007199254740991 || isNaN(data113)){
+if(errors === _errs319){
+if((typeof data119 == "number") && (isFinite(data119))){
+if(data119 > 9007199254740991 || isNaN(data119)){
 validate7.errors = [{instancePath:instancePath+"/incidentGroups/limit",schemaPath:"#/properties/incidentGroups/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
-if(data113 < 0 || isNaN(data113)){
+if(data119 < 0 || isNaN(data119)){
 validate7.errors = [{instancePath:instancePath+"/incidentGroups/limit",schemaPath:"#/properties/incidentGroups/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid55 = _errs303 === errors;
+var valid58 = _errs319 === errors;
 }
 else {
-var valid55 = true;
+var valid58 = true;
 }
-if(valid55){
-if(data109.rights !== undefined){
-const _errs305 = errors;
-if(!(validate13(data109.rights, {instancePath:instancePath+"/incidentGroups/rights",parentData:data109,parentDataProperty:"rights",rootData}))){
+if(valid58){
+if(data115.rights !== undefined){
+const _errs321 = errors;
+if(!(validate13(data115.rights, {instancePath:instancePath+"/incidentGroups/rights",parentData:data115,parentDataProperty:"rights",rootData}))){
 vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
-var valid55 = _errs305 === errors;
+var valid58 = _errs321 === errors;
 }
 else {
-var valid55 = true;
+var valid58 = true;
 }
 }
 }
@@ -8757,25 +8987,25 @@ validate7.errors = [{instancePath:instancePath+"/incidentGroups",schemaPath:"#/p
 return false;
 }
 }
-var valid0 = _errs291 === errors;
+var valid0 = _errs307 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.hosts !== undefined){
-let data115 = data.hosts;
-const _errs306 = errors;
-if(errors === _errs306){
-if(data115 && typeof data115 == "object" && !Array.isArray(data115)){
-let missing23;
-if((data115.rights === undefined) && (missing23 = "rights")){
-validate7.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/required",keyword:"required",params:{missingProperty: missing23},message:"must have required property '"+missing23+"'"}];
+let data121 = data.hosts;
+const _errs322 = errors;
+if(errors === _errs322){
+if(data121 && typeof data121 == "object" && !Array.isArray(data121)){
+let missing25;
+if((data121.rights === undefined) && (missing25 = "rights")){
+validate7.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/required",keyword:"required",params:{missingProperty: missing25},message:"must have required property '"+missing25+"'"}];
 return false;
 }
 else {
-if(data115.rights !== undefined){
-if(!(validate13(data115.rights, {instancePath:instancePath+"/hosts/rights",parentData:data115,parentDataProperty:"rights",rootData}))){
+if(data121.rights !== undefined){
+if(!(validate13(data121.rights, {instancePath:instancePath+"/hosts/rights",parentData:data121,parentDataProperty:"rights",rootData}))){
 vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
@@ -8787,41 +9017,53 @@ validate7.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs306 === errors;
+var valid0 = _errs322 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.kinds !== undefined){
-const _errs309 = errors;
+const _errs325 = errors;
 if(data.kinds !== null){
 validate7.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/type",keyword:"type",params:{type: "null"},message:"must be null"}];
 return false;
 }
-var valid0 = _errs309 === errors;
+var valid0 = _errs325 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.showBots !== undefined){
+const _errs327 = errors;
+if(data.showBots !== null){
+validate7.errors = [{instancePath:instancePath+"/showBots",schemaPath:"#/properties/showBots/type",keyword:"type",params:{type: "null"},message:"must be null"}];
+return false;
+}
+var valid0 = _errs327 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.releaseKind !== undefined){
-let data118 = data.releaseKind;
-const _errs311 = errors;
-if(errors === _errs311){
-if(data118 && typeof data118 == "object" && !Array.isArray(data118)){
-let missing24;
-if(((data118.kind === undefined) && (missing24 = "kind")) || ((data118.rights === undefined) && (missing24 = "rights"))){
-validate7.errors = [{instancePath:instancePath+"/releaseKind",schemaPath:"#/properties/releaseKind/required",keyword:"required",params:{missingProperty: missing24},message:"must have required property '"+missing24+"'"}];
+let data125 = data.releaseKind;
+const _errs329 = errors;
+if(errors === _errs329){
+if(data125 && typeof data125 == "object" && !Array.isArray(data125)){
+let missing26;
+if(((data125.kind === undefined) && (missing26 = "kind")) || ((data125.rights === undefined) && (missing26 = "rights"))){
+validate7.errors = [{instancePath:instancePath+"/releaseKind",schemaPath:"#/properties/releaseKind/required",keyword:"required",params:{missingProperty: missing26},message:"must have required property '"+missing26+"'"}];
 return false;
 }
 else {
-if(data118.kind !== undefined){
-let data119 = data118.kind;
-const _errs313 = errors;
-if(errors === _errs313){
-if(typeof data119 === "string"){
-if(func1(data119) > 4096){
+if(data125.kind !== undefined){
+let data126 = data125.kind;
+const _errs331 = errors;
+if(errors === _errs331){
+if(typeof data126 === "string"){
+if(func1(data126) > 4096){
 validate7.errors = [{instancePath:instancePath+"/releaseKind/kind",schemaPath:"#/properties/releaseKind/properties/kind/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"}];
 return false;
 }
@@ -8831,22 +9073,22 @@ validate7.errors = [{instancePath:instancePath+"/releaseKind/kind",schemaPath:"#
 return false;
 }
 }
-var valid58 = _errs313 === errors;
+var valid61 = _errs331 === errors;
 }
 else {
-var valid58 = true;
+var valid61 = true;
 }
-if(valid58){
-if(data118.rights !== undefined){
-const _errs315 = errors;
-if(!(validate13(data118.rights, {instancePath:instancePath+"/releaseKind/rights",parentData:data118,parentDataProperty:"rights",rootData}))){
+if(valid61){
+if(data125.rights !== undefined){
+const _errs333 = errors;
+if(!(validate13(data125.rights, {instancePath:instancePath+"/releaseKind/rights",parentData:data125,parentDataProperty:"rights",rootData}))){
 vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
-var valid58 = _errs315 === errors;
+var valid61 = _errs333 === errors;
 }
 else {
-var valid58 = true;
+var valid61 = true;
 }
 }
 }
@@ -8856,10 +9098,13 @@ validate7.errors = [{instancePath:instancePath+"/releaseKind",schemaPath:"#/prop
 return false;
 }
 }
-var valid0 = _errs311 === errors;
+var valid0 = _errs329 === errors;
 }
 else {
 var valid0 = true;
+}
+}
+}
 }
 }
 }
@@ -8979,7 +9224,7 @@ export const BusLabels = validate8;
 
 export const BusMessages = validate29;
 const schema8 = {"type":"object","properties":{"call":{"type":"object","required":["v","id"],"properties":{"v":{"type":"integer","minimum":1},"id":{"type":"string","minLength":1,"maxLength":64},"method":{"type":"string","maxLength":128},"input":{},"deadline_ms":{"type":"number","minimum":0},"cancel":{"type":"boolean","const":true},"part":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"answer":{"type":"object","required":["v"],"properties":{"v":{"type":"integer","minimum":1},"result":{},"error":{"$ref":"BusError"},"parts":{"type":"integer","minimum":1,"maximum":65536}}},"block":{"type":"object","required":["v","node","incarnation","type","epoch","first","next","count","size","at"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"incarnation":{"type":"string","maxLength":128},"type":{"type":"string","enum":["frames","fence"]},"epoch":{"type":"string","maxLength":128},"first":{"type":"integer","minimum":0,"maximum":9007199254740991},"next":{"type":"integer","minimum":0,"maximum":9007199254740991},"count":{"type":"integer","minimum":0,"maximum":4096},"size":{"type":"integer","minimum":0,"maximum":8388608},"at":{"type":"object","required":["seq","total"],"properties":{"seq":{"type":"integer","minimum":0,"maximum":9007199254740991},"total":{"type":"integer","minimum":0,"maximum":9007199254740991}}}}},"session":{"type":"object","required":["snapshot"],"properties":{"snapshot":{"$ref":"BusSnapshot"}}},"who":{"type":"object","required":["v","node"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"}}},"baseline":{"type":"object","required":["epoch","seq","total","sessions"],"properties":{"epoch":{"type":"string","maxLength":128},"seq":{"type":"integer","minimum":0,"maximum":9007199254740991},"total":{"type":"integer","minimum":0,"maximum":9007199254740991},"sessions":{"type":"array","items":{"type":"string"}}}},"question":{"type":"object","required":["v","parts"],"properties":{"v":{"type":"integer","minimum":1},"parts":{"type":"string","pattern":"^_INBOX\\.[A-Za-z0-9._-]{1,128}$"}}},"reply":{"type":"object","required":["v"],"properties":{"v":{"type":"integer","minimum":1},"count":{"type":"integer","minimum":0,"maximum":65536},"error":{"$ref":"BusError"}}},"history":{"anyOf":[{"type":"object","required":["kind","request","token","epoch","after","before","seq","at"],"properties":{"kind":{"type":"string","enum":["page"]},"request":{"type":"object","required":["filter","order","afterMs","beforeMs","text","limit","maxBytes"],"properties":{"filter":{"anyOf":[{"type":"string"},{"type":"null"}]},"order":{"type":"string","enum":["newest","oldest"]},"afterMs":{"anyOf":[{"type":"number"},{"type":"null"}]},"beforeMs":{"anyOf":[{"type":"number"},{"type":"null"}]},"text":{"anyOf":[{"type":"string"},{"type":"null"}]},"limit":{"type":"integer","minimum":1,"maximum":1000000},"maxBytes":{"type":"integer","minimum":1,"maximum":67108864}}},"token":{"type":"string"},"epoch":{"type":"string","maxLength":128},"after":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"before":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"seq":{"type":"integer","minimum":0,"maximum":9007199254740991},"at":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]}}},{"type":"object","required":["kind","request","token"],"properties":{"kind":{"type":"string","enum":["stats","counts"]},"request":{"type":"object","required":["after","before","stepS"],"properties":{"after":{"anyOf":[{"type":"number"},{"type":"null"}]},"before":{"anyOf":[{"type":"number"},{"type":"null"}]},"stepS":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"search":{"type":"object","required":["filter"],"properties":{"filter":{"anyOf":[{"type":"string"},{"type":"null"}]}}}}},"token":{"type":"string"}}},{"type":"object","required":["kind","request","token"],"properties":{"kind":{"type":"string","enum":["states"]},"request":{"type":"object","required":["at","reach"],"properties":{"at":{"type":"number"},"reach":{"anyOf":[{"type":"object","required":["bots"],"properties":{"bots":{"type":"array","items":{"type":"string"}}}},{"type":"object","required":["labels"],"properties":{"labels":{"type":"object","additionalProperties":{"type":"string"}}}},{"type":"null"}]}}},"token":{"type":"string"}}},{"type":"object","required":["kind","request","token"],"properties":{"kind":{"type":"string","enum":["field-history"]},"request":{"type":"object","required":["filter","fields","afterMs","beforeMs","points"],"properties":{"filter":{"type":"string"},"fields":{"type":"array","items":{"type":"string"}},"afterMs":{"type":"number"},"beforeMs":{"type":"number"},"points":{"type":"integer","minimum":1,"maximum":100000}}},"token":{"type":"string"}}},{"type":"object","required":["kind","epoch","from","maxBytes"],"properties":{"kind":{"type":"string","enum":["frames"]},"epoch":{"type":"string","maxLength":128},"from":{"type":"integer","minimum":0,"maximum":9007199254740991},"maxBytes":{"type":"integer","minimum":1,"maximum":67108864}}}]}}};
-const pattern45 = new RegExp("^_INBOX\\.[A-Za-z0-9._-]{1,128}$", "u");
+const pattern48 = new RegExp("^_INBOX\\.[A-Za-z0-9._-]{1,128}$", "u");
 
 function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -9816,7 +10061,7 @@ let data37 = data35.parts;
 const _errs73 = errors;
 if(errors === _errs73){
 if(typeof data37 === "string"){
-if(!pattern45.test(data37)){
+if(!pattern48.test(data37)){
 validate29.errors = [{instancePath:instancePath+"/question/parts",schemaPath:"#/properties/question/properties/parts/pattern",keyword:"pattern",params:{pattern: "^_INBOX\\.[A-Za-z0-9._-]{1,128}$"},message:"must match pattern \""+"^_INBOX\\.[A-Za-z0-9._-]{1,128}$"+"\""}];
 return false;
 }
@@ -11979,7 +12224,7 @@ return errors === 0;
 }
 
 export const BusRecords = validate33;
-const schema9 = {"type":"object","properties":{"bot":{"type":"object","required":["v","spec","node","term","state","failover","sealed"],"properties":{"v":{"type":"integer","minimum":1},"spec":{"$ref":"BusBot"},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"term":{"type":"integer","minimum":1,"maximum":9007199254740991},"state":{"type":"string","enum":["placing","placed","leaving","free"]},"to":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]},"reason":{"anyOf":[{"type":"string"},{"type":"null"}]},"failover":{"type":"string","enum":["restart","stay","bound"]},"sealed":{"anyOf":[{"type":"string"},{"type":"null"}]}}},"token":{"$ref":"BusToken"},"node":{"type":"object","required":["v","id","incarnation"],"properties":{"v":{"type":"integer","minimum":1},"id":{"type":"string","maxLength":128},"incarnation":{"type":"string","maxLength":128},"labels":{"$ref":"BusLabels"},"version":{"type":"string","maxLength":128},"address":{"anyOf":[{"type":"string","maxLength":4096},{"type":"null"}]},"started_at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"renewed_at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"kinds":{"type":"array","items":{"type":"string","maxLength":128}},"capacity":{"type":"object","properties":{"cores":{"type":"number"},"memory_mb":{"type":"number"}}},"figures":{"type":"object","additionalProperties":{"type":"number"}},"leftovers":{"type":"array","items":{"type":"object","required":["bot","reason"],"properties":{"bot":{"type":"string","maxLength":128},"reason":{"type":"string"}}}}}},"leader":{"type":"object","required":["v","node","incarnation"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"incarnation":{"type":"string","maxLength":128}}},"incident":{"type":"object","required":["v","node","incident","identities"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"incident":{"type":"object","required":["id","at_ms","type","reason","cause","suspect","host","bots","bot_count","stack","heap","last_lines","last_lines_at_ms","last_commands","repeats","repeated_at_ms"],"properties":{"id":{"type":"string"},"at_ms":{"type":"integer"},"type":{"type":"string"},"reason":{"type":"string"},"cause":{"type":"string"},"suspect":{"anyOf":[{"type":"string"},{"type":"null"}]},"host":{"anyOf":[{"type":"integer"},{"type":"null"}]},"node":{"type":"string"},"bots":{"type":"array","items":{"type":"string"}},"bot_count":{"type":"integer"},"stack":{"anyOf":[{"type":"array","items":{"type":"object","required":["function","url","line","column"],"properties":{"function":{"type":"string"},"url":{"type":"string"},"line":{"type":"integer"},"column":{"type":"integer"}}}},{"type":"string"},{"type":"null"}]},"exit":{"type":"object","required":["code","signal"],"properties":{"code":{"anyOf":[{"type":"integer"},{"type":"null"}]},"signal":{"anyOf":[{"type":"string"},{"type":"null"}]}}},"stderr":{"type":"array","items":{"type":"string"}},"heap":{"anyOf":[{"type":"object","required":["used","limit"],"properties":{"used":{"type":"integer"},"limit":{"type":"integer"}}},{"type":"null"}]},"last_lines":{"type":"array","items":{"type":"string"}},"last_lines_at_ms":{"type":"array","items":{"type":"integer"}},"last_commands":{"type":"array","items":{"type":"string"}},"repeats":{"type":"integer"},"repeated_at_ms":{"anyOf":[{"type":"integer"},{"type":"null"}]}}},"identities":{"type":"array","items":{"type":"object","required":["id","incarnation","labels"],"properties":{"id":{"type":"string"},"incarnation":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}}}}}}},"key":{"type":"object","required":["v","check"],"properties":{"v":{"type":"integer","minimum":1},"check":{"type":"string","maxLength":128}}}}};
+const schema9 = {"type":"object","properties":{"bot":{"type":"object","required":["v","spec","node","term","state","failover","sealed"],"properties":{"v":{"type":"integer","minimum":1},"spec":{"$ref":"BusBot"},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"term":{"type":"integer","minimum":1,"maximum":9007199254740991},"state":{"type":"string","enum":["placing","placed","leaving","free"]},"to":{"anyOf":[{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},{"type":"null"}]},"reason":{"anyOf":[{"type":"string"},{"type":"null"}]},"failover":{"type":"string","enum":["restart","stay","bound"]},"sealed":{"anyOf":[{"type":"string"},{"type":"null"}]}}},"token":{"$ref":"BusToken"},"node":{"type":"object","required":["v","id","incarnation"],"properties":{"v":{"type":"integer","minimum":1},"id":{"type":"string","maxLength":128},"incarnation":{"type":"string","maxLength":128},"labels":{"$ref":"BusLabels"},"version":{"type":"string","maxLength":128},"address":{"anyOf":[{"type":"string","maxLength":4096},{"type":"null"}]},"started_at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"renewed_at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"kinds":{"type":"array","items":{"type":"string","maxLength":128}},"capacity":{"type":"object","properties":{"cores":{"type":"number"},"memory_mb":{"type":"number"}}},"figures":{"type":"object","additionalProperties":{"type":"number"}},"leftovers":{"type":"array","items":{"type":"object","required":["bot","reason"],"properties":{"bot":{"type":"string","maxLength":128},"reason":{"type":"string"}}}}}},"leader":{"type":"object","required":["v","node","incarnation"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"incarnation":{"type":"string","maxLength":128}}},"removed":{"type":"object","required":["v","id"],"properties":{"v":{"type":"integer","minimum":1},"id":{"anyOf":[{"type":"string","maxLength":128},{"type":"null"}]}}},"incident":{"type":"object","required":["v","node","incident","identities"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"incident":{"type":"object","required":["id","at_ms","type","reason","cause","suspect","host","bots","bot_count","stack","heap","last_lines","last_lines_at_ms","last_commands","repeats","repeated_at_ms"],"properties":{"id":{"type":"string"},"at_ms":{"type":"integer"},"type":{"type":"string"},"reason":{"type":"string"},"cause":{"type":"string"},"suspect":{"anyOf":[{"type":"string"},{"type":"null"}]},"host":{"anyOf":[{"type":"integer"},{"type":"null"}]},"node":{"type":"string"},"bots":{"type":"array","items":{"type":"string"}},"bot_count":{"type":"integer"},"stack":{"anyOf":[{"type":"array","items":{"type":"object","required":["function","url","line","column"],"properties":{"function":{"type":"string"},"url":{"type":"string"},"line":{"type":"integer"},"column":{"type":"integer"}}}},{"type":"string"},{"type":"null"}]},"exit":{"type":"object","required":["code","signal"],"properties":{"code":{"anyOf":[{"type":"integer"},{"type":"null"}]},"signal":{"anyOf":[{"type":"string"},{"type":"null"}]}}},"stderr":{"type":"array","items":{"type":"string"}},"heap":{"anyOf":[{"type":"object","required":["used","limit"],"properties":{"used":{"type":"integer"},"limit":{"type":"integer"}}},{"type":"null"}]},"last_lines":{"type":"array","items":{"type":"string"}},"last_lines_at_ms":{"type":"array","items":{"type":"integer"}},"last_commands":{"type":"array","items":{"type":"string"}},"repeats":{"type":"integer"},"repeated_at_ms":{"anyOf":[{"type":"integer"},{"type":"null"}]}}},"identities":{"type":"array","items":{"type":"object","required":["id","incarnation","labels"],"properties":{"id":{"type":"string"},"incarnation":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}}}}}}},"key":{"type":"object","required":["v","check"],"properties":{"v":{"type":"integer","minimum":1},"check":{"type":"string","maxLength":128}}}}};
 
 function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -12878,14 +13123,14 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.incident !== undefined){
-let data35 = data.incident;
+if(data.removed !== undefined){
+let data35 = data.removed;
 const _errs85 = errors;
 if(errors === _errs85){
 if(data35 && typeof data35 == "object" && !Array.isArray(data35)){
 let missing4;
-if(((((data35.v === undefined) && (missing4 = "v")) || ((data35.node === undefined) && (missing4 = "node"))) || ((data35.incident === undefined) && (missing4 = "incident"))) || ((data35.identities === undefined) && (missing4 = "identities"))){
-validate33.errors = [{instancePath:instancePath+"/incident",schemaPath:"#/properties/incident/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
+if(((data35.v === undefined) && (missing4 = "v")) || ((data35.id === undefined) && (missing4 = "id"))){
+validate33.errors = [{instancePath:instancePath+"/removed",schemaPath:"#/properties/removed/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
 return false;
 }
 else {
@@ -12893,13 +13138,13 @@ if(data35.v !== undefined){
 let data36 = data35.v;
 const _errs87 = errors;
 if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
-validate33.errors = [{instancePath:instancePath+"/incident/v",schemaPath:"#/properties/incident/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate33.errors = [{instancePath:instancePath+"/removed/v",schemaPath:"#/properties/removed/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs87){
 if((typeof data36 == "number") && (isFinite(data36))){
 if(data36 < 1 || isNaN(data36)){
-validate33.errors = [{instancePath:instancePath+"/incident/v",schemaPath:"#/properties/incident/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+validate33.errors = [{instancePath:instancePath+"/removed/v",schemaPath:"#/properties/removed/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
@@ -12910,12 +13155,133 @@ else {
 var valid13 = true;
 }
 if(valid13){
-if(data35.node !== undefined){
-let data37 = data35.node;
+if(data35.id !== undefined){
+let data37 = data35.id;
 const _errs89 = errors;
-if(errors === _errs89){
+const _errs90 = errors;
+let valid14 = false;
+const _errs91 = errors;
+if(errors === _errs91){
 if(typeof data37 === "string"){
-if(!pattern0.test(data37)){
+if(func1(data37) > 128){
+const err14 = {instancePath:instancePath+"/removed/id",schemaPath:"#/properties/removed/properties/id/anyOf/0/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+else {
+const err15 = {instancePath:instancePath+"/removed/id",schemaPath:"#/properties/removed/properties/id/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+var _valid4 = _errs91 === errors;
+valid14 = valid14 || _valid4;
+if(!valid14){
+const _errs93 = errors;
+if(data37 !== null){
+const err16 = {instancePath:instancePath+"/removed/id",schemaPath:"#/properties/removed/properties/id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+var _valid4 = _errs93 === errors;
+valid14 = valid14 || _valid4;
+}
+if(!valid14){
+const err17 = {instancePath:instancePath+"/removed/id",schemaPath:"#/properties/removed/properties/id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+validate33.errors = vErrors;
+return false;
+}
+else {
+errors = _errs90;
+if(vErrors !== null){
+if(_errs90){
+vErrors.length = _errs90;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid13 = _errs89 === errors;
+}
+else {
+var valid13 = true;
+}
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/removed",schemaPath:"#/properties/removed/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs85 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.incident !== undefined){
+let data38 = data.incident;
+const _errs95 = errors;
+if(errors === _errs95){
+if(data38 && typeof data38 == "object" && !Array.isArray(data38)){
+let missing5;
+if(((((data38.v === undefined) && (missing5 = "v")) || ((data38.node === undefined) && (missing5 = "node"))) || ((data38.incident === undefined) && (missing5 = "incident"))) || ((data38.identities === undefined) && (missing5 = "identities"))){
+validate33.errors = [{instancePath:instancePath+"/incident",schemaPath:"#/properties/incident/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
+return false;
+}
+else {
+if(data38.v !== undefined){
+let data39 = data38.v;
+const _errs97 = errors;
+if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
+validate33.errors = [{instancePath:instancePath+"/incident/v",schemaPath:"#/properties/incident/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs97){
+if((typeof data39 == "number") && (isFinite(data39))){
+if(data39 < 1 || isNaN(data39)){
+validate33.errors = [{instancePath:instancePath+"/incident/v",schemaPath:"#/properties/incident/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+return false;
+}
+}
+}
+var valid15 = _errs97 === errors;
+}
+else {
+var valid15 = true;
+}
+if(valid15){
+if(data38.node !== undefined){
+let data40 = data38.node;
+const _errs99 = errors;
+if(errors === _errs99){
+if(typeof data40 === "string"){
+if(!pattern0.test(data40)){
 validate33.errors = [{instancePath:instancePath+"/incident/node",schemaPath:"#/properties/incident/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
 return false;
 }
@@ -12925,168 +13291,92 @@ validate33.errors = [{instancePath:instancePath+"/incident/node",schemaPath:"#/p
 return false;
 }
 }
-var valid13 = _errs89 === errors;
+var valid15 = _errs99 === errors;
 }
 else {
-var valid13 = true;
+var valid15 = true;
 }
-if(valid13){
-if(data35.incident !== undefined){
-let data38 = data35.incident;
-const _errs91 = errors;
-if(errors === _errs91){
-if(data38 && typeof data38 == "object" && !Array.isArray(data38)){
-let missing5;
-if(((((((((((((((((data38.id === undefined) && (missing5 = "id")) || ((data38.at_ms === undefined) && (missing5 = "at_ms"))) || ((data38.type === undefined) && (missing5 = "type"))) || ((data38.reason === undefined) && (missing5 = "reason"))) || ((data38.cause === undefined) && (missing5 = "cause"))) || ((data38.suspect === undefined) && (missing5 = "suspect"))) || ((data38.host === undefined) && (missing5 = "host"))) || ((data38.bots === undefined) && (missing5 = "bots"))) || ((data38.bot_count === undefined) && (missing5 = "bot_count"))) || ((data38.stack === undefined) && (missing5 = "stack"))) || ((data38.heap === undefined) && (missing5 = "heap"))) || ((data38.last_lines === undefined) && (missing5 = "last_lines"))) || ((data38.last_lines_at_ms === undefined) && (missing5 = "last_lines_at_ms"))) || ((data38.last_commands === undefined) && (missing5 = "last_commands"))) || ((data38.repeats === undefined) && (missing5 = "repeats"))) || ((data38.repeated_at_ms === undefined) && (missing5 = "repeated_at_ms"))){
-validate33.errors = [{instancePath:instancePath+"/incident/incident",schemaPath:"#/properties/incident/properties/incident/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
+if(valid15){
+if(data38.incident !== undefined){
+let data41 = data38.incident;
+const _errs101 = errors;
+if(errors === _errs101){
+if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
+let missing6;
+if(((((((((((((((((data41.id === undefined) && (missing6 = "id")) || ((data41.at_ms === undefined) && (missing6 = "at_ms"))) || ((data41.type === undefined) && (missing6 = "type"))) || ((data41.reason === undefined) && (missing6 = "reason"))) || ((data41.cause === undefined) && (missing6 = "cause"))) || ((data41.suspect === undefined) && (missing6 = "suspect"))) || ((data41.host === undefined) && (missing6 = "host"))) || ((data41.bots === undefined) && (missing6 = "bots"))) || ((data41.bot_count === undefined) && (missing6 = "bot_count"))) || ((data41.stack === undefined) && (missing6 = "stack"))) || ((data41.heap === undefined) && (missing6 = "heap"))) || ((data41.last_lines === undefined) && (missing6 = "last_lines"))) || ((data41.last_lines_at_ms === undefined) && (missing6 = "last_lines_at_ms"))) || ((data41.last_commands === undefined) && (missing6 = "last_commands"))) || ((data41.repeats === undefined) && (missing6 = "repeats"))) || ((data41.repeated_at_ms === undefined) && (missing6 = "repeated_at_ms"))){
+validate33.errors = [{instancePath:instancePath+"/incident/incident",schemaPath:"#/properties/incident/properties/incident/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
 return false;
 }
 else {
-if(data38.id !== undefined){
-const _errs93 = errors;
-if(typeof data38.id !== "string"){
+if(data41.id !== undefined){
+const _errs103 = errors;
+if(typeof data41.id !== "string"){
 validate33.errors = [{instancePath:instancePath+"/incident/incident/id",schemaPath:"#/properties/incident/properties/incident/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid14 = _errs93 === errors;
+var valid16 = _errs103 === errors;
 }
 else {
-var valid14 = true;
+var valid16 = true;
 }
-if(valid14){
-if(data38.at_ms !== undefined){
-let data40 = data38.at_ms;
-const _errs95 = errors;
-if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
+if(valid16){
+if(data41.at_ms !== undefined){
+let data43 = data41.at_ms;
+const _errs105 = errors;
+if(!(((typeof data43 == "number") && (!(data43 % 1) && !isNaN(data43))) && (isFinite(data43)))){
 validate33.errors = [{instancePath:instancePath+"/incident/incident/at_ms",schemaPath:"#/properties/incident/properties/incident/properties/at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-var valid14 = _errs95 === errors;
+var valid16 = _errs105 === errors;
 }
 else {
-var valid14 = true;
+var valid16 = true;
 }
-if(valid14){
-if(data38.type !== undefined){
-const _errs97 = errors;
-if(typeof data38.type !== "string"){
+if(valid16){
+if(data41.type !== undefined){
+const _errs107 = errors;
+if(typeof data41.type !== "string"){
 validate33.errors = [{instancePath:instancePath+"/incident/incident/type",schemaPath:"#/properties/incident/properties/incident/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid14 = _errs97 === errors;
+var valid16 = _errs107 === errors;
 }
 else {
-var valid14 = true;
+var valid16 = true;
 }
-if(valid14){
-if(data38.reason !== undefined){
-const _errs99 = errors;
-if(typeof data38.reason !== "string"){
+if(valid16){
+if(data41.reason !== undefined){
+const _errs109 = errors;
+if(typeof data41.reason !== "string"){
 validate33.errors = [{instancePath:instancePath+"/incident/incident/reason",schemaPath:"#/properties/incident/properties/incident/properties/reason/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid14 = _errs99 === errors;
+var valid16 = _errs109 === errors;
 }
 else {
-var valid14 = true;
+var valid16 = true;
 }
-if(valid14){
-if(data38.cause !== undefined){
-const _errs101 = errors;
-if(typeof data38.cause !== "string"){
+if(valid16){
+if(data41.cause !== undefined){
+const _errs111 = errors;
+if(typeof data41.cause !== "string"){
 validate33.errors = [{instancePath:instancePath+"/incident/incident/cause",schemaPath:"#/properties/incident/properties/incident/properties/cause/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid14 = _errs101 === errors;
+var valid16 = _errs111 === errors;
 }
 else {
-var valid14 = true;
+var valid16 = true;
 }
-if(valid14){
-if(data38.suspect !== undefined){
-let data44 = data38.suspect;
-const _errs103 = errors;
-const _errs104 = errors;
-let valid15 = false;
-const _errs105 = errors;
-if(typeof data44 !== "string"){
-const err14 = {instancePath:instancePath+"/incident/incident/suspect",schemaPath:"#/properties/incident/properties/incident/properties/suspect/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-var _valid4 = _errs105 === errors;
-valid15 = valid15 || _valid4;
-if(!valid15){
-const _errs107 = errors;
-if(data44 !== null){
-const err15 = {instancePath:instancePath+"/incident/incident/suspect",schemaPath:"#/properties/incident/properties/incident/properties/suspect/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-var _valid4 = _errs107 === errors;
-valid15 = valid15 || _valid4;
-}
-if(!valid15){
-const err16 = {instancePath:instancePath+"/incident/incident/suspect",schemaPath:"#/properties/incident/properties/incident/properties/suspect/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-validate33.errors = vErrors;
-return false;
-}
-else {
-errors = _errs104;
-if(vErrors !== null){
-if(_errs104){
-vErrors.length = _errs104;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid14 = _errs103 === errors;
-}
-else {
-var valid14 = true;
-}
-if(valid14){
-if(data38.host !== undefined){
-let data45 = data38.host;
-const _errs109 = errors;
-const _errs110 = errors;
-let valid16 = false;
-const _errs111 = errors;
-if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
-const err17 = {instancePath:instancePath+"/incident/incident/host",schemaPath:"#/properties/incident/properties/incident/properties/host/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-var _valid5 = _errs111 === errors;
-valid16 = valid16 || _valid5;
-if(!valid16){
+if(valid16){
+if(data41.suspect !== undefined){
+let data47 = data41.suspect;
 const _errs113 = errors;
-if(data45 !== null){
-const err18 = {instancePath:instancePath+"/incident/incident/host",schemaPath:"#/properties/incident/properties/incident/properties/host/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const _errs114 = errors;
+let valid17 = false;
+const _errs115 = errors;
+if(typeof data47 !== "string"){
+const err18 = {instancePath:instancePath+"/incident/incident/suspect",schemaPath:"#/properties/incident/properties/incident/properties/suspect/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -13095,11 +13385,12 @@ vErrors.push(err18);
 }
 errors++;
 }
-var _valid5 = _errs113 === errors;
-valid16 = valid16 || _valid5;
-}
-if(!valid16){
-const err19 = {instancePath:instancePath+"/incident/incident/host",schemaPath:"#/properties/incident/properties/incident/properties/host/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+var _valid5 = _errs115 === errors;
+valid17 = valid17 || _valid5;
+if(!valid17){
+const _errs117 = errors;
+if(data47 !== null){
+const err19 = {instancePath:instancePath+"/incident/incident/suspect",schemaPath:"#/properties/incident/properties/incident/properties/suspect/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -13107,53 +13398,128 @@ else {
 vErrors.push(err19);
 }
 errors++;
+}
+var _valid5 = _errs117 === errors;
+valid17 = valid17 || _valid5;
+}
+if(!valid17){
+const err20 = {instancePath:instancePath+"/incident/incident/suspect",schemaPath:"#/properties/incident/properties/incident/properties/suspect/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
 validate33.errors = vErrors;
 return false;
 }
 else {
-errors = _errs110;
+errors = _errs114;
 if(vErrors !== null){
-if(_errs110){
-vErrors.length = _errs110;
+if(_errs114){
+vErrors.length = _errs114;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid14 = _errs109 === errors;
+var valid16 = _errs113 === errors;
 }
 else {
-var valid14 = true;
+var valid16 = true;
 }
-if(valid14){
-if(data38.node !== undefined){
-const _errs115 = errors;
-if(typeof data38.node !== "string"){
+if(valid16){
+if(data41.host !== undefined){
+let data48 = data41.host;
+const _errs119 = errors;
+const _errs120 = errors;
+let valid18 = false;
+const _errs121 = errors;
+if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
+const err21 = {instancePath:instancePath+"/incident/incident/host",schemaPath:"#/properties/incident/properties/incident/properties/host/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+var _valid6 = _errs121 === errors;
+valid18 = valid18 || _valid6;
+if(!valid18){
+const _errs123 = errors;
+if(data48 !== null){
+const err22 = {instancePath:instancePath+"/incident/incident/host",schemaPath:"#/properties/incident/properties/incident/properties/host/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+var _valid6 = _errs123 === errors;
+valid18 = valid18 || _valid6;
+}
+if(!valid18){
+const err23 = {instancePath:instancePath+"/incident/incident/host",schemaPath:"#/properties/incident/properties/incident/properties/host/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+validate33.errors = vErrors;
+return false;
+}
+else {
+errors = _errs120;
+if(vErrors !== null){
+if(_errs120){
+vErrors.length = _errs120;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid16 = _errs119 === errors;
+}
+else {
+var valid16 = true;
+}
+if(valid16){
+if(data41.node !== undefined){
+const _errs125 = errors;
+if(typeof data41.node !== "string"){
 validate33.errors = [{instancePath:instancePath+"/incident/incident/node",schemaPath:"#/properties/incident/properties/incident/properties/node/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid14 = _errs115 === errors;
+var valid16 = _errs125 === errors;
 }
 else {
-var valid14 = true;
+var valid16 = true;
 }
-if(valid14){
-if(data38.bots !== undefined){
-let data47 = data38.bots;
-const _errs117 = errors;
-if(errors === _errs117){
-if(Array.isArray(data47)){
-var valid17 = true;
-const len2 = data47.length;
+if(valid16){
+if(data41.bots !== undefined){
+let data50 = data41.bots;
+const _errs127 = errors;
+if(errors === _errs127){
+if(Array.isArray(data50)){
+var valid19 = true;
+const len2 = data50.length;
 for(let i2=0; i2<len2; i2++){
-const _errs119 = errors;
-if(typeof data47[i2] !== "string"){
+const _errs129 = errors;
+if(typeof data50[i2] !== "string"){
 validate33.errors = [{instancePath:instancePath+"/incident/incident/bots/" + i2,schemaPath:"#/properties/incident/properties/incident/properties/bots/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid17 = _errs119 === errors;
-if(!valid17){
+var valid19 = _errs129 === errors;
+if(!valid19){
 break;
 }
 }
@@ -13163,112 +13529,43 @@ validate33.errors = [{instancePath:instancePath+"/incident/incident/bots",schema
 return false;
 }
 }
-var valid14 = _errs117 === errors;
+var valid16 = _errs127 === errors;
 }
 else {
-var valid14 = true;
+var valid16 = true;
 }
-if(valid14){
-if(data38.bot_count !== undefined){
-let data49 = data38.bot_count;
-const _errs121 = errors;
-if(!(((typeof data49 == "number") && (!(data49 % 1) && !isNaN(data49))) && (isFinite(data49)))){
+if(valid16){
+if(data41.bot_count !== undefined){
+let data52 = data41.bot_count;
+const _errs131 = errors;
+if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
 validate33.errors = [{instancePath:instancePath+"/incident/incident/bot_count",schemaPath:"#/properties/incident/properties/incident/properties/bot_count/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-var valid14 = _errs121 === errors;
+var valid16 = _errs131 === errors;
 }
 else {
-var valid14 = true;
+var valid16 = true;
 }
-if(valid14){
-if(data38.stack !== undefined){
-let data50 = data38.stack;
-const _errs123 = errors;
-const _errs124 = errors;
-let valid18 = false;
-const _errs125 = errors;
-if(errors === _errs125){
-if(Array.isArray(data50)){
-var valid19 = true;
-const len3 = data50.length;
-for(let i3=0; i3<len3; i3++){
-let data51 = data50[i3];
-const _errs127 = errors;
-if(errors === _errs127){
-if(data51 && typeof data51 == "object" && !Array.isArray(data51)){
-let missing6;
-if(((((data51.function === undefined) && (missing6 = "function")) || ((data51.url === undefined) && (missing6 = "url"))) || ((data51.line === undefined) && (missing6 = "line"))) || ((data51.column === undefined) && (missing6 = "column"))){
-const err20 = {instancePath:instancePath+"/incident/incident/stack/" + i3,schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"};
-if(vErrors === null){
-vErrors = [err20];
-}
-else {
-vErrors.push(err20);
-}
-errors++;
-}
-else {
-if(data51.function !== undefined){
-const _errs129 = errors;
-if(typeof data51.function !== "string"){
-const err21 = {instancePath:instancePath+"/incident/incident/stack/" + i3+"/function",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/properties/function/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-var valid20 = _errs129 === errors;
-}
-else {
-var valid20 = true;
-}
-if(valid20){
-if(data51.url !== undefined){
-const _errs131 = errors;
-if(typeof data51.url !== "string"){
-const err22 = {instancePath:instancePath+"/incident/incident/stack/" + i3+"/url",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-var valid20 = _errs131 === errors;
-}
-else {
-var valid20 = true;
-}
-if(valid20){
-if(data51.line !== undefined){
-let data54 = data51.line;
+if(valid16){
+if(data41.stack !== undefined){
+let data53 = data41.stack;
 const _errs133 = errors;
-if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
-const err23 = {instancePath:instancePath+"/incident/incident/stack/" + i3+"/line",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/properties/line/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-var valid20 = _errs133 === errors;
-}
-else {
-var valid20 = true;
-}
-if(valid20){
-if(data51.column !== undefined){
-let data55 = data51.column;
+const _errs134 = errors;
+let valid20 = false;
 const _errs135 = errors;
-if(!(((typeof data55 == "number") && (!(data55 % 1) && !isNaN(data55))) && (isFinite(data55)))){
-const err24 = {instancePath:instancePath+"/incident/incident/stack/" + i3+"/column",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/properties/column/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(errors === _errs135){
+if(Array.isArray(data53)){
+var valid21 = true;
+const len3 = data53.length;
+for(let i3=0; i3<len3; i3++){
+let data54 = data53[i3];
+const _errs137 = errors;
+if(errors === _errs137){
+if(data54 && typeof data54 == "object" && !Array.isArray(data54)){
+let missing7;
+if(((((data54.function === undefined) && (missing7 = "function")) || ((data54.url === undefined) && (missing7 = "url"))) || ((data54.line === undefined) && (missing7 = "line"))) || ((data54.column === undefined) && (missing7 = "column"))){
+const err24 = {instancePath:instancePath+"/incident/incident/stack/" + i3,schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -13277,18 +13574,11 @@ vErrors.push(err24);
 }
 errors++;
 }
-var valid20 = _errs135 === errors;
-}
 else {
-var valid20 = true;
-}
-}
-}
-}
-}
-}
-else {
-const err25 = {instancePath:instancePath+"/incident/incident/stack/" + i3,schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data54.function !== undefined){
+const _errs139 = errors;
+if(typeof data54.function !== "string"){
+const err25 = {instancePath:instancePath+"/incident/incident/stack/" + i3+"/function",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/properties/function/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -13297,15 +13587,16 @@ vErrors.push(err25);
 }
 errors++;
 }
-}
-var valid19 = _errs127 === errors;
-if(!valid19){
-break;
-}
-}
+var valid22 = _errs139 === errors;
 }
 else {
-const err26 = {instancePath:instancePath+"/incident/incident/stack",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/type",keyword:"type",params:{type: "array"},message:"must be array"};
+var valid22 = true;
+}
+if(valid22){
+if(data54.url !== undefined){
+const _errs141 = errors;
+if(typeof data54.url !== "string"){
+const err26 = {instancePath:instancePath+"/incident/incident/stack/" + i3+"/url",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -13314,13 +13605,17 @@ vErrors.push(err26);
 }
 errors++;
 }
+var valid22 = _errs141 === errors;
 }
-var _valid6 = _errs125 === errors;
-valid18 = valid18 || _valid6;
-if(!valid18){
-const _errs137 = errors;
-if(typeof data50 !== "string"){
-const err27 = {instancePath:instancePath+"/incident/incident/stack",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+else {
+var valid22 = true;
+}
+if(valid22){
+if(data54.line !== undefined){
+let data57 = data54.line;
+const _errs143 = errors;
+if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
+const err27 = {instancePath:instancePath+"/incident/incident/stack/" + i3+"/line",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/properties/line/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -13329,12 +13624,17 @@ vErrors.push(err27);
 }
 errors++;
 }
-var _valid6 = _errs137 === errors;
-valid18 = valid18 || _valid6;
-if(!valid18){
-const _errs139 = errors;
-if(data50 !== null){
-const err28 = {instancePath:instancePath+"/incident/incident/stack",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var valid22 = _errs143 === errors;
+}
+else {
+var valid22 = true;
+}
+if(valid22){
+if(data54.column !== undefined){
+let data58 = data54.column;
+const _errs145 = errors;
+if(!(((typeof data58 == "number") && (!(data58 % 1) && !isNaN(data58))) && (isFinite(data58)))){
+const err28 = {instancePath:instancePath+"/incident/incident/stack/" + i3+"/column",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/properties/column/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -13343,12 +13643,18 @@ vErrors.push(err28);
 }
 errors++;
 }
-var _valid6 = _errs139 === errors;
-valid18 = valid18 || _valid6;
+var valid22 = _errs145 === errors;
+}
+else {
+var valid22 = true;
 }
 }
-if(!valid18){
-const err29 = {instancePath:instancePath+"/incident/incident/stack",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+}
+}
+}
+}
+else {
+const err29 = {instancePath:instancePath+"/incident/incident/stack/" + i3,schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/items/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -13356,45 +13662,16 @@ else {
 vErrors.push(err29);
 }
 errors++;
-validate33.errors = vErrors;
-return false;
+}
+}
+var valid21 = _errs137 === errors;
+if(!valid21){
+break;
+}
+}
 }
 else {
-errors = _errs124;
-if(vErrors !== null){
-if(_errs124){
-vErrors.length = _errs124;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid14 = _errs123 === errors;
-}
-else {
-var valid14 = true;
-}
-if(valid14){
-if(data38.exit !== undefined){
-let data56 = data38.exit;
-const _errs141 = errors;
-if(errors === _errs141){
-if(data56 && typeof data56 == "object" && !Array.isArray(data56)){
-let missing7;
-if(((data56.code === undefined) && (missing7 = "code")) || ((data56.signal === undefined) && (missing7 = "signal"))){
-validate33.errors = [{instancePath:instancePath+"/incident/incident/exit",schemaPath:"#/properties/incident/properties/incident/properties/exit/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
-return false;
-}
-else {
-if(data56.code !== undefined){
-let data57 = data56.code;
-const _errs143 = errors;
-const _errs144 = errors;
-let valid22 = false;
-const _errs145 = errors;
-if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
-const err30 = {instancePath:instancePath+"/incident/incident/exit/code",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/code/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err30 = {instancePath:instancePath+"/incident/incident/stack",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/0/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -13403,12 +13680,13 @@ vErrors.push(err30);
 }
 errors++;
 }
-var _valid7 = _errs145 === errors;
-valid22 = valid22 || _valid7;
-if(!valid22){
+}
+var _valid7 = _errs135 === errors;
+valid20 = valid20 || _valid7;
+if(!valid20){
 const _errs147 = errors;
-if(data57 !== null){
-const err31 = {instancePath:instancePath+"/incident/incident/exit/code",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/code/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(typeof data53 !== "string"){
+const err31 = {instancePath:instancePath+"/incident/incident/stack",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -13418,10 +13696,11 @@ vErrors.push(err31);
 errors++;
 }
 var _valid7 = _errs147 === errors;
-valid22 = valid22 || _valid7;
-}
-if(!valid22){
-const err32 = {instancePath:instancePath+"/incident/incident/exit/code",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/code/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+valid20 = valid20 || _valid7;
+if(!valid20){
+const _errs149 = errors;
+if(data53 !== null){
+const err32 = {instancePath:instancePath+"/incident/incident/stack",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -13429,34 +13708,13 @@ else {
 vErrors.push(err32);
 }
 errors++;
-validate33.errors = vErrors;
-return false;
 }
-else {
-errors = _errs144;
-if(vErrors !== null){
-if(_errs144){
-vErrors.length = _errs144;
-}
-else {
-vErrors = null;
+var _valid7 = _errs149 === errors;
+valid20 = valid20 || _valid7;
 }
 }
-}
-var valid21 = _errs143 === errors;
-}
-else {
-var valid21 = true;
-}
-if(valid21){
-if(data56.signal !== undefined){
-let data58 = data56.signal;
-const _errs149 = errors;
-const _errs150 = errors;
-let valid23 = false;
-const _errs151 = errors;
-if(typeof data58 !== "string"){
-const err33 = {instancePath:instancePath+"/incident/incident/exit/signal",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/signal/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!valid20){
+const err33 = {instancePath:instancePath+"/incident/incident/stack",schemaPath:"#/properties/incident/properties/incident/properties/stack/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -13464,13 +13722,45 @@ else {
 vErrors.push(err33);
 }
 errors++;
+validate33.errors = vErrors;
+return false;
 }
-var _valid8 = _errs151 === errors;
-valid23 = valid23 || _valid8;
-if(!valid23){
+else {
+errors = _errs134;
+if(vErrors !== null){
+if(_errs134){
+vErrors.length = _errs134;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid16 = _errs133 === errors;
+}
+else {
+var valid16 = true;
+}
+if(valid16){
+if(data41.exit !== undefined){
+let data59 = data41.exit;
+const _errs151 = errors;
+if(errors === _errs151){
+if(data59 && typeof data59 == "object" && !Array.isArray(data59)){
+let missing8;
+if(((data59.code === undefined) && (missing8 = "code")) || ((data59.signal === undefined) && (missing8 = "signal"))){
+validate33.errors = [{instancePath:instancePath+"/incident/incident/exit",schemaPath:"#/properties/incident/properties/incident/properties/exit/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
+return false;
+}
+else {
+if(data59.code !== undefined){
+let data60 = data59.code;
 const _errs153 = errors;
-if(data58 !== null){
-const err34 = {instancePath:instancePath+"/incident/incident/exit/signal",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/signal/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const _errs154 = errors;
+let valid24 = false;
+const _errs155 = errors;
+if(!(((typeof data60 == "number") && (!(data60 % 1) && !isNaN(data60))) && (isFinite(data60)))){
+const err34 = {instancePath:instancePath+"/incident/incident/exit/code",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/code/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -13479,11 +13769,12 @@ vErrors.push(err34);
 }
 errors++;
 }
-var _valid8 = _errs153 === errors;
-valid23 = valid23 || _valid8;
-}
-if(!valid23){
-const err35 = {instancePath:instancePath+"/incident/incident/exit/signal",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/signal/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+var _valid8 = _errs155 === errors;
+valid24 = valid24 || _valid8;
+if(!valid24){
+const _errs157 = errors;
+if(data60 !== null){
+const err35 = {instancePath:instancePath+"/incident/incident/exit/code",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/code/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -13491,80 +13782,12 @@ else {
 vErrors.push(err35);
 }
 errors++;
-validate33.errors = vErrors;
-return false;
 }
-else {
-errors = _errs150;
-if(vErrors !== null){
-if(_errs150){
-vErrors.length = _errs150;
+var _valid8 = _errs157 === errors;
+valid24 = valid24 || _valid8;
 }
-else {
-vErrors = null;
-}
-}
-}
-var valid21 = _errs149 === errors;
-}
-else {
-var valid21 = true;
-}
-}
-}
-}
-else {
-validate33.errors = [{instancePath:instancePath+"/incident/incident/exit",schemaPath:"#/properties/incident/properties/incident/properties/exit/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid14 = _errs141 === errors;
-}
-else {
-var valid14 = true;
-}
-if(valid14){
-if(data38.stderr !== undefined){
-let data59 = data38.stderr;
-const _errs155 = errors;
-if(errors === _errs155){
-if(Array.isArray(data59)){
-var valid24 = true;
-const len4 = data59.length;
-for(let i4=0; i4<len4; i4++){
-const _errs157 = errors;
-if(typeof data59[i4] !== "string"){
-validate33.errors = [{instancePath:instancePath+"/incident/incident/stderr/" + i4,schemaPath:"#/properties/incident/properties/incident/properties/stderr/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid24 = _errs157 === errors;
 if(!valid24){
-break;
-}
-}
-}
-else {
-validate33.errors = [{instancePath:instancePath+"/incident/incident/stderr",schemaPath:"#/properties/incident/properties/incident/properties/stderr/type",keyword:"type",params:{type: "array"},message:"must be array"}];
-return false;
-}
-}
-var valid14 = _errs155 === errors;
-}
-else {
-var valid14 = true;
-}
-if(valid14){
-if(data38.heap !== undefined){
-let data61 = data38.heap;
-const _errs159 = errors;
-const _errs160 = errors;
-let valid25 = false;
-const _errs161 = errors;
-if(errors === _errs161){
-if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
-let missing8;
-if(((data61.used === undefined) && (missing8 = "used")) || ((data61.limit === undefined) && (missing8 = "limit"))){
-const err36 = {instancePath:instancePath+"/incident/incident/heap",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf/0/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"};
+const err36 = {instancePath:instancePath+"/incident/incident/exit/code",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/code/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -13572,13 +13795,34 @@ else {
 vErrors.push(err36);
 }
 errors++;
+validate33.errors = vErrors;
+return false;
 }
 else {
-if(data61.used !== undefined){
-let data62 = data61.used;
-const _errs163 = errors;
-if(!(((typeof data62 == "number") && (!(data62 % 1) && !isNaN(data62))) && (isFinite(data62)))){
-const err37 = {instancePath:instancePath+"/incident/incident/heap/used",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf/0/properties/used/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+errors = _errs154;
+if(vErrors !== null){
+if(_errs154){
+vErrors.length = _errs154;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid23 = _errs153 === errors;
+}
+else {
+var valid23 = true;
+}
+if(valid23){
+if(data59.signal !== undefined){
+let data61 = data59.signal;
+const _errs159 = errors;
+const _errs160 = errors;
+let valid25 = false;
+const _errs161 = errors;
+if(typeof data61 !== "string"){
+const err37 = {instancePath:instancePath+"/incident/incident/exit/signal",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/signal/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -13587,17 +13831,12 @@ vErrors.push(err37);
 }
 errors++;
 }
-var valid26 = _errs163 === errors;
-}
-else {
-var valid26 = true;
-}
-if(valid26){
-if(data61.limit !== undefined){
-let data63 = data61.limit;
-const _errs165 = errors;
-if(!(((typeof data63 == "number") && (!(data63 % 1) && !isNaN(data63))) && (isFinite(data63)))){
-const err38 = {instancePath:instancePath+"/incident/incident/heap/limit",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf/0/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+var _valid9 = _errs161 === errors;
+valid25 = valid25 || _valid9;
+if(!valid25){
+const _errs163 = errors;
+if(data61 !== null){
+const err38 = {instancePath:instancePath+"/incident/incident/exit/signal",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/signal/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -13606,49 +13845,16 @@ vErrors.push(err38);
 }
 errors++;
 }
-var valid26 = _errs165 === errors;
+var _valid9 = _errs163 === errors;
+valid25 = valid25 || _valid9;
 }
-else {
-var valid26 = true;
-}
-}
-}
-}
-else {
-const err39 = {instancePath:instancePath+"/incident/incident/heap",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf/0/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(!valid25){
+const err39 = {instancePath:instancePath+"/incident/incident/exit/signal",schemaPath:"#/properties/incident/properties/incident/properties/exit/properties/signal/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err39];
 }
 else {
 vErrors.push(err39);
-}
-errors++;
-}
-}
-var _valid9 = _errs161 === errors;
-valid25 = valid25 || _valid9;
-if(!valid25){
-const _errs167 = errors;
-if(data61 !== null){
-const err40 = {instancePath:instancePath+"/incident/incident/heap",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err40];
-}
-else {
-vErrors.push(err40);
-}
-errors++;
-}
-var _valid9 = _errs167 === errors;
-valid25 = valid25 || _valid9;
-}
-if(!valid25){
-const err41 = {instancePath:instancePath+"/incident/incident/heap",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err41];
-}
-else {
-vErrors.push(err41);
 }
 errors++;
 validate33.errors = vErrors;
@@ -13665,27 +13871,187 @@ vErrors = null;
 }
 }
 }
-var valid14 = _errs159 === errors;
+var valid23 = _errs159 === errors;
 }
 else {
-var valid14 = true;
+var valid23 = true;
 }
-if(valid14){
-if(data38.last_lines !== undefined){
-let data64 = data38.last_lines;
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/incident/incident/exit",schemaPath:"#/properties/incident/properties/incident/properties/exit/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid16 = _errs151 === errors;
+}
+else {
+var valid16 = true;
+}
+if(valid16){
+if(data41.stderr !== undefined){
+let data62 = data41.stderr;
+const _errs165 = errors;
+if(errors === _errs165){
+if(Array.isArray(data62)){
+var valid26 = true;
+const len4 = data62.length;
+for(let i4=0; i4<len4; i4++){
+const _errs167 = errors;
+if(typeof data62[i4] !== "string"){
+validate33.errors = [{instancePath:instancePath+"/incident/incident/stderr/" + i4,schemaPath:"#/properties/incident/properties/incident/properties/stderr/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid26 = _errs167 === errors;
+if(!valid26){
+break;
+}
+}
+}
+else {
+validate33.errors = [{instancePath:instancePath+"/incident/incident/stderr",schemaPath:"#/properties/incident/properties/incident/properties/stderr/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid16 = _errs165 === errors;
+}
+else {
+var valid16 = true;
+}
+if(valid16){
+if(data41.heap !== undefined){
+let data64 = data41.heap;
 const _errs169 = errors;
-if(errors === _errs169){
-if(Array.isArray(data64)){
-var valid27 = true;
-const len5 = data64.length;
-for(let i5=0; i5<len5; i5++){
+const _errs170 = errors;
+let valid27 = false;
 const _errs171 = errors;
-if(typeof data64[i5] !== "string"){
+if(errors === _errs171){
+if(data64 && typeof data64 == "object" && !Array.isArray(data64)){
+let missing9;
+if(((data64.used === undefined) && (missing9 = "used")) || ((data64.limit === undefined) && (missing9 = "limit"))){
+const err40 = {instancePath:instancePath+"/incident/incident/heap",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf/0/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"};
+if(vErrors === null){
+vErrors = [err40];
+}
+else {
+vErrors.push(err40);
+}
+errors++;
+}
+else {
+if(data64.used !== undefined){
+let data65 = data64.used;
+const _errs173 = errors;
+if(!(((typeof data65 == "number") && (!(data65 % 1) && !isNaN(data65))) && (isFinite(data65)))){
+const err41 = {instancePath:instancePath+"/incident/incident/heap/used",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf/0/properties/used/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err41];
+}
+else {
+vErrors.push(err41);
+}
+errors++;
+}
+var valid28 = _errs173 === errors;
+}
+else {
+var valid28 = true;
+}
+if(valid28){
+if(data64.limit !== undefined){
+let data66 = data64.limit;
+const _errs175 = errors;
+if(!(((typeof data66 == "number") && (!(data66 % 1) && !isNaN(data66))) && (isFinite(data66)))){
+const err42 = {instancePath:instancePath+"/incident/incident/heap/limit",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf/0/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err42];
+}
+else {
+vErrors.push(err42);
+}
+errors++;
+}
+var valid28 = _errs175 === errors;
+}
+else {
+var valid28 = true;
+}
+}
+}
+}
+else {
+const err43 = {instancePath:instancePath+"/incident/incident/heap",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf/0/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err43];
+}
+else {
+vErrors.push(err43);
+}
+errors++;
+}
+}
+var _valid10 = _errs171 === errors;
+valid27 = valid27 || _valid10;
+if(!valid27){
+const _errs177 = errors;
+if(data64 !== null){
+const err44 = {instancePath:instancePath+"/incident/incident/heap",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err44];
+}
+else {
+vErrors.push(err44);
+}
+errors++;
+}
+var _valid10 = _errs177 === errors;
+valid27 = valid27 || _valid10;
+}
+if(!valid27){
+const err45 = {instancePath:instancePath+"/incident/incident/heap",schemaPath:"#/properties/incident/properties/incident/properties/heap/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err45];
+}
+else {
+vErrors.push(err45);
+}
+errors++;
+validate33.errors = vErrors;
+return false;
+}
+else {
+errors = _errs170;
+if(vErrors !== null){
+if(_errs170){
+vErrors.length = _errs170;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid16 = _errs169 === errors;
+}
+else {
+var valid16 = true;
+}
+if(valid16){
+if(data41.last_lines !== undefined){
+let data67 = data41.last_lines;
+const _errs179 = errors;
+if(errors === _errs179){
+if(Array.isArray(data67)){
+var valid29 = true;
+const len5 = data67.length;
+for(let i5=0; i5<len5; i5++){
+const _errs181 = errors;
+if(typeof data67[i5] !== "string"){
 validate33.errors = [{instancePath:instancePath+"/incident/incident/last_lines/" + i5,schemaPath:"#/properties/incident/properties/incident/properties/last_lines/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid27 = _errs171 === errors;
-if(!valid27){
+var valid29 = _errs181 === errors;
+if(!valid29){
 break;
 }
 }
@@ -13695,28 +14061,28 @@ validate33.errors = [{instancePath:instancePath+"/incident/incident/last_lines",
 return false;
 }
 }
-var valid14 = _errs169 === errors;
+var valid16 = _errs179 === errors;
 }
 else {
-var valid14 = true;
+var valid16 = true;
 }
-if(valid14){
-if(data38.last_lines_at_ms !== undefined){
-let data66 = data38.last_lines_at_ms;
-const _errs173 = errors;
-if(errors === _errs173){
-if(Array.isArray(data66)){
-var valid28 = true;
-const len6 = data66.length;
+if(valid16){
+if(data41.last_lines_at_ms !== undefined){
+let data69 = data41.last_lines_at_ms;
+const _errs183 = errors;
+if(errors === _errs183){
+if(Array.isArray(data69)){
+var valid30 = true;
+const len6 = data69.length;
 for(let i6=0; i6<len6; i6++){
-let data67 = data66[i6];
-const _errs175 = errors;
-if(!(((typeof data67 == "number") && (!(data67 % 1) && !isNaN(data67))) && (isFinite(data67)))){
+let data70 = data69[i6];
+const _errs185 = errors;
+if(!(((typeof data70 == "number") && (!(data70 % 1) && !isNaN(data70))) && (isFinite(data70)))){
 validate33.errors = [{instancePath:instancePath+"/incident/incident/last_lines_at_ms/" + i6,schemaPath:"#/properties/incident/properties/incident/properties/last_lines_at_ms/items/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-var valid28 = _errs175 === errors;
-if(!valid28){
+var valid30 = _errs185 === errors;
+if(!valid30){
 break;
 }
 }
@@ -13726,27 +14092,27 @@ validate33.errors = [{instancePath:instancePath+"/incident/incident/last_lines_a
 return false;
 }
 }
-var valid14 = _errs173 === errors;
+var valid16 = _errs183 === errors;
 }
 else {
-var valid14 = true;
+var valid16 = true;
 }
-if(valid14){
-if(data38.last_commands !== undefined){
-let data68 = data38.last_commands;
-const _errs177 = errors;
-if(errors === _errs177){
-if(Array.isArray(data68)){
-var valid29 = true;
-const len7 = data68.length;
+if(valid16){
+if(data41.last_commands !== undefined){
+let data71 = data41.last_commands;
+const _errs187 = errors;
+if(errors === _errs187){
+if(Array.isArray(data71)){
+var valid31 = true;
+const len7 = data71.length;
 for(let i7=0; i7<len7; i7++){
-const _errs179 = errors;
-if(typeof data68[i7] !== "string"){
+const _errs189 = errors;
+if(typeof data71[i7] !== "string"){
 validate33.errors = [{instancePath:instancePath+"/incident/incident/last_commands/" + i7,schemaPath:"#/properties/incident/properties/incident/properties/last_commands/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid29 = _errs179 === errors;
-if(!valid29){
+var valid31 = _errs189 === errors;
+if(!valid31){
 break;
 }
 }
@@ -13756,85 +14122,85 @@ validate33.errors = [{instancePath:instancePath+"/incident/incident/last_command
 return false;
 }
 }
-var valid14 = _errs177 === errors;
+var valid16 = _errs187 === errors;
 }
 else {
-var valid14 = true;
+var valid16 = true;
 }
-if(valid14){
-if(data38.repeats !== undefined){
-let data70 = data38.repeats;
-const _errs181 = errors;
-if(!(((typeof data70 == "number") && (!(data70 % 1) && !isNaN(data70))) && (isFinite(data70)))){
+if(valid16){
+if(data41.repeats !== undefined){
+let data73 = data41.repeats;
+const _errs191 = errors;
+if(!(((typeof data73 == "number") && (!(data73 % 1) && !isNaN(data73))) && (isFinite(data73)))){
 validate33.errors = [{instancePath:instancePath+"/incident/incident/repeats",schemaPath:"#/properties/incident/properties/incident/properties/repeats/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-var valid14 = _errs181 === errors;
+var valid16 = _errs191 === errors;
 }
 else {
-var valid14 = true;
+var valid16 = true;
 }
-if(valid14){
-if(data38.repeated_at_ms !== undefined){
-let data71 = data38.repeated_at_ms;
-const _errs183 = errors;
-const _errs184 = errors;
-let valid30 = false;
-const _errs185 = errors;
-if(!(((typeof data71 == "number") && (!(data71 % 1) && !isNaN(data71))) && (isFinite(data71)))){
-const err42 = {instancePath:instancePath+"/incident/incident/repeated_at_ms",schemaPath:"#/properties/incident/properties/incident/properties/repeated_at_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(valid16){
+if(data41.repeated_at_ms !== undefined){
+let data74 = data41.repeated_at_ms;
+const _errs193 = errors;
+const _errs194 = errors;
+let valid32 = false;
+const _errs195 = errors;
+if(!(((typeof data74 == "number") && (!(data74 % 1) && !isNaN(data74))) && (isFinite(data74)))){
+const err46 = {instancePath:instancePath+"/incident/incident/repeated_at_ms",schemaPath:"#/properties/incident/properties/incident/properties/repeated_at_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
-vErrors = [err42];
+vErrors = [err46];
 }
 else {
-vErrors.push(err42);
+vErrors.push(err46);
 }
 errors++;
 }
-var _valid10 = _errs185 === errors;
-valid30 = valid30 || _valid10;
-if(!valid30){
-const _errs187 = errors;
-if(data71 !== null){
-const err43 = {instancePath:instancePath+"/incident/incident/repeated_at_ms",schemaPath:"#/properties/incident/properties/incident/properties/repeated_at_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid11 = _errs195 === errors;
+valid32 = valid32 || _valid11;
+if(!valid32){
+const _errs197 = errors;
+if(data74 !== null){
+const err47 = {instancePath:instancePath+"/incident/incident/repeated_at_ms",schemaPath:"#/properties/incident/properties/incident/properties/repeated_at_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err43];
+vErrors = [err47];
 }
 else {
-vErrors.push(err43);
+vErrors.push(err47);
 }
 errors++;
 }
-var _valid10 = _errs187 === errors;
-valid30 = valid30 || _valid10;
+var _valid11 = _errs197 === errors;
+valid32 = valid32 || _valid11;
 }
-if(!valid30){
-const err44 = {instancePath:instancePath+"/incident/incident/repeated_at_ms",schemaPath:"#/properties/incident/properties/incident/properties/repeated_at_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid32){
+const err48 = {instancePath:instancePath+"/incident/incident/repeated_at_ms",schemaPath:"#/properties/incident/properties/incident/properties/repeated_at_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err44];
+vErrors = [err48];
 }
 else {
-vErrors.push(err44);
+vErrors.push(err48);
 }
 errors++;
 validate33.errors = vErrors;
 return false;
 }
 else {
-errors = _errs184;
+errors = _errs194;
 if(vErrors !== null){
-if(_errs184){
-vErrors.length = _errs184;
+if(_errs194){
+vErrors.length = _errs194;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid14 = _errs183 === errors;
+var valid16 = _errs193 === errors;
 }
 else {
-var valid14 = true;
+var valid16 = true;
 }
 }
 }
@@ -13861,67 +14227,67 @@ validate33.errors = [{instancePath:instancePath+"/incident/incident",schemaPath:
 return false;
 }
 }
-var valid13 = _errs91 === errors;
+var valid15 = _errs101 === errors;
 }
 else {
-var valid13 = true;
+var valid15 = true;
 }
-if(valid13){
-if(data35.identities !== undefined){
-let data72 = data35.identities;
-const _errs189 = errors;
-if(errors === _errs189){
-if(Array.isArray(data72)){
-var valid31 = true;
-const len8 = data72.length;
+if(valid15){
+if(data38.identities !== undefined){
+let data75 = data38.identities;
+const _errs199 = errors;
+if(errors === _errs199){
+if(Array.isArray(data75)){
+var valid33 = true;
+const len8 = data75.length;
 for(let i8=0; i8<len8; i8++){
-let data73 = data72[i8];
-const _errs191 = errors;
-if(errors === _errs191){
-if(data73 && typeof data73 == "object" && !Array.isArray(data73)){
-let missing9;
-if((((data73.id === undefined) && (missing9 = "id")) || ((data73.incarnation === undefined) && (missing9 = "incarnation"))) || ((data73.labels === undefined) && (missing9 = "labels"))){
-validate33.errors = [{instancePath:instancePath+"/incident/identities/" + i8,schemaPath:"#/properties/incident/properties/identities/items/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
+let data76 = data75[i8];
+const _errs201 = errors;
+if(errors === _errs201){
+if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
+let missing10;
+if((((data76.id === undefined) && (missing10 = "id")) || ((data76.incarnation === undefined) && (missing10 = "incarnation"))) || ((data76.labels === undefined) && (missing10 = "labels"))){
+validate33.errors = [{instancePath:instancePath+"/incident/identities/" + i8,schemaPath:"#/properties/incident/properties/identities/items/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
 return false;
 }
 else {
-if(data73.id !== undefined){
-const _errs193 = errors;
-if(typeof data73.id !== "string"){
+if(data76.id !== undefined){
+const _errs203 = errors;
+if(typeof data76.id !== "string"){
 validate33.errors = [{instancePath:instancePath+"/incident/identities/" + i8+"/id",schemaPath:"#/properties/incident/properties/identities/items/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid32 = _errs193 === errors;
+var valid34 = _errs203 === errors;
 }
 else {
-var valid32 = true;
+var valid34 = true;
 }
-if(valid32){
-if(data73.incarnation !== undefined){
-const _errs195 = errors;
-if(typeof data73.incarnation !== "string"){
+if(valid34){
+if(data76.incarnation !== undefined){
+const _errs205 = errors;
+if(typeof data76.incarnation !== "string"){
 validate33.errors = [{instancePath:instancePath+"/incident/identities/" + i8+"/incarnation",schemaPath:"#/properties/incident/properties/identities/items/properties/incarnation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid32 = _errs195 === errors;
+var valid34 = _errs205 === errors;
 }
 else {
-var valid32 = true;
+var valid34 = true;
 }
-if(valid32){
-if(data73.labels !== undefined){
-let data76 = data73.labels;
-const _errs197 = errors;
-if(errors === _errs197){
-if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
-for(const key1 in data76){
-const _errs200 = errors;
-if(typeof data76[key1] !== "string"){
+if(valid34){
+if(data76.labels !== undefined){
+let data79 = data76.labels;
+const _errs207 = errors;
+if(errors === _errs207){
+if(data79 && typeof data79 == "object" && !Array.isArray(data79)){
+for(const key1 in data79){
+const _errs210 = errors;
+if(typeof data79[key1] !== "string"){
 validate33.errors = [{instancePath:instancePath+"/incident/identities/" + i8+"/labels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/incident/properties/identities/items/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid33 = _errs200 === errors;
-if(!valid33){
+var valid35 = _errs210 === errors;
+if(!valid35){
 break;
 }
 }
@@ -13931,10 +14297,10 @@ validate33.errors = [{instancePath:instancePath+"/incident/identities/" + i8+"/l
 return false;
 }
 }
-var valid32 = _errs197 === errors;
+var valid34 = _errs207 === errors;
 }
 else {
-var valid32 = true;
+var valid34 = true;
 }
 }
 }
@@ -13945,8 +14311,8 @@ validate33.errors = [{instancePath:instancePath+"/incident/identities/" + i8,sch
 return false;
 }
 }
-var valid31 = _errs191 === errors;
-if(!valid31){
+var valid33 = _errs201 === errors;
+if(!valid33){
 break;
 }
 }
@@ -13956,10 +14322,10 @@ validate33.errors = [{instancePath:instancePath+"/incident/identities",schemaPat
 return false;
 }
 }
-var valid13 = _errs189 === errors;
+var valid15 = _errs199 === errors;
 }
 else {
-var valid13 = true;
+var valid15 = true;
 }
 }
 }
@@ -13971,50 +14337,50 @@ validate33.errors = [{instancePath:instancePath+"/incident",schemaPath:"#/proper
 return false;
 }
 }
-var valid0 = _errs85 === errors;
+var valid0 = _errs95 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.key !== undefined){
-let data78 = data.key;
-const _errs202 = errors;
-if(errors === _errs202){
-if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
-let missing10;
-if(((data78.v === undefined) && (missing10 = "v")) || ((data78.check === undefined) && (missing10 = "check"))){
-validate33.errors = [{instancePath:instancePath+"/key",schemaPath:"#/properties/key/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
+let data81 = data.key;
+const _errs212 = errors;
+if(errors === _errs212){
+if(data81 && typeof data81 == "object" && !Array.isArray(data81)){
+let missing11;
+if(((data81.v === undefined) && (missing11 = "v")) || ((data81.check === undefined) && (missing11 = "check"))){
+validate33.errors = [{instancePath:instancePath+"/key",schemaPath:"#/properties/key/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
 return false;
 }
 else {
-if(data78.v !== undefined){
-let data79 = data78.v;
-const _errs204 = errors;
-if(!(((typeof data79 == "number") && (!(data79 % 1) && !isNaN(data79))) && (isFinite(data79)))){
+if(data81.v !== undefined){
+let data82 = data81.v;
+const _errs214 = errors;
+if(!(((typeof data82 == "number") && (!(data82 % 1) && !isNaN(data82))) && (isFinite(data82)))){
 validate33.errors = [{instancePath:instancePath+"/key/v",schemaPath:"#/properties/key/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs204){
-if((typeof data79 == "number") && (isFinite(data79))){
-if(data79 < 1 || isNaN(data79)){
+if(errors === _errs214){
+if((typeof data82 == "number") && (isFinite(data82))){
+if(data82 < 1 || isNaN(data82)){
 validate33.errors = [{instancePath:instancePath+"/key/v",schemaPath:"#/properties/key/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
-var valid34 = _errs204 === errors;
+var valid36 = _errs214 === errors;
 }
 else {
-var valid34 = true;
+var valid36 = true;
 }
-if(valid34){
-if(data78.check !== undefined){
-let data80 = data78.check;
-const _errs206 = errors;
-if(errors === _errs206){
-if(typeof data80 === "string"){
-if(func1(data80) > 128){
+if(valid36){
+if(data81.check !== undefined){
+let data83 = data81.check;
+const _errs216 = errors;
+if(errors === _errs216){
+if(typeof data83 === "string"){
+if(func1(data83) > 128){
 validate33.errors = [{instancePath:instancePath+"/key/check",schemaPath:"#/properties/key/properties/check/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
@@ -14024,10 +14390,10 @@ validate33.errors = [{instancePath:instancePath+"/key/check",schemaPath:"#/prope
 return false;
 }
 }
-var valid34 = _errs206 === errors;
+var valid36 = _errs216 === errors;
 }
 else {
-var valid34 = true;
+var valid36 = true;
 }
 }
 }
@@ -14037,10 +14403,11 @@ validate33.errors = [{instancePath:instancePath+"/key",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs202 === errors;
+var valid0 = _errs212 === errors;
 }
 else {
 var valid0 = true;
+}
 }
 }
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decodeBlock } from '../../src/cluster-bus/block.js';
@@ -79,22 +78,6 @@ describe('the stream of a cluster', () => {
     }
     expect(all[1].seen).toEqual(all[0].seen);
     expect(all[2].seen).toEqual(all[0].seen);
-  });
-
-  it('shows the bots of all nodes when it was made again, also those to which nothing has happened since', async () => {
-    const all = await three();
-    for (const one of all) one.show(`bot-of-${one.node}`, { status: 'ready', term: 1 });
-    for (const one of all) for (const other of all) await one.hasFrom(other.node, 'ready');
-    const { streams } = await jetstreamManager(await server.connect());
-    const again = all.map((one) => once(one, 'ready'));
-    await streams.delete(clusterNames('drover').stream);
-    await Promise.all(again);
-    for (const one of all) one.log(`${one.node} after`);
-    for (const one of all) for (const other of all) await one.has(`${other.node} after`);
-    for (const { bus } of all) {
-      const shown = bus.baseline().sessions.map((json) => JSON.parse(json).snapshot.id);
-      expect(shown.sort()).toEqual(['bot-of-h1', 'bot-of-h2', 'bot-of-h3']);
-    }
   });
 
   it('is numbered alike by a node that joins later, with and without another to ask', async () => {

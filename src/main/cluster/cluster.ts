@@ -48,6 +48,7 @@ import type { FrontPool } from '../threads/front-pool.js';
 import type { JournalThread } from '../threads/journal-thread.js';
 import type { AttachReader, RulesThread } from '../threads/rules-thread.js';
 import type { Turning } from '../threads/supervised-thread.js';
+import { askForSnapshots } from './ask-for-snapshots.js';
 import { BotRecords, Records, refusedChange } from './bot-records.js';
 import type { Bucket } from './bucket.js';
 import { BucketCheck, bucketView } from './bucket-check.js';
@@ -156,6 +157,9 @@ export class Cluster implements ClusterControl {
   /** Those of the configuration are made. */
   #hasBegun = false;
   #isLeader = false;
+  /** No node has told which bots there are, and none was asked for its own yet. */
+  #isBlind = false;
+  #stopAsking: () => void = () => {};
   /** Of the stream of the cluster, once it was joined. */
   #epoch: string | undefined;
 
@@ -300,6 +304,7 @@ export class Cluster implements ClusterControl {
   async close(): Promise<void> {
     const { duties, check, records, removed, calls, others } = this.#connected ?? {};
     this.#owner?.close();
+    this.#stopAsking();
     check?.stop();
     duties?.close();
     this.#tokens?.close();
@@ -449,7 +454,11 @@ export class Cluster implements ClusterControl {
           lag,
         },
         journal: (number) => this.#parts.journal().attachFront(number),
-        ready: (identity) => void this.#showStream(identity),
+        ready: (identity, isBlind) => {
+          this.#isBlind = isBlind;
+          this.#askForBots();
+          void this.#showStream(identity);
+        },
         lost: (reason) => {
           this.#parts.frontPool().detachCluster();
           this.#streamChanged(reason);
@@ -500,6 +509,14 @@ export class Cluster implements ClusterControl {
     this.#epoch = stream.epoch;
     // The stream was made again: the other nodes learn from it which bots there are.
     if (isAnother) void this.#parts.events.publish(...this.#ownSnapshots());
+  }
+
+  #askForBots(): void {
+    if (!this.#isBlind || !this.#connected) return;
+    this.#isBlind = false;
+    const { others, records } = this.#connected;
+    this.#stopAsking();
+    this.#stopAsking = askForSnapshots(others, this.#membership.members, records);
   }
 
   /** Changes nothing: the broadcaster publishes the snapshots as they are. */
@@ -585,10 +602,14 @@ export class Cluster implements ClusterControl {
       rebalance: () => duties.rebalance(),
       move: (input: Parameters<LeaderDuties['move']>[0]) => duties.move(input),
       removeNode: (input: Parameters<LeaderDuties['removeNode']>[0]) => duties.removeNode(input),
+      showBots: async () => {
+        await this.#parts.events.publish(...this.#ownSnapshots());
+      },
     });
     const actions = new NodeActions(members, calls, (wanted) => this.#membership.want(wanted));
     this.#connected = { calls, others, records, ruleRecords, removed, duties, check, actions };
     if (this.#hasBots) this.#own(this.#connected);
+    this.#askForBots();
     if (this.#isLeader) this.#elected(true);
     const risk = natsRisk(nats.info?.version ?? '', replicas);
     if (risk !== null) say('warn', `cluster ${config.name}: ${risk}`);

@@ -27,7 +27,7 @@ export interface ClusterBusOptions {
   /** A channel to the node's journal; undefined when there is none. */
   journal: (reader: number) => MessagePort | undefined;
   /** There is a stream of the cluster, or another one: fronts get channels to it. */
-  ready: (stream: StreamIdentity) => void;
+  ready: (stream: StreamIdentity, isBlind: boolean) => void;
   /** The stream of the cluster is gone until the next `ready`. */
   lost: (reason: string) => void;
   changed: (status: BusStatus, notice: string | null) => void;
@@ -57,7 +57,7 @@ export class ClusterBusThread {
       source: () =>
         startWorker(WORKERS.clusterBus, { ...start, figures } satisfies ClusterBusStart),
       methods: {
-        ready: ({ stream }) => options.ready(stream),
+        ready: ({ stream, isBlind }) => options.ready(stream, isBlind),
         changed: ({ status, notice }) => this.#changed(status, notice),
         fenced: () => options.fenced(),
         slow: options.slow,

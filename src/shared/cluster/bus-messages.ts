@@ -91,8 +91,8 @@ export type ClusterBusMethods = {
 
 /** What the bus tells main. */
 export type ClusterBusEvents = LoopEvents & {
-  /** There is a (new) ring: fronts get it, and their channels. Streams on an old one end. */
-  ready(input: { stream: StreamIdentity }): void;
+  /** There is a (new) ring: fronts get it, and their channels. Streams on an old one end. `isBlind`: no other node could tell which bots there are. */
+  ready(input: { stream: StreamIdentity; isBlind: boolean }): void;
   /** Its status has changed. `notice` is a line for the operator. */
   changed(input: { status: BusStatus; notice: string | null }): void;
   /** Another node has ended this node's place in the stream: its lease has run out. */
