@@ -1,4 +1,3 @@
-import { HEARTBEAT_HEADER } from '../shared/contract/heartbeat-header.js';
 import { ApiError } from './api-error.js';
 import { type BackoffOptions, backoffMs, MAX_TIMER_MS } from './backoff.js';
 import { expectType, reasonOf } from './http.js';
@@ -7,6 +6,8 @@ import { type StreamEvent, typedEvent } from './stream-events.js';
 
 /** Bound of one event in characters, far above the service's own limits. A longer event breaks the connection. */
 const MAX_EVENT_CHARS = 16 * 1024 * 1024;
+/** As src/shared/contract/heartbeat-header.ts has it: the client imports nothing from other folders. */
+const HEARTBEAT_HEADER = 'Drover-Heartbeat-Ms';
 /** Of a service that does not say how often it sends heartbeats, and until it has said it. */
 const DEFAULT_SILENCE_MS = 60_000;
 /** A heartbeat is late by so much before the connection counts as dead: a part of its interval, and at least this, in ms. */
