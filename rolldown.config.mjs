@@ -8,6 +8,7 @@ const typebox = 'dist/src/shared/contract/typebox.js';
 const lmdb = 'dist/src/shared/lmdb/lmdb.js';
 const packr = 'dist/src/shared/contract/packr.js';
 const nats = 'dist/src/shared/cluster/nats.js';
+const busValidators = 'dist/src/shared/bus-validators.gen.js';
 // The same depth as src/shared/package-paths.ts, so that its relative paths work in a bundle too.
 const chunks = 'src/chunks';
 
@@ -31,7 +32,7 @@ const inPlace = (file, options, ...packages) => ({
   ...options,
   // The bundler renames nothing in a module with eval, so that it works.
   checks: { eval: false },
-  output: { file, banner: packages.map(licence).join('\n') },
+  output: { file, banner: packages.map(licence).join('\n'), ...options.output },
 });
 
 function licence(name) {
@@ -81,6 +82,8 @@ export default defineConfig([
     'ordered-binary',
     'weak-lru-cache',
   ),
+  // Only nodes of a cluster load it. Nobody reads it, and most of its bytes are indentation.
+  inPlace(busValidators, { external: [/package-paths/], output: { minify: true } }),
   // Main and the other threads, in place of their entries, programs that run as processes, and their shared code in
   // dist/src/chunks. Not the bot hosts: they share modules with the kinds, which are not part of the bundle.
   {
@@ -105,7 +108,7 @@ export default defineConfig([
     platform: 'node',
     logLevel: 'warn',
     // Packages are not bundled.
-    external: [/^[a-z@]/i, ...[typebox, packr, lmdb, nats].map((file) => resolve(file))],
+    external: [/^[a-z@]/i, ...[typebox, packr, lmdb, nats, busValidators].map((file) => resolve(file))],
     output: {
       dir: 'dist',
       entryFileNames: '[name].js',
