@@ -108,7 +108,10 @@ export default defineConfig([
     platform: 'node',
     logLevel: 'warn',
     // Packages are not bundled.
-    external: [/^[a-z@]/i, ...[typebox, packr, lmdb, nats, busValidators].map((file) => resolve(file))],
+    external: [
+      /^[a-z@]/i,
+      ...[typebox, packr, lmdb, nats, busValidators].map((file) => resolve(file)),
+    ],
     output: {
       dir: 'dist',
       entryFileNames: '[name].js',
