@@ -56,6 +56,8 @@ export interface BlockHead {
   at: Total;
   /** The run has published all that it had: a block without frames, and the last one of a service that is stopped in order. */
   end?: boolean;
+  /** Of a fence: the incarnation that it is for, whose unpublished frames are declared. Earlier releases do not say it. */
+  of?: string;
 }
 
 /** One frame, without its id. */

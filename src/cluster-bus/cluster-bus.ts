@@ -167,7 +167,10 @@ export class ClusterBus {
 
   /** @returns false when the messages up to `seq` are not on the ring in time. */
   readUpTo(seq: number, withinMs: number): Promise<boolean> {
-    const done = this.#readUpTo(seq).then(() => true);
+    const done = this.#readUpTo(seq).then(
+      () => true,
+      () => false,
+    );
     return withTimeout(done, withinMs, () => false);
   }
 
@@ -210,11 +213,11 @@ export class ClusterBus {
   }
 
   /**
-   * Ends the place of a node on the stream, declares a gap unless the node had published all that it had, and says that its bots are
-   * lost. @throws an error of JetStream; DroverError when the stream
-   * is not there.
+   * Ends the place of a node on the stream, and says that its bots are lost. Declares a gap unless the run of the node that is lost had
+   * published all that it had, or was fenced before.
+   * @param of incarnation of that run, null when it is not known. @throws an error of JetStream; DroverError when the stream is not there.
    */
-  async fence(node: string, bots: readonly LostBot[]): Promise<void> {
+  async fence(node: string, of: string | null, bots: readonly LostBot[]): Promise<void> {
     const stream = this.#stream;
     if (!stream) throw new Error('the stream of the cluster is not there');
     const sink = stream.sink(node);
@@ -229,7 +232,8 @@ export class ClusterBus {
       const writer = new BlockWriter();
       const now = Date.now();
       // What it has not published is lost to the stream, or comes when it is back. Nobody here knows what that is.
-      if (head?.type !== 'fence' && !head?.end) {
+      const told = head?.type === 'fence' ? head.of : head?.end && head.incarnation;
+      if (!told || (of !== null && told !== of)) {
         const lost = eventId(epoch, next);
         writer.add(KIND_CODE.gap, NO_LEVEL, null, null, gapJson(lost, lost, null));
       }
@@ -243,7 +247,10 @@ export class ClusterBus {
       }
       const { incarnation } = this.#start;
       const bytes = writer.finish(
-        { node, incarnation, type: 'fence', epoch, first: next, next, at: this.#total },
+        {
+          ...{ node, incarnation, type: 'fence', epoch, first: next, next, at: this.#total },
+          ...(of !== null && { of }),
+        },
         sink.sign(after),
       );
       try {
@@ -306,6 +313,12 @@ export class ClusterBus {
     const { seq, total } =
       usable ?? (isRead ? { seq: 0, total: 0 } : await this.#count(stream, facts));
     this.#seq = seq;
+    if (ring?.identity.epoch !== facts.epoch) {
+      // What is waited for does not come on this one.
+      const remade = new Error('the stream of the cluster was made again');
+      for (const { done } of this.#waiting.splice(0)) done.reject(remade);
+    }
+    this.#reachedSeq(seq);
     const { ringBytes, fronts } = this.#start;
     this.#cluster = new ClusterRing(facts.epoch, total + 1, ringBytes, fronts, this.#sessions);
     this.#peers.ready(this.#cluster.identity, usable === null && !isRead);

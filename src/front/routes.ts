@@ -15,6 +15,7 @@ import { type GuardedRoute, routeNumber } from './route-table.js';
 import { type RuleRoutesParts, ruleRoutes } from './rule-routes.js';
 import { type RunRoutesParts, runRoutes } from './run-routes.js';
 import { type StreamRouteParts, streamRoute } from './stream-route.js';
+import type { Views } from './views.js';
 
 /** What the route groups need, each as its own module declares it. */
 export type FrontParts = RequestHandlerOptions &
@@ -26,7 +27,10 @@ export type FrontParts = RequestHandlerOptions &
   RunRoutesParts &
   HistoryRoutesParts &
   StreamRouteParts &
-  MetricsRouteParts & { dashboard: Pick<DashboardFiles, 'page' | 'asset'> };
+  MetricsRouteParts & {
+    dashboard: Pick<DashboardFiles, 'page' | 'asset'>;
+    views: Pick<Views, 'isWithoutCluster'>;
+  };
 
 /** Monitors ask for it many times a second. */
 const HEALTHY: FixedResponse = {
@@ -79,7 +83,7 @@ export function createFront(parts: FrontParts): RequestHandler {
     'GET /': (exchange) => dashboard.page(exchange),
     'GET /assets/{file}': (exchange, [file = '']) => dashboard.asset(exchange, file),
     'GET /health': (exchange) => exchange.respond(HEALTHY),
-    'GET /ready': readyRoute(parts.control),
+    'GET /ready': readyRoute(parts.control, parts.views),
     'POST /auth/pin': exchangePin,
     'POST /auth/link': useLink,
     'POST /auth/link/check': checkLink,

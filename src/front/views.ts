@@ -36,6 +36,11 @@ export class Views {
     return this.#cluster;
   }
 
+  /** In a cluster: its stream is not here yet. */
+  get isWithoutCluster(): boolean {
+    return this.#state !== undefined && this.#cluster === undefined;
+  }
+
   /** The stream of the cluster is there, and this node reaches the cluster as far as is known. */
   get isCurrent(): boolean {
     return this.#cluster !== undefined && (this.#state === undefined || this.#state.state === 'on');
@@ -60,7 +65,8 @@ export class Views {
     if (view !== this.self || asksForSelf(pairs) || !state) return view;
     const epoch = epochOf(lastEventId);
     const wasElsewhere = epoch !== null && epoch !== view.epoch;
-    const isStarting = state.state === 'joining' && state.reason === null;
+    // Once it is `on` the stream is on its way to this front.
+    const isStarting = state.state !== 'cut_off' && state.reason === null;
     if (!wasElsewhere && !isStarting) return view;
     const reason = state.reason ?? 'it is connecting';
     const what = 'the stream of the cluster is not there yet, and ?node=self is that of this node';

@@ -9223,7 +9223,7 @@ return errors === 0;
 export const BusLabels = validate8;
 
 export const BusMessages = validate29;
-const schema8 = {"type":"object","properties":{"call":{"type":"object","required":["v","id"],"properties":{"v":{"type":"integer","minimum":1},"id":{"type":"string","minLength":1,"maxLength":64},"method":{"type":"string","maxLength":128},"input":{},"deadline_ms":{"type":"number","minimum":0},"cancel":{"type":"boolean","const":true},"part":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"answer":{"type":"object","required":["v"],"properties":{"v":{"type":"integer","minimum":1},"result":{},"error":{"$ref":"BusError"},"parts":{"type":"integer","minimum":1,"maximum":65536}}},"block":{"type":"object","required":["v","node","incarnation","type","epoch","first","next","count","size","at"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"incarnation":{"type":"string","maxLength":128},"type":{"type":"string","enum":["frames","fence"]},"epoch":{"type":"string","maxLength":128},"first":{"type":"integer","minimum":0,"maximum":9007199254740991},"next":{"type":"integer","minimum":0,"maximum":9007199254740991},"count":{"type":"integer","minimum":0,"maximum":4096},"size":{"type":"integer","minimum":0,"maximum":8388608},"at":{"type":"object","required":["seq","total"],"properties":{"seq":{"type":"integer","minimum":0,"maximum":9007199254740991},"total":{"type":"integer","minimum":0,"maximum":9007199254740991}}}}},"session":{"type":"object","required":["snapshot"],"properties":{"snapshot":{"$ref":"BusSnapshot"}}},"who":{"type":"object","required":["v","node"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"}}},"baseline":{"type":"object","required":["epoch","seq","total","sessions"],"properties":{"epoch":{"type":"string","maxLength":128},"seq":{"type":"integer","minimum":0,"maximum":9007199254740991},"total":{"type":"integer","minimum":0,"maximum":9007199254740991},"sessions":{"type":"array","items":{"type":"string"}}}},"question":{"type":"object","required":["v","parts"],"properties":{"v":{"type":"integer","minimum":1},"parts":{"type":"string","pattern":"^_INBOX\\.[A-Za-z0-9._-]{1,128}$"}}},"reply":{"type":"object","required":["v"],"properties":{"v":{"type":"integer","minimum":1},"count":{"type":"integer","minimum":0,"maximum":65536},"error":{"$ref":"BusError"}}},"history":{"anyOf":[{"type":"object","required":["kind","request","token","epoch","after","before","seq","at"],"properties":{"kind":{"type":"string","enum":["page"]},"request":{"type":"object","required":["filter","order","afterMs","beforeMs","text","limit","maxBytes"],"properties":{"filter":{"anyOf":[{"type":"string"},{"type":"null"}]},"order":{"type":"string","enum":["newest","oldest"]},"afterMs":{"anyOf":[{"type":"number"},{"type":"null"}]},"beforeMs":{"anyOf":[{"type":"number"},{"type":"null"}]},"text":{"anyOf":[{"type":"string"},{"type":"null"}]},"limit":{"type":"integer","minimum":1,"maximum":1000000},"maxBytes":{"type":"integer","minimum":1,"maximum":67108864}}},"token":{"type":"string"},"epoch":{"type":"string","maxLength":128},"after":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"before":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"seq":{"type":"integer","minimum":0,"maximum":9007199254740991},"at":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]}}},{"type":"object","required":["kind","request","token"],"properties":{"kind":{"type":"string","enum":["stats","counts"]},"request":{"type":"object","required":["after","before","stepS"],"properties":{"after":{"anyOf":[{"type":"number"},{"type":"null"}]},"before":{"anyOf":[{"type":"number"},{"type":"null"}]},"stepS":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"search":{"type":"object","required":["filter"],"properties":{"filter":{"anyOf":[{"type":"string"},{"type":"null"}]}}}}},"token":{"type":"string"}}},{"type":"object","required":["kind","request","token"],"properties":{"kind":{"type":"string","enum":["states"]},"request":{"type":"object","required":["at","reach"],"properties":{"at":{"type":"number"},"reach":{"anyOf":[{"type":"object","required":["bots"],"properties":{"bots":{"type":"array","items":{"type":"string"}}}},{"type":"object","required":["labels"],"properties":{"labels":{"type":"object","additionalProperties":{"type":"string"}}}},{"type":"null"}]}}},"token":{"type":"string"}}},{"type":"object","required":["kind","request","token"],"properties":{"kind":{"type":"string","enum":["field-history"]},"request":{"type":"object","required":["filter","fields","afterMs","beforeMs","points"],"properties":{"filter":{"type":"string"},"fields":{"type":"array","items":{"type":"string"}},"afterMs":{"type":"number"},"beforeMs":{"type":"number"},"points":{"type":"integer","minimum":1,"maximum":100000}}},"token":{"type":"string"}}},{"type":"object","required":["kind","epoch","from","maxBytes"],"properties":{"kind":{"type":"string","enum":["frames"]},"epoch":{"type":"string","maxLength":128},"from":{"type":"integer","minimum":0,"maximum":9007199254740991},"maxBytes":{"type":"integer","minimum":1,"maximum":67108864}}}]}}};
+const schema8 = {"type":"object","properties":{"call":{"type":"object","required":["v","id"],"properties":{"v":{"type":"integer","minimum":1},"id":{"type":"string","minLength":1,"maxLength":64},"method":{"type":"string","maxLength":128},"input":{},"deadline_ms":{"type":"number","minimum":0},"cancel":{"type":"boolean","const":true},"part":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"answer":{"type":"object","required":["v"],"properties":{"v":{"type":"integer","minimum":1},"result":{},"error":{"$ref":"BusError"},"parts":{"type":"integer","minimum":1,"maximum":65536}}},"block":{"type":"object","required":["v","node","incarnation","type","epoch","first","next","count","size","at"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"incarnation":{"type":"string","maxLength":128},"type":{"type":"string","enum":["frames","fence"]},"of":{"type":"string","maxLength":128},"end":{"type":"boolean"},"epoch":{"type":"string","maxLength":128},"first":{"type":"integer","minimum":0,"maximum":9007199254740991},"next":{"type":"integer","minimum":0,"maximum":9007199254740991},"count":{"type":"integer","minimum":0,"maximum":4096},"size":{"type":"integer","minimum":0,"maximum":8388608},"at":{"type":"object","required":["seq","total"],"properties":{"seq":{"type":"integer","minimum":0,"maximum":9007199254740991},"total":{"type":"integer","minimum":0,"maximum":9007199254740991}}}}},"session":{"type":"object","required":["snapshot"],"properties":{"snapshot":{"$ref":"BusSnapshot"}}},"who":{"type":"object","required":["v","node"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"}}},"baseline":{"type":"object","required":["epoch","seq","total","sessions"],"properties":{"epoch":{"type":"string","maxLength":128},"seq":{"type":"integer","minimum":0,"maximum":9007199254740991},"total":{"type":"integer","minimum":0,"maximum":9007199254740991},"sessions":{"type":"array","items":{"type":"string"}}}},"question":{"type":"object","required":["v","parts"],"properties":{"v":{"type":"integer","minimum":1},"parts":{"type":"string","pattern":"^_INBOX\\.[A-Za-z0-9._-]{1,128}$"}}},"reply":{"type":"object","required":["v"],"properties":{"v":{"type":"integer","minimum":1},"count":{"type":"integer","minimum":0,"maximum":65536},"error":{"$ref":"BusError"}}},"history":{"anyOf":[{"type":"object","required":["kind","request","token","epoch","after","before","seq","at"],"properties":{"kind":{"type":"string","enum":["page"]},"request":{"type":"object","required":["filter","order","afterMs","beforeMs","text","limit","maxBytes"],"properties":{"filter":{"anyOf":[{"type":"string"},{"type":"null"}]},"order":{"type":"string","enum":["newest","oldest"]},"afterMs":{"anyOf":[{"type":"number"},{"type":"null"}]},"beforeMs":{"anyOf":[{"type":"number"},{"type":"null"}]},"text":{"anyOf":[{"type":"string"},{"type":"null"}]},"limit":{"type":"integer","minimum":1,"maximum":1000000},"maxBytes":{"type":"integer","minimum":1,"maximum":67108864}}},"token":{"type":"string"},"epoch":{"type":"string","maxLength":128},"after":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"before":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"seq":{"type":"integer","minimum":0,"maximum":9007199254740991},"at":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]}}},{"type":"object","required":["kind","request","token"],"properties":{"kind":{"type":"string","enum":["stats","counts"]},"request":{"type":"object","required":["after","before","stepS"],"properties":{"after":{"anyOf":[{"type":"number"},{"type":"null"}]},"before":{"anyOf":[{"type":"number"},{"type":"null"}]},"stepS":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"search":{"type":"object","required":["filter"],"properties":{"filter":{"anyOf":[{"type":"string"},{"type":"null"}]}}}}},"token":{"type":"string"}}},{"type":"object","required":["kind","request","token"],"properties":{"kind":{"type":"string","enum":["states"]},"request":{"type":"object","required":["at","reach"],"properties":{"at":{"type":"number"},"reach":{"anyOf":[{"type":"object","required":["bots"],"properties":{"bots":{"type":"array","items":{"type":"string"}}}},{"type":"object","required":["labels"],"properties":{"labels":{"type":"object","additionalProperties":{"type":"string"}}}},{"type":"null"}]}}},"token":{"type":"string"}}},{"type":"object","required":["kind","request","token"],"properties":{"kind":{"type":"string","enum":["field-history"]},"request":{"type":"object","required":["filter","fields","afterMs","beforeMs","points"],"properties":{"filter":{"type":"string"},"fields":{"type":"array","items":{"type":"string"}},"afterMs":{"type":"number"},"beforeMs":{"type":"number"},"points":{"type":"integer","minimum":1,"maximum":100000}}},"token":{"type":"string"}}},{"type":"object","required":["kind","epoch","from","maxBytes"],"properties":{"kind":{"type":"string","enum":["frames"]},"epoch":{"type":"string","maxLength":128},"from":{"type":"integer","minimum":0,"maximum":9007199254740991},"maxBytes":{"type":"integer","minimum":1,"maximum":67108864}}}]}}};
 const pattern48 = new RegExp("^_INBOX\\.[A-Za-z0-9._-]{1,128}$", "u");
 
 function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -9569,18 +9569,18 @@ else {
 var valid3 = true;
 }
 if(valid3){
-if(data11.epoch !== undefined){
-let data16 = data11.epoch;
+if(data11.of !== undefined){
+let data16 = data11.of;
 const _errs32 = errors;
 if(errors === _errs32){
 if(typeof data16 === "string"){
 if(func1(data16) > 128){
-validate29.errors = [{instancePath:instancePath+"/block/epoch",schemaPath:"#/properties/block/properties/epoch/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+validate29.errors = [{instancePath:instancePath+"/block/of",schemaPath:"#/properties/block/properties/of/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 }
 else {
-validate29.errors = [{instancePath:instancePath+"/block/epoch",schemaPath:"#/properties/block/properties/epoch/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate29.errors = [{instancePath:instancePath+"/block/of",schemaPath:"#/properties/block/properties/of/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -9590,26 +9590,11 @@ else {
 var valid3 = true;
 }
 if(valid3){
-if(data11.first !== undefined){
-let data17 = data11.first;
+if(data11.end !== undefined){
 const _errs34 = errors;
-if(!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17)))){
-validate29.errors = [{instancePath:instancePath+"/block/first",schemaPath:"#/properties/block/properties/first/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+if(typeof data11.end !== "boolean"){
+validate29.errors = [{instancePath:instancePath+"/block/end",schemaPath:"#/properties/block/properties/end/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
-}
-if(errors === _errs34){
-if((typeof data17 == "number") && (isFinite(data17))){
-if(data17 > 9007199254740991 || isNaN(data17)){
-validate29.errors = [{instancePath:instancePath+"/block/first",schemaPath:"#/properties/block/properties/first/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
-return false;
-}
-else {
-if(data17 < 0 || isNaN(data17)){
-validate29.errors = [{instancePath:instancePath+"/block/first",schemaPath:"#/properties/block/properties/first/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
 }
 var valid3 = _errs34 === errors;
 }
@@ -9617,25 +9602,19 @@ else {
 var valid3 = true;
 }
 if(valid3){
-if(data11.next !== undefined){
-let data18 = data11.next;
+if(data11.epoch !== undefined){
+let data18 = data11.epoch;
 const _errs36 = errors;
-if(!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18)))){
-validate29.errors = [{instancePath:instancePath+"/block/next",schemaPath:"#/properties/block/properties/next/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+if(errors === _errs36){
+if(typeof data18 === "string"){
+if(func1(data18) > 128){
+validate29.errors = [{instancePath:instancePath+"/block/epoch",schemaPath:"#/properties/block/properties/epoch/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
-if(errors === _errs36){
-if((typeof data18 == "number") && (isFinite(data18))){
-if(data18 > 9007199254740991 || isNaN(data18)){
-validate29.errors = [{instancePath:instancePath+"/block/next",schemaPath:"#/properties/block/properties/next/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
-return false;
 }
 else {
-if(data18 < 0 || isNaN(data18)){
-validate29.errors = [{instancePath:instancePath+"/block/next",schemaPath:"#/properties/block/properties/next/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate29.errors = [{instancePath:instancePath+"/block/epoch",schemaPath:"#/properties/block/properties/epoch/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
-}
-}
 }
 }
 var valid3 = _errs36 === errors;
@@ -9644,22 +9623,22 @@ else {
 var valid3 = true;
 }
 if(valid3){
-if(data11.count !== undefined){
-let data19 = data11.count;
+if(data11.first !== undefined){
+let data19 = data11.first;
 const _errs38 = errors;
 if(!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19)))){
-validate29.errors = [{instancePath:instancePath+"/block/count",schemaPath:"#/properties/block/properties/count/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/block/first",schemaPath:"#/properties/block/properties/first/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs38){
 if((typeof data19 == "number") && (isFinite(data19))){
-if(data19 > 4096 || isNaN(data19)){
-validate29.errors = [{instancePath:instancePath+"/block/count",schemaPath:"#/properties/block/properties/count/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4096},message:"must be <= 4096"}];
+if(data19 > 9007199254740991 || isNaN(data19)){
+validate29.errors = [{instancePath:instancePath+"/block/first",schemaPath:"#/properties/block/properties/first/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
 if(data19 < 0 || isNaN(data19)){
-validate29.errors = [{instancePath:instancePath+"/block/count",schemaPath:"#/properties/block/properties/count/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate29.errors = [{instancePath:instancePath+"/block/first",schemaPath:"#/properties/block/properties/first/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -9671,22 +9650,22 @@ else {
 var valid3 = true;
 }
 if(valid3){
-if(data11.size !== undefined){
-let data20 = data11.size;
+if(data11.next !== undefined){
+let data20 = data11.next;
 const _errs40 = errors;
 if(!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20)))){
-validate29.errors = [{instancePath:instancePath+"/block/size",schemaPath:"#/properties/block/properties/size/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/block/next",schemaPath:"#/properties/block/properties/next/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs40){
 if((typeof data20 == "number") && (isFinite(data20))){
-if(data20 > 8388608 || isNaN(data20)){
-validate29.errors = [{instancePath:instancePath+"/block/size",schemaPath:"#/properties/block/properties/size/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8388608},message:"must be <= 8388608"}];
+if(data20 > 9007199254740991 || isNaN(data20)){
+validate29.errors = [{instancePath:instancePath+"/block/next",schemaPath:"#/properties/block/properties/next/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
 if(data20 < 0 || isNaN(data20)){
-validate29.errors = [{instancePath:instancePath+"/block/size",schemaPath:"#/properties/block/properties/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate29.errors = [{instancePath:instancePath+"/block/next",schemaPath:"#/properties/block/properties/next/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -9698,66 +9677,120 @@ else {
 var valid3 = true;
 }
 if(valid3){
-if(data11.at !== undefined){
-let data21 = data11.at;
+if(data11.count !== undefined){
+let data21 = data11.count;
 const _errs42 = errors;
+if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
+validate29.errors = [{instancePath:instancePath+"/block/count",schemaPath:"#/properties/block/properties/count/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
 if(errors === _errs42){
-if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
-let missing3;
-if(((data21.seq === undefined) && (missing3 = "seq")) || ((data21.total === undefined) && (missing3 = "total"))){
-validate29.errors = [{instancePath:instancePath+"/block/at",schemaPath:"#/properties/block/properties/at/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
+if((typeof data21 == "number") && (isFinite(data21))){
+if(data21 > 4096 || isNaN(data21)){
+validate29.errors = [{instancePath:instancePath+"/block/count",schemaPath:"#/properties/block/properties/count/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4096},message:"must be <= 4096"}];
 return false;
 }
 else {
-if(data21.seq !== undefined){
-let data22 = data21.seq;
+if(data21 < 0 || isNaN(data21)){
+validate29.errors = [{instancePath:instancePath+"/block/count",schemaPath:"#/properties/block/properties/count/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+var valid3 = _errs42 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+if(data11.size !== undefined){
+let data22 = data11.size;
 const _errs44 = errors;
 if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
-validate29.errors = [{instancePath:instancePath+"/block/at/seq",schemaPath:"#/properties/block/properties/at/properties/seq/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate29.errors = [{instancePath:instancePath+"/block/size",schemaPath:"#/properties/block/properties/size/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs44){
 if((typeof data22 == "number") && (isFinite(data22))){
-if(data22 > 9007199254740991 || isNaN(data22)){
-validate29.errors = [{instancePath:instancePath+"/block/at/seq",schemaPath:"#/properties/block/properties/at/properties/seq/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+if(data22 > 8388608 || isNaN(data22)){
+validate29.errors = [{instancePath:instancePath+"/block/size",schemaPath:"#/properties/block/properties/size/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8388608},message:"must be <= 8388608"}];
 return false;
 }
 else {
 if(data22 < 0 || isNaN(data22)){
+validate29.errors = [{instancePath:instancePath+"/block/size",schemaPath:"#/properties/block/properties/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+var valid3 = _errs44 === errors;
+}
+else {
+var valid3 = true;
+}
+if(valid3){
+if(data11.at !== undefined){
+let data23 = data11.at;
+const _errs46 = errors;
+if(errors === _errs46){
+if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
+let missing3;
+if(((data23.seq === undefined) && (missing3 = "seq")) || ((data23.total === undefined) && (missing3 = "total"))){
+validate29.errors = [{instancePath:instancePath+"/block/at",schemaPath:"#/properties/block/properties/at/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
+return false;
+}
+else {
+if(data23.seq !== undefined){
+let data24 = data23.seq;
+const _errs48 = errors;
+if(!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24)))){
+validate29.errors = [{instancePath:instancePath+"/block/at/seq",schemaPath:"#/properties/block/properties/at/properties/seq/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs48){
+if((typeof data24 == "number") && (isFinite(data24))){
+if(data24 > 9007199254740991 || isNaN(data24)){
+validate29.errors = [{instancePath:instancePath+"/block/at/seq",schemaPath:"#/properties/block/properties/at/properties/seq/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+return false;
+}
+else {
+if(data24 < 0 || isNaN(data24)){
 validate29.errors = [{instancePath:instancePath+"/block/at/seq",schemaPath:"#/properties/block/properties/at/properties/seq/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid4 = _errs44 === errors;
+var valid4 = _errs48 === errors;
 }
 else {
 var valid4 = true;
 }
 if(valid4){
-if(data21.total !== undefined){
-let data23 = data21.total;
-const _errs46 = errors;
-if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
+if(data23.total !== undefined){
+let data25 = data23.total;
+const _errs50 = errors;
+if(!(((typeof data25 == "number") && (!(data25 % 1) && !isNaN(data25))) && (isFinite(data25)))){
 validate29.errors = [{instancePath:instancePath+"/block/at/total",schemaPath:"#/properties/block/properties/at/properties/total/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs46){
-if((typeof data23 == "number") && (isFinite(data23))){
-if(data23 > 9007199254740991 || isNaN(data23)){
+if(errors === _errs50){
+if((typeof data25 == "number") && (isFinite(data25))){
+if(data25 > 9007199254740991 || isNaN(data25)){
 validate29.errors = [{instancePath:instancePath+"/block/at/total",schemaPath:"#/properties/block/properties/at/properties/total/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
-if(data23 < 0 || isNaN(data23)){
+if(data25 < 0 || isNaN(data25)){
 validate29.errors = [{instancePath:instancePath+"/block/at/total",schemaPath:"#/properties/block/properties/at/properties/total/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid4 = _errs46 === errors;
+var valid4 = _errs50 === errors;
 }
 else {
 var valid4 = true;
@@ -9770,10 +9803,12 @@ validate29.errors = [{instancePath:instancePath+"/block/at",schemaPath:"#/proper
 return false;
 }
 }
-var valid3 = _errs42 === errors;
+var valid3 = _errs46 === errors;
 }
 else {
 var valid3 = true;
+}
+}
 }
 }
 }
@@ -9798,18 +9833,18 @@ var valid0 = true;
 }
 if(valid0){
 if(data.session !== undefined){
-let data24 = data.session;
-const _errs48 = errors;
-if(errors === _errs48){
-if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
+let data26 = data.session;
+const _errs52 = errors;
+if(errors === _errs52){
+if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
 let missing4;
-if((data24.snapshot === undefined) && (missing4 = "snapshot")){
+if((data26.snapshot === undefined) && (missing4 = "snapshot")){
 validate29.errors = [{instancePath:instancePath+"/session",schemaPath:"#/properties/session/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
 return false;
 }
 else {
-if(data24.snapshot !== undefined){
-if(!(validate1(data24.snapshot, {instancePath:instancePath+"/session/snapshot",parentData:data24,parentDataProperty:"snapshot",rootData}))){
+if(data26.snapshot !== undefined){
+if(!(validate1(data26.snapshot, {instancePath:instancePath+"/session/snapshot",parentData:data26,parentDataProperty:"snapshot",rootData}))){
 vErrors = vErrors === null ? validate1.errors : vErrors.concat(validate1.errors);
 errors = vErrors.length;
 }
@@ -9821,50 +9856,50 @@ validate29.errors = [{instancePath:instancePath+"/session",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs48 === errors;
+var valid0 = _errs52 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.who !== undefined){
-let data26 = data.who;
-const _errs51 = errors;
-if(errors === _errs51){
-if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
+let data28 = data.who;
+const _errs55 = errors;
+if(errors === _errs55){
+if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
 let missing5;
-if(((data26.v === undefined) && (missing5 = "v")) || ((data26.node === undefined) && (missing5 = "node"))){
+if(((data28.v === undefined) && (missing5 = "v")) || ((data28.node === undefined) && (missing5 = "node"))){
 validate29.errors = [{instancePath:instancePath+"/who",schemaPath:"#/properties/who/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
 return false;
 }
 else {
-if(data26.v !== undefined){
-let data27 = data26.v;
-const _errs53 = errors;
-if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
+if(data28.v !== undefined){
+let data29 = data28.v;
+const _errs57 = errors;
+if(!(((typeof data29 == "number") && (!(data29 % 1) && !isNaN(data29))) && (isFinite(data29)))){
 validate29.errors = [{instancePath:instancePath+"/who/v",schemaPath:"#/properties/who/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs53){
-if((typeof data27 == "number") && (isFinite(data27))){
-if(data27 < 1 || isNaN(data27)){
+if(errors === _errs57){
+if((typeof data29 == "number") && (isFinite(data29))){
+if(data29 < 1 || isNaN(data29)){
 validate29.errors = [{instancePath:instancePath+"/who/v",schemaPath:"#/properties/who/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
-var valid6 = _errs53 === errors;
+var valid6 = _errs57 === errors;
 }
 else {
 var valid6 = true;
 }
 if(valid6){
-if(data26.node !== undefined){
-let data28 = data26.node;
-const _errs55 = errors;
-if(errors === _errs55){
-if(typeof data28 === "string"){
-if(!pattern0.test(data28)){
+if(data28.node !== undefined){
+let data30 = data28.node;
+const _errs59 = errors;
+if(errors === _errs59){
+if(typeof data30 === "string"){
+if(!pattern0.test(data30)){
 validate29.errors = [{instancePath:instancePath+"/who/node",schemaPath:"#/properties/who/properties/node/pattern",keyword:"pattern",params:{pattern: "^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},message:"must match pattern \""+"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"+"\""}];
 return false;
 }
@@ -9874,7 +9909,7 @@ validate29.errors = [{instancePath:instancePath+"/who/node",schemaPath:"#/proper
 return false;
 }
 }
-var valid6 = _errs55 === errors;
+var valid6 = _errs59 === errors;
 }
 else {
 var valid6 = true;
@@ -9887,29 +9922,29 @@ validate29.errors = [{instancePath:instancePath+"/who",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs51 === errors;
+var valid0 = _errs55 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.baseline !== undefined){
-let data29 = data.baseline;
-const _errs57 = errors;
-if(errors === _errs57){
-if(data29 && typeof data29 == "object" && !Array.isArray(data29)){
+let data31 = data.baseline;
+const _errs61 = errors;
+if(errors === _errs61){
+if(data31 && typeof data31 == "object" && !Array.isArray(data31)){
 let missing6;
-if(((((data29.epoch === undefined) && (missing6 = "epoch")) || ((data29.seq === undefined) && (missing6 = "seq"))) || ((data29.total === undefined) && (missing6 = "total"))) || ((data29.sessions === undefined) && (missing6 = "sessions"))){
+if(((((data31.epoch === undefined) && (missing6 = "epoch")) || ((data31.seq === undefined) && (missing6 = "seq"))) || ((data31.total === undefined) && (missing6 = "total"))) || ((data31.sessions === undefined) && (missing6 = "sessions"))){
 validate29.errors = [{instancePath:instancePath+"/baseline",schemaPath:"#/properties/baseline/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
 return false;
 }
 else {
-if(data29.epoch !== undefined){
-let data30 = data29.epoch;
-const _errs59 = errors;
-if(errors === _errs59){
-if(typeof data30 === "string"){
-if(func1(data30) > 128){
+if(data31.epoch !== undefined){
+let data32 = data31.epoch;
+const _errs63 = errors;
+if(errors === _errs63){
+if(typeof data32 === "string"){
+if(func1(data32) > 128){
 validate29.errors = [{instancePath:instancePath+"/baseline/epoch",schemaPath:"#/properties/baseline/properties/epoch/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
@@ -9919,80 +9954,80 @@ validate29.errors = [{instancePath:instancePath+"/baseline/epoch",schemaPath:"#/
 return false;
 }
 }
-var valid7 = _errs59 === errors;
-}
-else {
-var valid7 = true;
-}
-if(valid7){
-if(data29.seq !== undefined){
-let data31 = data29.seq;
-const _errs61 = errors;
-if(!(((typeof data31 == "number") && (!(data31 % 1) && !isNaN(data31))) && (isFinite(data31)))){
-validate29.errors = [{instancePath:instancePath+"/baseline/seq",schemaPath:"#/properties/baseline/properties/seq/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs61){
-if((typeof data31 == "number") && (isFinite(data31))){
-if(data31 > 9007199254740991 || isNaN(data31)){
-validate29.errors = [{instancePath:instancePath+"/baseline/seq",schemaPath:"#/properties/baseline/properties/seq/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
-return false;
-}
-else {
-if(data31 < 0 || isNaN(data31)){
-validate29.errors = [{instancePath:instancePath+"/baseline/seq",schemaPath:"#/properties/baseline/properties/seq/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-var valid7 = _errs61 === errors;
-}
-else {
-var valid7 = true;
-}
-if(valid7){
-if(data29.total !== undefined){
-let data32 = data29.total;
-const _errs63 = errors;
-if(!(((typeof data32 == "number") && (!(data32 % 1) && !isNaN(data32))) && (isFinite(data32)))){
-validate29.errors = [{instancePath:instancePath+"/baseline/total",schemaPath:"#/properties/baseline/properties/total/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs63){
-if((typeof data32 == "number") && (isFinite(data32))){
-if(data32 > 9007199254740991 || isNaN(data32)){
-validate29.errors = [{instancePath:instancePath+"/baseline/total",schemaPath:"#/properties/baseline/properties/total/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
-return false;
-}
-else {
-if(data32 < 0 || isNaN(data32)){
-validate29.errors = [{instancePath:instancePath+"/baseline/total",schemaPath:"#/properties/baseline/properties/total/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
 var valid7 = _errs63 === errors;
 }
 else {
 var valid7 = true;
 }
 if(valid7){
-if(data29.sessions !== undefined){
-let data33 = data29.sessions;
+if(data31.seq !== undefined){
+let data33 = data31.seq;
 const _errs65 = errors;
+if(!(((typeof data33 == "number") && (!(data33 % 1) && !isNaN(data33))) && (isFinite(data33)))){
+validate29.errors = [{instancePath:instancePath+"/baseline/seq",schemaPath:"#/properties/baseline/properties/seq/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
 if(errors === _errs65){
-if(Array.isArray(data33)){
-var valid8 = true;
-const len0 = data33.length;
-for(let i0=0; i0<len0; i0++){
+if((typeof data33 == "number") && (isFinite(data33))){
+if(data33 > 9007199254740991 || isNaN(data33)){
+validate29.errors = [{instancePath:instancePath+"/baseline/seq",schemaPath:"#/properties/baseline/properties/seq/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+return false;
+}
+else {
+if(data33 < 0 || isNaN(data33)){
+validate29.errors = [{instancePath:instancePath+"/baseline/seq",schemaPath:"#/properties/baseline/properties/seq/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+var valid7 = _errs65 === errors;
+}
+else {
+var valid7 = true;
+}
+if(valid7){
+if(data31.total !== undefined){
+let data34 = data31.total;
 const _errs67 = errors;
-if(typeof data33[i0] !== "string"){
+if(!(((typeof data34 == "number") && (!(data34 % 1) && !isNaN(data34))) && (isFinite(data34)))){
+validate29.errors = [{instancePath:instancePath+"/baseline/total",schemaPath:"#/properties/baseline/properties/total/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs67){
+if((typeof data34 == "number") && (isFinite(data34))){
+if(data34 > 9007199254740991 || isNaN(data34)){
+validate29.errors = [{instancePath:instancePath+"/baseline/total",schemaPath:"#/properties/baseline/properties/total/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+return false;
+}
+else {
+if(data34 < 0 || isNaN(data34)){
+validate29.errors = [{instancePath:instancePath+"/baseline/total",schemaPath:"#/properties/baseline/properties/total/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+var valid7 = _errs67 === errors;
+}
+else {
+var valid7 = true;
+}
+if(valid7){
+if(data31.sessions !== undefined){
+let data35 = data31.sessions;
+const _errs69 = errors;
+if(errors === _errs69){
+if(Array.isArray(data35)){
+var valid8 = true;
+const len0 = data35.length;
+for(let i0=0; i0<len0; i0++){
+const _errs71 = errors;
+if(typeof data35[i0] !== "string"){
 validate29.errors = [{instancePath:instancePath+"/baseline/sessions/" + i0,schemaPath:"#/properties/baseline/properties/sessions/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid8 = _errs67 === errors;
+var valid8 = _errs71 === errors;
 if(!valid8){
 break;
 }
@@ -10003,7 +10038,7 @@ validate29.errors = [{instancePath:instancePath+"/baseline/sessions",schemaPath:
 return false;
 }
 }
-var valid7 = _errs65 === errors;
+var valid7 = _errs69 === errors;
 }
 else {
 var valid7 = true;
@@ -10018,50 +10053,50 @@ validate29.errors = [{instancePath:instancePath+"/baseline",schemaPath:"#/proper
 return false;
 }
 }
-var valid0 = _errs57 === errors;
+var valid0 = _errs61 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.question !== undefined){
-let data35 = data.question;
-const _errs69 = errors;
-if(errors === _errs69){
-if(data35 && typeof data35 == "object" && !Array.isArray(data35)){
+let data37 = data.question;
+const _errs73 = errors;
+if(errors === _errs73){
+if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
 let missing7;
-if(((data35.v === undefined) && (missing7 = "v")) || ((data35.parts === undefined) && (missing7 = "parts"))){
+if(((data37.v === undefined) && (missing7 = "v")) || ((data37.parts === undefined) && (missing7 = "parts"))){
 validate29.errors = [{instancePath:instancePath+"/question",schemaPath:"#/properties/question/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
 return false;
 }
 else {
-if(data35.v !== undefined){
-let data36 = data35.v;
-const _errs71 = errors;
-if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
+if(data37.v !== undefined){
+let data38 = data37.v;
+const _errs75 = errors;
+if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
 validate29.errors = [{instancePath:instancePath+"/question/v",schemaPath:"#/properties/question/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs71){
-if((typeof data36 == "number") && (isFinite(data36))){
-if(data36 < 1 || isNaN(data36)){
+if(errors === _errs75){
+if((typeof data38 == "number") && (isFinite(data38))){
+if(data38 < 1 || isNaN(data38)){
 validate29.errors = [{instancePath:instancePath+"/question/v",schemaPath:"#/properties/question/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
-var valid9 = _errs71 === errors;
+var valid9 = _errs75 === errors;
 }
 else {
 var valid9 = true;
 }
 if(valid9){
-if(data35.parts !== undefined){
-let data37 = data35.parts;
-const _errs73 = errors;
-if(errors === _errs73){
-if(typeof data37 === "string"){
-if(!pattern48.test(data37)){
+if(data37.parts !== undefined){
+let data39 = data37.parts;
+const _errs77 = errors;
+if(errors === _errs77){
+if(typeof data39 === "string"){
+if(!pattern48.test(data39)){
 validate29.errors = [{instancePath:instancePath+"/question/parts",schemaPath:"#/properties/question/properties/parts/pattern",keyword:"pattern",params:{pattern: "^_INBOX\\.[A-Za-z0-9._-]{1,128}$"},message:"must match pattern \""+"^_INBOX\\.[A-Za-z0-9._-]{1,128}$"+"\""}];
 return false;
 }
@@ -10071,7 +10106,7 @@ validate29.errors = [{instancePath:instancePath+"/question/parts",schemaPath:"#/
 return false;
 }
 }
-var valid9 = _errs73 === errors;
+var valid9 = _errs77 === errors;
 }
 else {
 var valid9 = true;
@@ -10084,78 +10119,78 @@ validate29.errors = [{instancePath:instancePath+"/question",schemaPath:"#/proper
 return false;
 }
 }
-var valid0 = _errs69 === errors;
+var valid0 = _errs73 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.reply !== undefined){
-let data38 = data.reply;
-const _errs75 = errors;
-if(errors === _errs75){
-if(data38 && typeof data38 == "object" && !Array.isArray(data38)){
+let data40 = data.reply;
+const _errs79 = errors;
+if(errors === _errs79){
+if(data40 && typeof data40 == "object" && !Array.isArray(data40)){
 let missing8;
-if((data38.v === undefined) && (missing8 = "v")){
+if((data40.v === undefined) && (missing8 = "v")){
 validate29.errors = [{instancePath:instancePath+"/reply",schemaPath:"#/properties/reply/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
 return false;
 }
 else {
-if(data38.v !== undefined){
-let data39 = data38.v;
-const _errs77 = errors;
-if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
+if(data40.v !== undefined){
+let data41 = data40.v;
+const _errs81 = errors;
+if(!(((typeof data41 == "number") && (!(data41 % 1) && !isNaN(data41))) && (isFinite(data41)))){
 validate29.errors = [{instancePath:instancePath+"/reply/v",schemaPath:"#/properties/reply/properties/v/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs77){
-if((typeof data39 == "number") && (isFinite(data39))){
-if(data39 < 1 || isNaN(data39)){
+if(errors === _errs81){
+if((typeof data41 == "number") && (isFinite(data41))){
+if(data41 < 1 || isNaN(data41)){
 validate29.errors = [{instancePath:instancePath+"/reply/v",schemaPath:"#/properties/reply/properties/v/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
-var valid10 = _errs77 === errors;
+var valid10 = _errs81 === errors;
 }
 else {
 var valid10 = true;
 }
 if(valid10){
-if(data38.count !== undefined){
-let data40 = data38.count;
-const _errs79 = errors;
-if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
+if(data40.count !== undefined){
+let data42 = data40.count;
+const _errs83 = errors;
+if(!(((typeof data42 == "number") && (!(data42 % 1) && !isNaN(data42))) && (isFinite(data42)))){
 validate29.errors = [{instancePath:instancePath+"/reply/count",schemaPath:"#/properties/reply/properties/count/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs79){
-if((typeof data40 == "number") && (isFinite(data40))){
-if(data40 > 65536 || isNaN(data40)){
+if(errors === _errs83){
+if((typeof data42 == "number") && (isFinite(data42))){
+if(data42 > 65536 || isNaN(data42)){
 validate29.errors = [{instancePath:instancePath+"/reply/count",schemaPath:"#/properties/reply/properties/count/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65536},message:"must be <= 65536"}];
 return false;
 }
 else {
-if(data40 < 0 || isNaN(data40)){
+if(data42 < 0 || isNaN(data42)){
 validate29.errors = [{instancePath:instancePath+"/reply/count",schemaPath:"#/properties/reply/properties/count/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid10 = _errs79 === errors;
+var valid10 = _errs83 === errors;
 }
 else {
 var valid10 = true;
 }
 if(valid10){
-if(data38.error !== undefined){
-const _errs81 = errors;
-if(!(validate28(data38.error, {instancePath:instancePath+"/reply/error",parentData:data38,parentDataProperty:"error",rootData}))){
+if(data40.error !== undefined){
+const _errs85 = errors;
+if(!(validate28(data40.error, {instancePath:instancePath+"/reply/error",parentData:data40,parentDataProperty:"error",rootData}))){
 vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
 errors = vErrors.length;
 }
-var valid10 = _errs81 === errors;
+var valid10 = _errs85 === errors;
 }
 else {
 var valid10 = true;
@@ -10169,22 +10204,22 @@ validate29.errors = [{instancePath:instancePath+"/reply",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs75 === errors;
+var valid0 = _errs79 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.history !== undefined){
-let data42 = data.history;
-const _errs82 = errors;
-const _errs83 = errors;
+let data44 = data.history;
+const _errs86 = errors;
+const _errs87 = errors;
 let valid11 = false;
-const _errs84 = errors;
-if(errors === _errs84){
-if(data42 && typeof data42 == "object" && !Array.isArray(data42)){
+const _errs88 = errors;
+if(errors === _errs88){
+if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
 let missing9;
-if(((((((((data42.kind === undefined) && (missing9 = "kind")) || ((data42.request === undefined) && (missing9 = "request"))) || ((data42.token === undefined) && (missing9 = "token"))) || ((data42.epoch === undefined) && (missing9 = "epoch"))) || ((data42.after === undefined) && (missing9 = "after"))) || ((data42.before === undefined) && (missing9 = "before"))) || ((data42.seq === undefined) && (missing9 = "seq"))) || ((data42.at === undefined) && (missing9 = "at"))){
+if(((((((((data44.kind === undefined) && (missing9 = "kind")) || ((data44.request === undefined) && (missing9 = "request"))) || ((data44.token === undefined) && (missing9 = "token"))) || ((data44.epoch === undefined) && (missing9 = "epoch"))) || ((data44.after === undefined) && (missing9 = "after"))) || ((data44.before === undefined) && (missing9 = "before"))) || ((data44.seq === undefined) && (missing9 = "seq"))) || ((data44.at === undefined) && (missing9 = "at"))){
 const err0 = {instancePath:instancePath+"/history",schemaPath:"#/properties/history/anyOf/0/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"};
 if(vErrors === null){
 vErrors = [err0];
@@ -10195,10 +10230,10 @@ vErrors.push(err0);
 errors++;
 }
 else {
-if(data42.kind !== undefined){
-let data43 = data42.kind;
-const _errs86 = errors;
-if(typeof data43 !== "string"){
+if(data44.kind !== undefined){
+let data45 = data44.kind;
+const _errs90 = errors;
+if(typeof data45 !== "string"){
 const err1 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/0/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err1];
@@ -10208,7 +10243,7 @@ vErrors.push(err1);
 }
 errors++;
 }
-if(!(data43 === "page")){
+if(!(data45 === "page")){
 const err2 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/0/properties/kind/enum",keyword:"enum",params:{allowedValues: schema8.properties.history.anyOf[0].properties.kind.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err2];
@@ -10218,19 +10253,19 @@ vErrors.push(err2);
 }
 errors++;
 }
-var valid12 = _errs86 === errors;
+var valid12 = _errs90 === errors;
 }
 else {
 var valid12 = true;
 }
 if(valid12){
-if(data42.request !== undefined){
-let data44 = data42.request;
-const _errs88 = errors;
-if(errors === _errs88){
-if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
+if(data44.request !== undefined){
+let data46 = data44.request;
+const _errs92 = errors;
+if(errors === _errs92){
+if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
 let missing10;
-if((((((((data44.filter === undefined) && (missing10 = "filter")) || ((data44.order === undefined) && (missing10 = "order"))) || ((data44.afterMs === undefined) && (missing10 = "afterMs"))) || ((data44.beforeMs === undefined) && (missing10 = "beforeMs"))) || ((data44.text === undefined) && (missing10 = "text"))) || ((data44.limit === undefined) && (missing10 = "limit"))) || ((data44.maxBytes === undefined) && (missing10 = "maxBytes"))){
+if((((((((data46.filter === undefined) && (missing10 = "filter")) || ((data46.order === undefined) && (missing10 = "order"))) || ((data46.afterMs === undefined) && (missing10 = "afterMs"))) || ((data46.beforeMs === undefined) && (missing10 = "beforeMs"))) || ((data46.text === undefined) && (missing10 = "text"))) || ((data46.limit === undefined) && (missing10 = "limit"))) || ((data46.maxBytes === undefined) && (missing10 = "maxBytes"))){
 const err3 = {instancePath:instancePath+"/history/request",schemaPath:"#/properties/history/anyOf/0/properties/request/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"};
 if(vErrors === null){
 vErrors = [err3];
@@ -10241,13 +10276,13 @@ vErrors.push(err3);
 errors++;
 }
 else {
-if(data44.filter !== undefined){
-let data45 = data44.filter;
-const _errs90 = errors;
-const _errs91 = errors;
+if(data46.filter !== undefined){
+let data47 = data46.filter;
+const _errs94 = errors;
+const _errs95 = errors;
 let valid14 = false;
-const _errs92 = errors;
-if(typeof data45 !== "string"){
+const _errs96 = errors;
+if(typeof data47 !== "string"){
 const err4 = {instancePath:instancePath+"/history/request/filter",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/filter/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err4];
@@ -10257,11 +10292,11 @@ vErrors.push(err4);
 }
 errors++;
 }
-var _valid1 = _errs92 === errors;
+var _valid1 = _errs96 === errors;
 valid14 = valid14 || _valid1;
 if(!valid14){
-const _errs94 = errors;
-if(data45 !== null){
+const _errs98 = errors;
+if(data47 !== null){
 const err5 = {instancePath:instancePath+"/history/request/filter",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/filter/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err5];
@@ -10271,7 +10306,7 @@ vErrors.push(err5);
 }
 errors++;
 }
-var _valid1 = _errs94 === errors;
+var _valid1 = _errs98 === errors;
 valid14 = valid14 || _valid1;
 }
 if(!valid14){
@@ -10285,26 +10320,26 @@ vErrors.push(err6);
 errors++;
 }
 else {
-errors = _errs91;
+errors = _errs95;
 if(vErrors !== null){
-if(_errs91){
-vErrors.length = _errs91;
+if(_errs95){
+vErrors.length = _errs95;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid13 = _errs90 === errors;
+var valid13 = _errs94 === errors;
 }
 else {
 var valid13 = true;
 }
 if(valid13){
-if(data44.order !== undefined){
-let data46 = data44.order;
-const _errs96 = errors;
-if(typeof data46 !== "string"){
+if(data46.order !== undefined){
+let data48 = data46.order;
+const _errs100 = errors;
+if(typeof data48 !== "string"){
 const err7 = {instancePath:instancePath+"/history/request/order",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err7];
@@ -10314,7 +10349,7 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(!((data46 === "newest") || (data46 === "oldest"))){
+if(!((data48 === "newest") || (data48 === "oldest"))){
 const err8 = {instancePath:instancePath+"/history/request/order",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/order/enum",keyword:"enum",params:{allowedValues: schema8.properties.history.anyOf[0].properties.request.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
@@ -10324,19 +10359,19 @@ vErrors.push(err8);
 }
 errors++;
 }
-var valid13 = _errs96 === errors;
+var valid13 = _errs100 === errors;
 }
 else {
 var valid13 = true;
 }
 if(valid13){
-if(data44.afterMs !== undefined){
-let data47 = data44.afterMs;
-const _errs98 = errors;
-const _errs99 = errors;
+if(data46.afterMs !== undefined){
+let data49 = data46.afterMs;
+const _errs102 = errors;
+const _errs103 = errors;
 let valid15 = false;
-const _errs100 = errors;
-if(!((typeof data47 == "number") && (isFinite(data47)))){
+const _errs104 = errors;
+if(!((typeof data49 == "number") && (isFinite(data49)))){
 const err9 = {instancePath:instancePath+"/history/request/afterMs",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/afterMs/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err9];
@@ -10346,11 +10381,11 @@ vErrors.push(err9);
 }
 errors++;
 }
-var _valid2 = _errs100 === errors;
+var _valid2 = _errs104 === errors;
 valid15 = valid15 || _valid2;
 if(!valid15){
-const _errs102 = errors;
-if(data47 !== null){
+const _errs106 = errors;
+if(data49 !== null){
 const err10 = {instancePath:instancePath+"/history/request/afterMs",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/afterMs/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err10];
@@ -10360,7 +10395,7 @@ vErrors.push(err10);
 }
 errors++;
 }
-var _valid2 = _errs102 === errors;
+var _valid2 = _errs106 === errors;
 valid15 = valid15 || _valid2;
 }
 if(!valid15){
@@ -10374,29 +10409,29 @@ vErrors.push(err11);
 errors++;
 }
 else {
-errors = _errs99;
+errors = _errs103;
 if(vErrors !== null){
-if(_errs99){
-vErrors.length = _errs99;
+if(_errs103){
+vErrors.length = _errs103;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid13 = _errs98 === errors;
+var valid13 = _errs102 === errors;
 }
 else {
 var valid13 = true;
 }
 if(valid13){
-if(data44.beforeMs !== undefined){
-let data48 = data44.beforeMs;
-const _errs104 = errors;
-const _errs105 = errors;
+if(data46.beforeMs !== undefined){
+let data50 = data46.beforeMs;
+const _errs108 = errors;
+const _errs109 = errors;
 let valid16 = false;
-const _errs106 = errors;
-if(!((typeof data48 == "number") && (isFinite(data48)))){
+const _errs110 = errors;
+if(!((typeof data50 == "number") && (isFinite(data50)))){
 const err12 = {instancePath:instancePath+"/history/request/beforeMs",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/beforeMs/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err12];
@@ -10406,11 +10441,11 @@ vErrors.push(err12);
 }
 errors++;
 }
-var _valid3 = _errs106 === errors;
+var _valid3 = _errs110 === errors;
 valid16 = valid16 || _valid3;
 if(!valid16){
-const _errs108 = errors;
-if(data48 !== null){
+const _errs112 = errors;
+if(data50 !== null){
 const err13 = {instancePath:instancePath+"/history/request/beforeMs",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/beforeMs/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err13];
@@ -10420,7 +10455,7 @@ vErrors.push(err13);
 }
 errors++;
 }
-var _valid3 = _errs108 === errors;
+var _valid3 = _errs112 === errors;
 valid16 = valid16 || _valid3;
 }
 if(!valid16){
@@ -10434,29 +10469,29 @@ vErrors.push(err14);
 errors++;
 }
 else {
-errors = _errs105;
+errors = _errs109;
 if(vErrors !== null){
-if(_errs105){
-vErrors.length = _errs105;
+if(_errs109){
+vErrors.length = _errs109;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid13 = _errs104 === errors;
+var valid13 = _errs108 === errors;
 }
 else {
 var valid13 = true;
 }
 if(valid13){
-if(data44.text !== undefined){
-let data49 = data44.text;
-const _errs110 = errors;
-const _errs111 = errors;
+if(data46.text !== undefined){
+let data51 = data46.text;
+const _errs114 = errors;
+const _errs115 = errors;
 let valid17 = false;
-const _errs112 = errors;
-if(typeof data49 !== "string"){
+const _errs116 = errors;
+if(typeof data51 !== "string"){
 const err15 = {instancePath:instancePath+"/history/request/text",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/text/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err15];
@@ -10466,11 +10501,11 @@ vErrors.push(err15);
 }
 errors++;
 }
-var _valid4 = _errs112 === errors;
+var _valid4 = _errs116 === errors;
 valid17 = valid17 || _valid4;
 if(!valid17){
-const _errs114 = errors;
-if(data49 !== null){
+const _errs118 = errors;
+if(data51 !== null){
 const err16 = {instancePath:instancePath+"/history/request/text",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/text/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err16];
@@ -10480,7 +10515,7 @@ vErrors.push(err16);
 }
 errors++;
 }
-var _valid4 = _errs114 === errors;
+var _valid4 = _errs118 === errors;
 valid17 = valid17 || _valid4;
 }
 if(!valid17){
@@ -10494,26 +10529,26 @@ vErrors.push(err17);
 errors++;
 }
 else {
-errors = _errs111;
+errors = _errs115;
 if(vErrors !== null){
-if(_errs111){
-vErrors.length = _errs111;
+if(_errs115){
+vErrors.length = _errs115;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid13 = _errs110 === errors;
+var valid13 = _errs114 === errors;
 }
 else {
 var valid13 = true;
 }
 if(valid13){
-if(data44.limit !== undefined){
-let data50 = data44.limit;
-const _errs116 = errors;
-if(!(((typeof data50 == "number") && (!(data50 % 1) && !isNaN(data50))) && (isFinite(data50)))){
+if(data46.limit !== undefined){
+let data52 = data46.limit;
+const _errs120 = errors;
+if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
 const err18 = {instancePath:instancePath+"/history/request/limit",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err18];
@@ -10523,9 +10558,9 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(errors === _errs116){
-if((typeof data50 == "number") && (isFinite(data50))){
-if(data50 > 1000000 || isNaN(data50)){
+if(errors === _errs120){
+if((typeof data52 == "number") && (isFinite(data52))){
+if(data52 > 1000000 || isNaN(data52)){
 const err19 = {instancePath:instancePath+"/history/request/limit",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err19];
@@ -10536,7 +10571,7 @@ vErrors.push(err19);
 errors++;
 }
 else {
-if(data50 < 1 || isNaN(data50)){
+if(data52 < 1 || isNaN(data52)){
 const err20 = {instancePath:instancePath+"/history/request/limit",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err20];
@@ -10549,16 +10584,16 @@ errors++;
 }
 }
 }
-var valid13 = _errs116 === errors;
+var valid13 = _errs120 === errors;
 }
 else {
 var valid13 = true;
 }
 if(valid13){
-if(data44.maxBytes !== undefined){
-let data51 = data44.maxBytes;
-const _errs118 = errors;
-if(!(((typeof data51 == "number") && (!(data51 % 1) && !isNaN(data51))) && (isFinite(data51)))){
+if(data46.maxBytes !== undefined){
+let data53 = data46.maxBytes;
+const _errs122 = errors;
+if(!(((typeof data53 == "number") && (!(data53 % 1) && !isNaN(data53))) && (isFinite(data53)))){
 const err21 = {instancePath:instancePath+"/history/request/maxBytes",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/maxBytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err21];
@@ -10568,9 +10603,9 @@ vErrors.push(err21);
 }
 errors++;
 }
-if(errors === _errs118){
-if((typeof data51 == "number") && (isFinite(data51))){
-if(data51 > 67108864 || isNaN(data51)){
+if(errors === _errs122){
+if((typeof data53 == "number") && (isFinite(data53))){
+if(data53 > 67108864 || isNaN(data53)){
 const err22 = {instancePath:instancePath+"/history/request/maxBytes",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/maxBytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 67108864},message:"must be <= 67108864"};
 if(vErrors === null){
 vErrors = [err22];
@@ -10581,7 +10616,7 @@ vErrors.push(err22);
 errors++;
 }
 else {
-if(data51 < 1 || isNaN(data51)){
+if(data53 < 1 || isNaN(data53)){
 const err23 = {instancePath:instancePath+"/history/request/maxBytes",schemaPath:"#/properties/history/anyOf/0/properties/request/properties/maxBytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err23];
@@ -10594,7 +10629,7 @@ errors++;
 }
 }
 }
-var valid13 = _errs118 === errors;
+var valid13 = _errs122 === errors;
 }
 else {
 var valid13 = true;
@@ -10618,15 +10653,15 @@ vErrors.push(err24);
 errors++;
 }
 }
-var valid12 = _errs88 === errors;
+var valid12 = _errs92 === errors;
 }
 else {
 var valid12 = true;
 }
 if(valid12){
-if(data42.token !== undefined){
-const _errs120 = errors;
-if(typeof data42.token !== "string"){
+if(data44.token !== undefined){
+const _errs124 = errors;
+if(typeof data44.token !== "string"){
 const err25 = {instancePath:instancePath+"/history/token",schemaPath:"#/properties/history/anyOf/0/properties/token/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err25];
@@ -10636,18 +10671,18 @@ vErrors.push(err25);
 }
 errors++;
 }
-var valid12 = _errs120 === errors;
+var valid12 = _errs124 === errors;
 }
 else {
 var valid12 = true;
 }
 if(valid12){
-if(data42.epoch !== undefined){
-let data53 = data42.epoch;
-const _errs122 = errors;
-if(errors === _errs122){
-if(typeof data53 === "string"){
-if(func1(data53) > 128){
+if(data44.epoch !== undefined){
+let data55 = data44.epoch;
+const _errs126 = errors;
+if(errors === _errs126){
+if(typeof data55 === "string"){
+if(func1(data55) > 128){
 const err26 = {instancePath:instancePath+"/history/epoch",schemaPath:"#/properties/history/anyOf/0/properties/epoch/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"};
 if(vErrors === null){
 vErrors = [err26];
@@ -10669,19 +10704,19 @@ vErrors.push(err27);
 errors++;
 }
 }
-var valid12 = _errs122 === errors;
+var valid12 = _errs126 === errors;
 }
 else {
 var valid12 = true;
 }
 if(valid12){
-if(data42.after !== undefined){
-let data54 = data42.after;
-const _errs124 = errors;
-const _errs125 = errors;
+if(data44.after !== undefined){
+let data56 = data44.after;
+const _errs128 = errors;
+const _errs129 = errors;
 let valid18 = false;
-const _errs126 = errors;
-if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
+const _errs130 = errors;
+if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
 const err28 = {instancePath:instancePath+"/history/after",schemaPath:"#/properties/history/anyOf/0/properties/after/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err28];
@@ -10691,9 +10726,9 @@ vErrors.push(err28);
 }
 errors++;
 }
-if(errors === _errs126){
-if((typeof data54 == "number") && (isFinite(data54))){
-if(data54 > 9007199254740991 || isNaN(data54)){
+if(errors === _errs130){
+if((typeof data56 == "number") && (isFinite(data56))){
+if(data56 > 9007199254740991 || isNaN(data56)){
 const err29 = {instancePath:instancePath+"/history/after",schemaPath:"#/properties/history/anyOf/0/properties/after/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
 if(vErrors === null){
 vErrors = [err29];
@@ -10704,7 +10739,7 @@ vErrors.push(err29);
 errors++;
 }
 else {
-if(data54 < 0 || isNaN(data54)){
+if(data56 < 0 || isNaN(data56)){
 const err30 = {instancePath:instancePath+"/history/after",schemaPath:"#/properties/history/anyOf/0/properties/after/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err30];
@@ -10717,11 +10752,11 @@ errors++;
 }
 }
 }
-var _valid5 = _errs126 === errors;
+var _valid5 = _errs130 === errors;
 valid18 = valid18 || _valid5;
 if(!valid18){
-const _errs128 = errors;
-if(data54 !== null){
+const _errs132 = errors;
+if(data56 !== null){
 const err31 = {instancePath:instancePath+"/history/after",schemaPath:"#/properties/history/anyOf/0/properties/after/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err31];
@@ -10731,7 +10766,7 @@ vErrors.push(err31);
 }
 errors++;
 }
-var _valid5 = _errs128 === errors;
+var _valid5 = _errs132 === errors;
 valid18 = valid18 || _valid5;
 }
 if(!valid18){
@@ -10745,29 +10780,29 @@ vErrors.push(err32);
 errors++;
 }
 else {
-errors = _errs125;
+errors = _errs129;
 if(vErrors !== null){
-if(_errs125){
-vErrors.length = _errs125;
+if(_errs129){
+vErrors.length = _errs129;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid12 = _errs124 === errors;
+var valid12 = _errs128 === errors;
 }
 else {
 var valid12 = true;
 }
 if(valid12){
-if(data42.before !== undefined){
-let data55 = data42.before;
-const _errs130 = errors;
-const _errs131 = errors;
+if(data44.before !== undefined){
+let data57 = data44.before;
+const _errs134 = errors;
+const _errs135 = errors;
 let valid19 = false;
-const _errs132 = errors;
-if(!(((typeof data55 == "number") && (!(data55 % 1) && !isNaN(data55))) && (isFinite(data55)))){
+const _errs136 = errors;
+if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
 const err33 = {instancePath:instancePath+"/history/before",schemaPath:"#/properties/history/anyOf/0/properties/before/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err33];
@@ -10777,9 +10812,9 @@ vErrors.push(err33);
 }
 errors++;
 }
-if(errors === _errs132){
-if((typeof data55 == "number") && (isFinite(data55))){
-if(data55 > 9007199254740991 || isNaN(data55)){
+if(errors === _errs136){
+if((typeof data57 == "number") && (isFinite(data57))){
+if(data57 > 9007199254740991 || isNaN(data57)){
 const err34 = {instancePath:instancePath+"/history/before",schemaPath:"#/properties/history/anyOf/0/properties/before/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
 if(vErrors === null){
 vErrors = [err34];
@@ -10790,7 +10825,7 @@ vErrors.push(err34);
 errors++;
 }
 else {
-if(data55 < 0 || isNaN(data55)){
+if(data57 < 0 || isNaN(data57)){
 const err35 = {instancePath:instancePath+"/history/before",schemaPath:"#/properties/history/anyOf/0/properties/before/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err35];
@@ -10803,11 +10838,11 @@ errors++;
 }
 }
 }
-var _valid6 = _errs132 === errors;
+var _valid6 = _errs136 === errors;
 valid19 = valid19 || _valid6;
 if(!valid19){
-const _errs134 = errors;
-if(data55 !== null){
+const _errs138 = errors;
+if(data57 !== null){
 const err36 = {instancePath:instancePath+"/history/before",schemaPath:"#/properties/history/anyOf/0/properties/before/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err36];
@@ -10817,7 +10852,7 @@ vErrors.push(err36);
 }
 errors++;
 }
-var _valid6 = _errs134 === errors;
+var _valid6 = _errs138 === errors;
 valid19 = valid19 || _valid6;
 }
 if(!valid19){
@@ -10831,26 +10866,26 @@ vErrors.push(err37);
 errors++;
 }
 else {
-errors = _errs131;
+errors = _errs135;
 if(vErrors !== null){
-if(_errs131){
-vErrors.length = _errs131;
+if(_errs135){
+vErrors.length = _errs135;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid12 = _errs130 === errors;
+var valid12 = _errs134 === errors;
 }
 else {
 var valid12 = true;
 }
 if(valid12){
-if(data42.seq !== undefined){
-let data56 = data42.seq;
-const _errs136 = errors;
-if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
+if(data44.seq !== undefined){
+let data58 = data44.seq;
+const _errs140 = errors;
+if(!(((typeof data58 == "number") && (!(data58 % 1) && !isNaN(data58))) && (isFinite(data58)))){
 const err38 = {instancePath:instancePath+"/history/seq",schemaPath:"#/properties/history/anyOf/0/properties/seq/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err38];
@@ -10860,9 +10895,9 @@ vErrors.push(err38);
 }
 errors++;
 }
-if(errors === _errs136){
-if((typeof data56 == "number") && (isFinite(data56))){
-if(data56 > 9007199254740991 || isNaN(data56)){
+if(errors === _errs140){
+if((typeof data58 == "number") && (isFinite(data58))){
+if(data58 > 9007199254740991 || isNaN(data58)){
 const err39 = {instancePath:instancePath+"/history/seq",schemaPath:"#/properties/history/anyOf/0/properties/seq/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
 if(vErrors === null){
 vErrors = [err39];
@@ -10873,7 +10908,7 @@ vErrors.push(err39);
 errors++;
 }
 else {
-if(data56 < 0 || isNaN(data56)){
+if(data58 < 0 || isNaN(data58)){
 const err40 = {instancePath:instancePath+"/history/seq",schemaPath:"#/properties/history/anyOf/0/properties/seq/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err40];
@@ -10886,19 +10921,19 @@ errors++;
 }
 }
 }
-var valid12 = _errs136 === errors;
+var valid12 = _errs140 === errors;
 }
 else {
 var valid12 = true;
 }
 if(valid12){
-if(data42.at !== undefined){
-let data57 = data42.at;
-const _errs138 = errors;
-const _errs139 = errors;
+if(data44.at !== undefined){
+let data59 = data44.at;
+const _errs142 = errors;
+const _errs143 = errors;
 let valid20 = false;
-const _errs140 = errors;
-if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
+const _errs144 = errors;
+if(!(((typeof data59 == "number") && (!(data59 % 1) && !isNaN(data59))) && (isFinite(data59)))){
 const err41 = {instancePath:instancePath+"/history/at",schemaPath:"#/properties/history/anyOf/0/properties/at/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err41];
@@ -10908,9 +10943,9 @@ vErrors.push(err41);
 }
 errors++;
 }
-if(errors === _errs140){
-if((typeof data57 == "number") && (isFinite(data57))){
-if(data57 > 9007199254740991 || isNaN(data57)){
+if(errors === _errs144){
+if((typeof data59 == "number") && (isFinite(data59))){
+if(data59 > 9007199254740991 || isNaN(data59)){
 const err42 = {instancePath:instancePath+"/history/at",schemaPath:"#/properties/history/anyOf/0/properties/at/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
 if(vErrors === null){
 vErrors = [err42];
@@ -10921,7 +10956,7 @@ vErrors.push(err42);
 errors++;
 }
 else {
-if(data57 < 0 || isNaN(data57)){
+if(data59 < 0 || isNaN(data59)){
 const err43 = {instancePath:instancePath+"/history/at",schemaPath:"#/properties/history/anyOf/0/properties/at/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err43];
@@ -10934,11 +10969,11 @@ errors++;
 }
 }
 }
-var _valid7 = _errs140 === errors;
+var _valid7 = _errs144 === errors;
 valid20 = valid20 || _valid7;
 if(!valid20){
-const _errs142 = errors;
-if(data57 !== null){
+const _errs146 = errors;
+if(data59 !== null){
 const err44 = {instancePath:instancePath+"/history/at",schemaPath:"#/properties/history/anyOf/0/properties/at/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err44];
@@ -10948,7 +10983,7 @@ vErrors.push(err44);
 }
 errors++;
 }
-var _valid7 = _errs142 === errors;
+var _valid7 = _errs146 === errors;
 valid20 = valid20 || _valid7;
 }
 if(!valid20){
@@ -10962,17 +10997,17 @@ vErrors.push(err45);
 errors++;
 }
 else {
-errors = _errs139;
+errors = _errs143;
 if(vErrors !== null){
-if(_errs139){
-vErrors.length = _errs139;
+if(_errs143){
+vErrors.length = _errs143;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid12 = _errs138 === errors;
+var valid12 = _errs142 === errors;
 }
 else {
 var valid12 = true;
@@ -10997,14 +11032,14 @@ vErrors.push(err46);
 errors++;
 }
 }
-var _valid0 = _errs84 === errors;
+var _valid0 = _errs88 === errors;
 valid11 = valid11 || _valid0;
 if(!valid11){
-const _errs144 = errors;
-if(errors === _errs144){
-if(data42 && typeof data42 == "object" && !Array.isArray(data42)){
+const _errs148 = errors;
+if(errors === _errs148){
+if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
 let missing11;
-if((((data42.kind === undefined) && (missing11 = "kind")) || ((data42.request === undefined) && (missing11 = "request"))) || ((data42.token === undefined) && (missing11 = "token"))){
+if((((data44.kind === undefined) && (missing11 = "kind")) || ((data44.request === undefined) && (missing11 = "request"))) || ((data44.token === undefined) && (missing11 = "token"))){
 const err47 = {instancePath:instancePath+"/history",schemaPath:"#/properties/history/anyOf/1/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"};
 if(vErrors === null){
 vErrors = [err47];
@@ -11015,10 +11050,10 @@ vErrors.push(err47);
 errors++;
 }
 else {
-if(data42.kind !== undefined){
-let data58 = data42.kind;
-const _errs146 = errors;
-if(typeof data58 !== "string"){
+if(data44.kind !== undefined){
+let data60 = data44.kind;
+const _errs150 = errors;
+if(typeof data60 !== "string"){
 const err48 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/1/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err48];
@@ -11028,7 +11063,7 @@ vErrors.push(err48);
 }
 errors++;
 }
-if(!((data58 === "stats") || (data58 === "counts"))){
+if(!((data60 === "stats") || (data60 === "counts"))){
 const err49 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/1/properties/kind/enum",keyword:"enum",params:{allowedValues: schema8.properties.history.anyOf[1].properties.kind.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err49];
@@ -11038,19 +11073,19 @@ vErrors.push(err49);
 }
 errors++;
 }
-var valid21 = _errs146 === errors;
+var valid21 = _errs150 === errors;
 }
 else {
 var valid21 = true;
 }
 if(valid21){
-if(data42.request !== undefined){
-let data59 = data42.request;
-const _errs148 = errors;
-if(errors === _errs148){
-if(data59 && typeof data59 == "object" && !Array.isArray(data59)){
+if(data44.request !== undefined){
+let data61 = data44.request;
+const _errs152 = errors;
+if(errors === _errs152){
+if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
 let missing12;
-if((((data59.after === undefined) && (missing12 = "after")) || ((data59.before === undefined) && (missing12 = "before"))) || ((data59.stepS === undefined) && (missing12 = "stepS"))){
+if((((data61.after === undefined) && (missing12 = "after")) || ((data61.before === undefined) && (missing12 = "before"))) || ((data61.stepS === undefined) && (missing12 = "stepS"))){
 const err50 = {instancePath:instancePath+"/history/request",schemaPath:"#/properties/history/anyOf/1/properties/request/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"};
 if(vErrors === null){
 vErrors = [err50];
@@ -11061,13 +11096,13 @@ vErrors.push(err50);
 errors++;
 }
 else {
-if(data59.after !== undefined){
-let data60 = data59.after;
-const _errs150 = errors;
-const _errs151 = errors;
+if(data61.after !== undefined){
+let data62 = data61.after;
+const _errs154 = errors;
+const _errs155 = errors;
 let valid23 = false;
-const _errs152 = errors;
-if(!((typeof data60 == "number") && (isFinite(data60)))){
+const _errs156 = errors;
+if(!((typeof data62 == "number") && (isFinite(data62)))){
 const err51 = {instancePath:instancePath+"/history/request/after",schemaPath:"#/properties/history/anyOf/1/properties/request/properties/after/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err51];
@@ -11077,11 +11112,11 @@ vErrors.push(err51);
 }
 errors++;
 }
-var _valid8 = _errs152 === errors;
+var _valid8 = _errs156 === errors;
 valid23 = valid23 || _valid8;
 if(!valid23){
-const _errs154 = errors;
-if(data60 !== null){
+const _errs158 = errors;
+if(data62 !== null){
 const err52 = {instancePath:instancePath+"/history/request/after",schemaPath:"#/properties/history/anyOf/1/properties/request/properties/after/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err52];
@@ -11091,7 +11126,7 @@ vErrors.push(err52);
 }
 errors++;
 }
-var _valid8 = _errs154 === errors;
+var _valid8 = _errs158 === errors;
 valid23 = valid23 || _valid8;
 }
 if(!valid23){
@@ -11105,29 +11140,29 @@ vErrors.push(err53);
 errors++;
 }
 else {
-errors = _errs151;
+errors = _errs155;
 if(vErrors !== null){
-if(_errs151){
-vErrors.length = _errs151;
+if(_errs155){
+vErrors.length = _errs155;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid22 = _errs150 === errors;
+var valid22 = _errs154 === errors;
 }
 else {
 var valid22 = true;
 }
 if(valid22){
-if(data59.before !== undefined){
-let data61 = data59.before;
-const _errs156 = errors;
-const _errs157 = errors;
+if(data61.before !== undefined){
+let data63 = data61.before;
+const _errs160 = errors;
+const _errs161 = errors;
 let valid24 = false;
-const _errs158 = errors;
-if(!((typeof data61 == "number") && (isFinite(data61)))){
+const _errs162 = errors;
+if(!((typeof data63 == "number") && (isFinite(data63)))){
 const err54 = {instancePath:instancePath+"/history/request/before",schemaPath:"#/properties/history/anyOf/1/properties/request/properties/before/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err54];
@@ -11137,11 +11172,11 @@ vErrors.push(err54);
 }
 errors++;
 }
-var _valid9 = _errs158 === errors;
+var _valid9 = _errs162 === errors;
 valid24 = valid24 || _valid9;
 if(!valid24){
-const _errs160 = errors;
-if(data61 !== null){
+const _errs164 = errors;
+if(data63 !== null){
 const err55 = {instancePath:instancePath+"/history/request/before",schemaPath:"#/properties/history/anyOf/1/properties/request/properties/before/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err55];
@@ -11151,7 +11186,7 @@ vErrors.push(err55);
 }
 errors++;
 }
-var _valid9 = _errs160 === errors;
+var _valid9 = _errs164 === errors;
 valid24 = valid24 || _valid9;
 }
 if(!valid24){
@@ -11165,29 +11200,29 @@ vErrors.push(err56);
 errors++;
 }
 else {
-errors = _errs157;
+errors = _errs161;
 if(vErrors !== null){
-if(_errs157){
-vErrors.length = _errs157;
+if(_errs161){
+vErrors.length = _errs161;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid22 = _errs156 === errors;
+var valid22 = _errs160 === errors;
 }
 else {
 var valid22 = true;
 }
 if(valid22){
-if(data59.stepS !== undefined){
-let data62 = data59.stepS;
-const _errs162 = errors;
-const _errs163 = errors;
+if(data61.stepS !== undefined){
+let data64 = data61.stepS;
+const _errs166 = errors;
+const _errs167 = errors;
 let valid25 = false;
-const _errs164 = errors;
-if(!(((typeof data62 == "number") && (!(data62 % 1) && !isNaN(data62))) && (isFinite(data62)))){
+const _errs168 = errors;
+if(!(((typeof data64 == "number") && (!(data64 % 1) && !isNaN(data64))) && (isFinite(data64)))){
 const err57 = {instancePath:instancePath+"/history/request/stepS",schemaPath:"#/properties/history/anyOf/1/properties/request/properties/stepS/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err57];
@@ -11197,9 +11232,9 @@ vErrors.push(err57);
 }
 errors++;
 }
-if(errors === _errs164){
-if((typeof data62 == "number") && (isFinite(data62))){
-if(data62 > 9007199254740991 || isNaN(data62)){
+if(errors === _errs168){
+if((typeof data64 == "number") && (isFinite(data64))){
+if(data64 > 9007199254740991 || isNaN(data64)){
 const err58 = {instancePath:instancePath+"/history/request/stepS",schemaPath:"#/properties/history/anyOf/1/properties/request/properties/stepS/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
 if(vErrors === null){
 vErrors = [err58];
@@ -11210,7 +11245,7 @@ vErrors.push(err58);
 errors++;
 }
 else {
-if(data62 < 0 || isNaN(data62)){
+if(data64 < 0 || isNaN(data64)){
 const err59 = {instancePath:instancePath+"/history/request/stepS",schemaPath:"#/properties/history/anyOf/1/properties/request/properties/stepS/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err59];
@@ -11223,11 +11258,11 @@ errors++;
 }
 }
 }
-var _valid10 = _errs164 === errors;
+var _valid10 = _errs168 === errors;
 valid25 = valid25 || _valid10;
 if(!valid25){
-const _errs166 = errors;
-if(data62 !== null){
+const _errs170 = errors;
+if(data64 !== null){
 const err60 = {instancePath:instancePath+"/history/request/stepS",schemaPath:"#/properties/history/anyOf/1/properties/request/properties/stepS/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err60];
@@ -11237,7 +11272,7 @@ vErrors.push(err60);
 }
 errors++;
 }
-var _valid10 = _errs166 === errors;
+var _valid10 = _errs170 === errors;
 valid25 = valid25 || _valid10;
 }
 if(!valid25){
@@ -11251,29 +11286,29 @@ vErrors.push(err61);
 errors++;
 }
 else {
-errors = _errs163;
+errors = _errs167;
 if(vErrors !== null){
-if(_errs163){
-vErrors.length = _errs163;
+if(_errs167){
+vErrors.length = _errs167;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid22 = _errs162 === errors;
+var valid22 = _errs166 === errors;
 }
 else {
 var valid22 = true;
 }
 if(valid22){
-if(data59.search !== undefined){
-let data63 = data59.search;
-const _errs168 = errors;
-if(errors === _errs168){
-if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
+if(data61.search !== undefined){
+let data65 = data61.search;
+const _errs172 = errors;
+if(errors === _errs172){
+if(data65 && typeof data65 == "object" && !Array.isArray(data65)){
 let missing13;
-if((data63.filter === undefined) && (missing13 = "filter")){
+if((data65.filter === undefined) && (missing13 = "filter")){
 const err62 = {instancePath:instancePath+"/history/request/search",schemaPath:"#/properties/history/anyOf/1/properties/request/properties/search/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"};
 if(vErrors === null){
 vErrors = [err62];
@@ -11284,12 +11319,12 @@ vErrors.push(err62);
 errors++;
 }
 else {
-if(data63.filter !== undefined){
-let data64 = data63.filter;
-const _errs171 = errors;
+if(data65.filter !== undefined){
+let data66 = data65.filter;
+const _errs175 = errors;
 let valid27 = false;
-const _errs172 = errors;
-if(typeof data64 !== "string"){
+const _errs176 = errors;
+if(typeof data66 !== "string"){
 const err63 = {instancePath:instancePath+"/history/request/search/filter",schemaPath:"#/properties/history/anyOf/1/properties/request/properties/search/properties/filter/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err63];
@@ -11299,11 +11334,11 @@ vErrors.push(err63);
 }
 errors++;
 }
-var _valid11 = _errs172 === errors;
+var _valid11 = _errs176 === errors;
 valid27 = valid27 || _valid11;
 if(!valid27){
-const _errs174 = errors;
-if(data64 !== null){
+const _errs178 = errors;
+if(data66 !== null){
 const err64 = {instancePath:instancePath+"/history/request/search/filter",schemaPath:"#/properties/history/anyOf/1/properties/request/properties/search/properties/filter/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err64];
@@ -11313,7 +11348,7 @@ vErrors.push(err64);
 }
 errors++;
 }
-var _valid11 = _errs174 === errors;
+var _valid11 = _errs178 === errors;
 valid27 = valid27 || _valid11;
 }
 if(!valid27){
@@ -11327,10 +11362,10 @@ vErrors.push(err65);
 errors++;
 }
 else {
-errors = _errs171;
+errors = _errs175;
 if(vErrors !== null){
-if(_errs171){
-vErrors.length = _errs171;
+if(_errs175){
+vErrors.length = _errs175;
 }
 else {
 vErrors = null;
@@ -11351,7 +11386,7 @@ vErrors.push(err66);
 errors++;
 }
 }
-var valid22 = _errs168 === errors;
+var valid22 = _errs172 === errors;
 }
 else {
 var valid22 = true;
@@ -11372,15 +11407,15 @@ vErrors.push(err67);
 errors++;
 }
 }
-var valid21 = _errs148 === errors;
+var valid21 = _errs152 === errors;
 }
 else {
 var valid21 = true;
 }
 if(valid21){
-if(data42.token !== undefined){
-const _errs176 = errors;
-if(typeof data42.token !== "string"){
+if(data44.token !== undefined){
+const _errs180 = errors;
+if(typeof data44.token !== "string"){
 const err68 = {instancePath:instancePath+"/history/token",schemaPath:"#/properties/history/anyOf/1/properties/token/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err68];
@@ -11390,7 +11425,7 @@ vErrors.push(err68);
 }
 errors++;
 }
-var valid21 = _errs176 === errors;
+var valid21 = _errs180 === errors;
 }
 else {
 var valid21 = true;
@@ -11410,14 +11445,14 @@ vErrors.push(err69);
 errors++;
 }
 }
-var _valid0 = _errs144 === errors;
+var _valid0 = _errs148 === errors;
 valid11 = valid11 || _valid0;
 if(!valid11){
-const _errs178 = errors;
-if(errors === _errs178){
-if(data42 && typeof data42 == "object" && !Array.isArray(data42)){
+const _errs182 = errors;
+if(errors === _errs182){
+if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
 let missing14;
-if((((data42.kind === undefined) && (missing14 = "kind")) || ((data42.request === undefined) && (missing14 = "request"))) || ((data42.token === undefined) && (missing14 = "token"))){
+if((((data44.kind === undefined) && (missing14 = "kind")) || ((data44.request === undefined) && (missing14 = "request"))) || ((data44.token === undefined) && (missing14 = "token"))){
 const err70 = {instancePath:instancePath+"/history",schemaPath:"#/properties/history/anyOf/2/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"};
 if(vErrors === null){
 vErrors = [err70];
@@ -11428,10 +11463,10 @@ vErrors.push(err70);
 errors++;
 }
 else {
-if(data42.kind !== undefined){
-let data66 = data42.kind;
-const _errs180 = errors;
-if(typeof data66 !== "string"){
+if(data44.kind !== undefined){
+let data68 = data44.kind;
+const _errs184 = errors;
+if(typeof data68 !== "string"){
 const err71 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/2/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err71];
@@ -11441,7 +11476,7 @@ vErrors.push(err71);
 }
 errors++;
 }
-if(!(data66 === "states")){
+if(!(data68 === "states")){
 const err72 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/2/properties/kind/enum",keyword:"enum",params:{allowedValues: schema8.properties.history.anyOf[2].properties.kind.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err72];
@@ -11451,19 +11486,19 @@ vErrors.push(err72);
 }
 errors++;
 }
-var valid28 = _errs180 === errors;
+var valid28 = _errs184 === errors;
 }
 else {
 var valid28 = true;
 }
 if(valid28){
-if(data42.request !== undefined){
-let data67 = data42.request;
-const _errs182 = errors;
-if(errors === _errs182){
-if(data67 && typeof data67 == "object" && !Array.isArray(data67)){
+if(data44.request !== undefined){
+let data69 = data44.request;
+const _errs186 = errors;
+if(errors === _errs186){
+if(data69 && typeof data69 == "object" && !Array.isArray(data69)){
 let missing15;
-if(((data67.at === undefined) && (missing15 = "at")) || ((data67.reach === undefined) && (missing15 = "reach"))){
+if(((data69.at === undefined) && (missing15 = "at")) || ((data69.reach === undefined) && (missing15 = "reach"))){
 const err73 = {instancePath:instancePath+"/history/request",schemaPath:"#/properties/history/anyOf/2/properties/request/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"};
 if(vErrors === null){
 vErrors = [err73];
@@ -11474,10 +11509,10 @@ vErrors.push(err73);
 errors++;
 }
 else {
-if(data67.at !== undefined){
-let data68 = data67.at;
-const _errs184 = errors;
-if(!((typeof data68 == "number") && (isFinite(data68)))){
+if(data69.at !== undefined){
+let data70 = data69.at;
+const _errs188 = errors;
+if(!((typeof data70 == "number") && (isFinite(data70)))){
 const err74 = {instancePath:instancePath+"/history/request/at",schemaPath:"#/properties/history/anyOf/2/properties/request/properties/at/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err74];
@@ -11487,22 +11522,22 @@ vErrors.push(err74);
 }
 errors++;
 }
-var valid29 = _errs184 === errors;
+var valid29 = _errs188 === errors;
 }
 else {
 var valid29 = true;
 }
 if(valid29){
-if(data67.reach !== undefined){
-let data69 = data67.reach;
-const _errs186 = errors;
-const _errs187 = errors;
+if(data69.reach !== undefined){
+let data71 = data69.reach;
+const _errs190 = errors;
+const _errs191 = errors;
 let valid30 = false;
-const _errs188 = errors;
-if(errors === _errs188){
-if(data69 && typeof data69 == "object" && !Array.isArray(data69)){
+const _errs192 = errors;
+if(errors === _errs192){
+if(data71 && typeof data71 == "object" && !Array.isArray(data71)){
 let missing16;
-if((data69.bots === undefined) && (missing16 = "bots")){
+if((data71.bots === undefined) && (missing16 = "bots")){
 const err75 = {instancePath:instancePath+"/history/request/reach",schemaPath:"#/properties/history/anyOf/2/properties/request/properties/reach/anyOf/0/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"};
 if(vErrors === null){
 vErrors = [err75];
@@ -11513,16 +11548,16 @@ vErrors.push(err75);
 errors++;
 }
 else {
-if(data69.bots !== undefined){
-let data70 = data69.bots;
-const _errs190 = errors;
-if(errors === _errs190){
-if(Array.isArray(data70)){
+if(data71.bots !== undefined){
+let data72 = data71.bots;
+const _errs194 = errors;
+if(errors === _errs194){
+if(Array.isArray(data72)){
 var valid32 = true;
-const len1 = data70.length;
+const len1 = data72.length;
 for(let i1=0; i1<len1; i1++){
-const _errs192 = errors;
-if(typeof data70[i1] !== "string"){
+const _errs196 = errors;
+if(typeof data72[i1] !== "string"){
 const err76 = {instancePath:instancePath+"/history/request/reach/bots/" + i1,schemaPath:"#/properties/history/anyOf/2/properties/request/properties/reach/anyOf/0/properties/bots/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err76];
@@ -11532,7 +11567,7 @@ vErrors.push(err76);
 }
 errors++;
 }
-var valid32 = _errs192 === errors;
+var valid32 = _errs196 === errors;
 if(!valid32){
 break;
 }
@@ -11563,14 +11598,14 @@ vErrors.push(err78);
 errors++;
 }
 }
-var _valid12 = _errs188 === errors;
+var _valid12 = _errs192 === errors;
 valid30 = valid30 || _valid12;
 if(!valid30){
-const _errs194 = errors;
-if(errors === _errs194){
-if(data69 && typeof data69 == "object" && !Array.isArray(data69)){
+const _errs198 = errors;
+if(errors === _errs198){
+if(data71 && typeof data71 == "object" && !Array.isArray(data71)){
 let missing17;
-if((data69.labels === undefined) && (missing17 = "labels")){
+if((data71.labels === undefined) && (missing17 = "labels")){
 const err79 = {instancePath:instancePath+"/history/request/reach",schemaPath:"#/properties/history/anyOf/2/properties/request/properties/reach/anyOf/1/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"};
 if(vErrors === null){
 vErrors = [err79];
@@ -11581,14 +11616,14 @@ vErrors.push(err79);
 errors++;
 }
 else {
-if(data69.labels !== undefined){
-let data72 = data69.labels;
-const _errs196 = errors;
-if(errors === _errs196){
-if(data72 && typeof data72 == "object" && !Array.isArray(data72)){
-for(const key0 in data72){
-const _errs199 = errors;
-if(typeof data72[key0] !== "string"){
+if(data71.labels !== undefined){
+let data74 = data71.labels;
+const _errs200 = errors;
+if(errors === _errs200){
+if(data74 && typeof data74 == "object" && !Array.isArray(data74)){
+for(const key0 in data74){
+const _errs203 = errors;
+if(typeof data74[key0] !== "string"){
 const err80 = {instancePath:instancePath+"/history/request/reach/labels/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/history/anyOf/2/properties/request/properties/reach/anyOf/1/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err80];
@@ -11598,7 +11633,7 @@ vErrors.push(err80);
 }
 errors++;
 }
-var valid34 = _errs199 === errors;
+var valid34 = _errs203 === errors;
 if(!valid34){
 break;
 }
@@ -11629,11 +11664,11 @@ vErrors.push(err82);
 errors++;
 }
 }
-var _valid12 = _errs194 === errors;
+var _valid12 = _errs198 === errors;
 valid30 = valid30 || _valid12;
 if(!valid30){
-const _errs201 = errors;
-if(data69 !== null){
+const _errs205 = errors;
+if(data71 !== null){
 const err83 = {instancePath:instancePath+"/history/request/reach",schemaPath:"#/properties/history/anyOf/2/properties/request/properties/reach/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err83];
@@ -11643,7 +11678,7 @@ vErrors.push(err83);
 }
 errors++;
 }
-var _valid12 = _errs201 === errors;
+var _valid12 = _errs205 === errors;
 valid30 = valid30 || _valid12;
 }
 }
@@ -11658,17 +11693,17 @@ vErrors.push(err84);
 errors++;
 }
 else {
-errors = _errs187;
+errors = _errs191;
 if(vErrors !== null){
-if(_errs187){
-vErrors.length = _errs187;
+if(_errs191){
+vErrors.length = _errs191;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid29 = _errs186 === errors;
+var valid29 = _errs190 === errors;
 }
 else {
 var valid29 = true;
@@ -11687,15 +11722,15 @@ vErrors.push(err85);
 errors++;
 }
 }
-var valid28 = _errs182 === errors;
+var valid28 = _errs186 === errors;
 }
 else {
 var valid28 = true;
 }
 if(valid28){
-if(data42.token !== undefined){
-const _errs203 = errors;
-if(typeof data42.token !== "string"){
+if(data44.token !== undefined){
+const _errs207 = errors;
+if(typeof data44.token !== "string"){
 const err86 = {instancePath:instancePath+"/history/token",schemaPath:"#/properties/history/anyOf/2/properties/token/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err86];
@@ -11705,7 +11740,7 @@ vErrors.push(err86);
 }
 errors++;
 }
-var valid28 = _errs203 === errors;
+var valid28 = _errs207 === errors;
 }
 else {
 var valid28 = true;
@@ -11725,14 +11760,14 @@ vErrors.push(err87);
 errors++;
 }
 }
-var _valid0 = _errs178 === errors;
+var _valid0 = _errs182 === errors;
 valid11 = valid11 || _valid0;
 if(!valid11){
-const _errs205 = errors;
-if(errors === _errs205){
-if(data42 && typeof data42 == "object" && !Array.isArray(data42)){
+const _errs209 = errors;
+if(errors === _errs209){
+if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
 let missing18;
-if((((data42.kind === undefined) && (missing18 = "kind")) || ((data42.request === undefined) && (missing18 = "request"))) || ((data42.token === undefined) && (missing18 = "token"))){
+if((((data44.kind === undefined) && (missing18 = "kind")) || ((data44.request === undefined) && (missing18 = "request"))) || ((data44.token === undefined) && (missing18 = "token"))){
 const err88 = {instancePath:instancePath+"/history",schemaPath:"#/properties/history/anyOf/3/required",keyword:"required",params:{missingProperty: missing18},message:"must have required property '"+missing18+"'"};
 if(vErrors === null){
 vErrors = [err88];
@@ -11743,10 +11778,10 @@ vErrors.push(err88);
 errors++;
 }
 else {
-if(data42.kind !== undefined){
-let data75 = data42.kind;
-const _errs207 = errors;
-if(typeof data75 !== "string"){
+if(data44.kind !== undefined){
+let data77 = data44.kind;
+const _errs211 = errors;
+if(typeof data77 !== "string"){
 const err89 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/3/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err89];
@@ -11756,7 +11791,7 @@ vErrors.push(err89);
 }
 errors++;
 }
-if(!(data75 === "field-history")){
+if(!(data77 === "field-history")){
 const err90 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/3/properties/kind/enum",keyword:"enum",params:{allowedValues: schema8.properties.history.anyOf[3].properties.kind.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err90];
@@ -11766,19 +11801,19 @@ vErrors.push(err90);
 }
 errors++;
 }
-var valid35 = _errs207 === errors;
+var valid35 = _errs211 === errors;
 }
 else {
 var valid35 = true;
 }
 if(valid35){
-if(data42.request !== undefined){
-let data76 = data42.request;
-const _errs209 = errors;
-if(errors === _errs209){
-if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
+if(data44.request !== undefined){
+let data78 = data44.request;
+const _errs213 = errors;
+if(errors === _errs213){
+if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
 let missing19;
-if((((((data76.filter === undefined) && (missing19 = "filter")) || ((data76.fields === undefined) && (missing19 = "fields"))) || ((data76.afterMs === undefined) && (missing19 = "afterMs"))) || ((data76.beforeMs === undefined) && (missing19 = "beforeMs"))) || ((data76.points === undefined) && (missing19 = "points"))){
+if((((((data78.filter === undefined) && (missing19 = "filter")) || ((data78.fields === undefined) && (missing19 = "fields"))) || ((data78.afterMs === undefined) && (missing19 = "afterMs"))) || ((data78.beforeMs === undefined) && (missing19 = "beforeMs"))) || ((data78.points === undefined) && (missing19 = "points"))){
 const err91 = {instancePath:instancePath+"/history/request",schemaPath:"#/properties/history/anyOf/3/properties/request/required",keyword:"required",params:{missingProperty: missing19},message:"must have required property '"+missing19+"'"};
 if(vErrors === null){
 vErrors = [err91];
@@ -11789,9 +11824,9 @@ vErrors.push(err91);
 errors++;
 }
 else {
-if(data76.filter !== undefined){
-const _errs211 = errors;
-if(typeof data76.filter !== "string"){
+if(data78.filter !== undefined){
+const _errs215 = errors;
+if(typeof data78.filter !== "string"){
 const err92 = {instancePath:instancePath+"/history/request/filter",schemaPath:"#/properties/history/anyOf/3/properties/request/properties/filter/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err92];
@@ -11801,22 +11836,22 @@ vErrors.push(err92);
 }
 errors++;
 }
-var valid36 = _errs211 === errors;
+var valid36 = _errs215 === errors;
 }
 else {
 var valid36 = true;
 }
 if(valid36){
-if(data76.fields !== undefined){
-let data78 = data76.fields;
-const _errs213 = errors;
-if(errors === _errs213){
-if(Array.isArray(data78)){
+if(data78.fields !== undefined){
+let data80 = data78.fields;
+const _errs217 = errors;
+if(errors === _errs217){
+if(Array.isArray(data80)){
 var valid37 = true;
-const len2 = data78.length;
+const len2 = data80.length;
 for(let i2=0; i2<len2; i2++){
-const _errs215 = errors;
-if(typeof data78[i2] !== "string"){
+const _errs219 = errors;
+if(typeof data80[i2] !== "string"){
 const err93 = {instancePath:instancePath+"/history/request/fields/" + i2,schemaPath:"#/properties/history/anyOf/3/properties/request/properties/fields/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err93];
@@ -11826,7 +11861,7 @@ vErrors.push(err93);
 }
 errors++;
 }
-var valid37 = _errs215 === errors;
+var valid37 = _errs219 === errors;
 if(!valid37){
 break;
 }
@@ -11843,16 +11878,16 @@ vErrors.push(err94);
 errors++;
 }
 }
-var valid36 = _errs213 === errors;
+var valid36 = _errs217 === errors;
 }
 else {
 var valid36 = true;
 }
 if(valid36){
-if(data76.afterMs !== undefined){
-let data80 = data76.afterMs;
-const _errs217 = errors;
-if(!((typeof data80 == "number") && (isFinite(data80)))){
+if(data78.afterMs !== undefined){
+let data82 = data78.afterMs;
+const _errs221 = errors;
+if(!((typeof data82 == "number") && (isFinite(data82)))){
 const err95 = {instancePath:instancePath+"/history/request/afterMs",schemaPath:"#/properties/history/anyOf/3/properties/request/properties/afterMs/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err95];
@@ -11862,16 +11897,16 @@ vErrors.push(err95);
 }
 errors++;
 }
-var valid36 = _errs217 === errors;
+var valid36 = _errs221 === errors;
 }
 else {
 var valid36 = true;
 }
 if(valid36){
-if(data76.beforeMs !== undefined){
-let data81 = data76.beforeMs;
-const _errs219 = errors;
-if(!((typeof data81 == "number") && (isFinite(data81)))){
+if(data78.beforeMs !== undefined){
+let data83 = data78.beforeMs;
+const _errs223 = errors;
+if(!((typeof data83 == "number") && (isFinite(data83)))){
 const err96 = {instancePath:instancePath+"/history/request/beforeMs",schemaPath:"#/properties/history/anyOf/3/properties/request/properties/beforeMs/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err96];
@@ -11881,16 +11916,16 @@ vErrors.push(err96);
 }
 errors++;
 }
-var valid36 = _errs219 === errors;
+var valid36 = _errs223 === errors;
 }
 else {
 var valid36 = true;
 }
 if(valid36){
-if(data76.points !== undefined){
-let data82 = data76.points;
-const _errs221 = errors;
-if(!(((typeof data82 == "number") && (!(data82 % 1) && !isNaN(data82))) && (isFinite(data82)))){
+if(data78.points !== undefined){
+let data84 = data78.points;
+const _errs225 = errors;
+if(!(((typeof data84 == "number") && (!(data84 % 1) && !isNaN(data84))) && (isFinite(data84)))){
 const err97 = {instancePath:instancePath+"/history/request/points",schemaPath:"#/properties/history/anyOf/3/properties/request/properties/points/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err97];
@@ -11900,9 +11935,9 @@ vErrors.push(err97);
 }
 errors++;
 }
-if(errors === _errs221){
-if((typeof data82 == "number") && (isFinite(data82))){
-if(data82 > 100000 || isNaN(data82)){
+if(errors === _errs225){
+if((typeof data84 == "number") && (isFinite(data84))){
+if(data84 > 100000 || isNaN(data84)){
 const err98 = {instancePath:instancePath+"/history/request/points",schemaPath:"#/properties/history/anyOf/3/properties/request/properties/points/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000"};
 if(vErrors === null){
 vErrors = [err98];
@@ -11913,7 +11948,7 @@ vErrors.push(err98);
 errors++;
 }
 else {
-if(data82 < 1 || isNaN(data82)){
+if(data84 < 1 || isNaN(data84)){
 const err99 = {instancePath:instancePath+"/history/request/points",schemaPath:"#/properties/history/anyOf/3/properties/request/properties/points/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err99];
@@ -11926,7 +11961,7 @@ errors++;
 }
 }
 }
-var valid36 = _errs221 === errors;
+var valid36 = _errs225 === errors;
 }
 else {
 var valid36 = true;
@@ -11948,15 +11983,15 @@ vErrors.push(err100);
 errors++;
 }
 }
-var valid35 = _errs209 === errors;
+var valid35 = _errs213 === errors;
 }
 else {
 var valid35 = true;
 }
 if(valid35){
-if(data42.token !== undefined){
-const _errs223 = errors;
-if(typeof data42.token !== "string"){
+if(data44.token !== undefined){
+const _errs227 = errors;
+if(typeof data44.token !== "string"){
 const err101 = {instancePath:instancePath+"/history/token",schemaPath:"#/properties/history/anyOf/3/properties/token/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err101];
@@ -11966,7 +12001,7 @@ vErrors.push(err101);
 }
 errors++;
 }
-var valid35 = _errs223 === errors;
+var valid35 = _errs227 === errors;
 }
 else {
 var valid35 = true;
@@ -11986,14 +12021,14 @@ vErrors.push(err102);
 errors++;
 }
 }
-var _valid0 = _errs205 === errors;
+var _valid0 = _errs209 === errors;
 valid11 = valid11 || _valid0;
 if(!valid11){
-const _errs225 = errors;
-if(errors === _errs225){
-if(data42 && typeof data42 == "object" && !Array.isArray(data42)){
+const _errs229 = errors;
+if(errors === _errs229){
+if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
 let missing20;
-if(((((data42.kind === undefined) && (missing20 = "kind")) || ((data42.epoch === undefined) && (missing20 = "epoch"))) || ((data42.from === undefined) && (missing20 = "from"))) || ((data42.maxBytes === undefined) && (missing20 = "maxBytes"))){
+if(((((data44.kind === undefined) && (missing20 = "kind")) || ((data44.epoch === undefined) && (missing20 = "epoch"))) || ((data44.from === undefined) && (missing20 = "from"))) || ((data44.maxBytes === undefined) && (missing20 = "maxBytes"))){
 const err103 = {instancePath:instancePath+"/history",schemaPath:"#/properties/history/anyOf/4/required",keyword:"required",params:{missingProperty: missing20},message:"must have required property '"+missing20+"'"};
 if(vErrors === null){
 vErrors = [err103];
@@ -12004,10 +12039,10 @@ vErrors.push(err103);
 errors++;
 }
 else {
-if(data42.kind !== undefined){
-let data84 = data42.kind;
-const _errs227 = errors;
-if(typeof data84 !== "string"){
+if(data44.kind !== undefined){
+let data86 = data44.kind;
+const _errs231 = errors;
+if(typeof data86 !== "string"){
 const err104 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/4/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err104];
@@ -12017,7 +12052,7 @@ vErrors.push(err104);
 }
 errors++;
 }
-if(!(data84 === "frames")){
+if(!(data86 === "frames")){
 const err105 = {instancePath:instancePath+"/history/kind",schemaPath:"#/properties/history/anyOf/4/properties/kind/enum",keyword:"enum",params:{allowedValues: schema8.properties.history.anyOf[4].properties.kind.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err105];
@@ -12027,18 +12062,18 @@ vErrors.push(err105);
 }
 errors++;
 }
-var valid38 = _errs227 === errors;
+var valid38 = _errs231 === errors;
 }
 else {
 var valid38 = true;
 }
 if(valid38){
-if(data42.epoch !== undefined){
-let data85 = data42.epoch;
-const _errs229 = errors;
-if(errors === _errs229){
-if(typeof data85 === "string"){
-if(func1(data85) > 128){
+if(data44.epoch !== undefined){
+let data87 = data44.epoch;
+const _errs233 = errors;
+if(errors === _errs233){
+if(typeof data87 === "string"){
+if(func1(data87) > 128){
 const err106 = {instancePath:instancePath+"/history/epoch",schemaPath:"#/properties/history/anyOf/4/properties/epoch/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"};
 if(vErrors === null){
 vErrors = [err106];
@@ -12060,16 +12095,16 @@ vErrors.push(err107);
 errors++;
 }
 }
-var valid38 = _errs229 === errors;
+var valid38 = _errs233 === errors;
 }
 else {
 var valid38 = true;
 }
 if(valid38){
-if(data42.from !== undefined){
-let data86 = data42.from;
-const _errs231 = errors;
-if(!(((typeof data86 == "number") && (!(data86 % 1) && !isNaN(data86))) && (isFinite(data86)))){
+if(data44.from !== undefined){
+let data88 = data44.from;
+const _errs235 = errors;
+if(!(((typeof data88 == "number") && (!(data88 % 1) && !isNaN(data88))) && (isFinite(data88)))){
 const err108 = {instancePath:instancePath+"/history/from",schemaPath:"#/properties/history/anyOf/4/properties/from/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err108];
@@ -12079,9 +12114,9 @@ vErrors.push(err108);
 }
 errors++;
 }
-if(errors === _errs231){
-if((typeof data86 == "number") && (isFinite(data86))){
-if(data86 > 9007199254740991 || isNaN(data86)){
+if(errors === _errs235){
+if((typeof data88 == "number") && (isFinite(data88))){
+if(data88 > 9007199254740991 || isNaN(data88)){
 const err109 = {instancePath:instancePath+"/history/from",schemaPath:"#/properties/history/anyOf/4/properties/from/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
 if(vErrors === null){
 vErrors = [err109];
@@ -12092,7 +12127,7 @@ vErrors.push(err109);
 errors++;
 }
 else {
-if(data86 < 0 || isNaN(data86)){
+if(data88 < 0 || isNaN(data88)){
 const err110 = {instancePath:instancePath+"/history/from",schemaPath:"#/properties/history/anyOf/4/properties/from/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err110];
@@ -12105,16 +12140,16 @@ errors++;
 }
 }
 }
-var valid38 = _errs231 === errors;
+var valid38 = _errs235 === errors;
 }
 else {
 var valid38 = true;
 }
 if(valid38){
-if(data42.maxBytes !== undefined){
-let data87 = data42.maxBytes;
-const _errs233 = errors;
-if(!(((typeof data87 == "number") && (!(data87 % 1) && !isNaN(data87))) && (isFinite(data87)))){
+if(data44.maxBytes !== undefined){
+let data89 = data44.maxBytes;
+const _errs237 = errors;
+if(!(((typeof data89 == "number") && (!(data89 % 1) && !isNaN(data89))) && (isFinite(data89)))){
 const err111 = {instancePath:instancePath+"/history/maxBytes",schemaPath:"#/properties/history/anyOf/4/properties/maxBytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err111];
@@ -12124,9 +12159,9 @@ vErrors.push(err111);
 }
 errors++;
 }
-if(errors === _errs233){
-if((typeof data87 == "number") && (isFinite(data87))){
-if(data87 > 67108864 || isNaN(data87)){
+if(errors === _errs237){
+if((typeof data89 == "number") && (isFinite(data89))){
+if(data89 > 67108864 || isNaN(data89)){
 const err112 = {instancePath:instancePath+"/history/maxBytes",schemaPath:"#/properties/history/anyOf/4/properties/maxBytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 67108864},message:"must be <= 67108864"};
 if(vErrors === null){
 vErrors = [err112];
@@ -12137,7 +12172,7 @@ vErrors.push(err112);
 errors++;
 }
 else {
-if(data87 < 1 || isNaN(data87)){
+if(data89 < 1 || isNaN(data89)){
 const err113 = {instancePath:instancePath+"/history/maxBytes",schemaPath:"#/properties/history/anyOf/4/properties/maxBytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err113];
@@ -12150,7 +12185,7 @@ errors++;
 }
 }
 }
-var valid38 = _errs233 === errors;
+var valid38 = _errs237 === errors;
 }
 else {
 var valid38 = true;
@@ -12171,7 +12206,7 @@ vErrors.push(err114);
 errors++;
 }
 }
-var _valid0 = _errs225 === errors;
+var _valid0 = _errs229 === errors;
 valid11 = valid11 || _valid0;
 }
 }
@@ -12190,17 +12225,17 @@ validate29.errors = vErrors;
 return false;
 }
 else {
-errors = _errs83;
+errors = _errs87;
 if(vErrors !== null){
-if(_errs83){
-vErrors.length = _errs83;
+if(_errs87){
+vErrors.length = _errs87;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid0 = _errs82 === errors;
+var valid0 = _errs86 === errors;
 }
 else {
 var valid0 = true;

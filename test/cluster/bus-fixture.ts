@@ -34,6 +34,7 @@ export interface Seen {
 
 export class BusNode extends EventEmitter {
   readonly node: string;
+  readonly incarnation = randomBytes(8).toString('hex');
   readonly config: ClusterConfig;
   readonly bus: ClusterBus;
   readonly broadcaster: Broadcaster;
@@ -67,7 +68,7 @@ export class BusNode extends EventEmitter {
       {
         config: this.config,
         signer: options.signer ?? UNSIGNED,
-        incarnation: randomBytes(8).toString('hex'),
+        incarnation: this.incarnation,
         local: this.local,
         reader: READER,
         first,

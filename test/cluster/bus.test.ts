@@ -106,14 +106,18 @@ describe('the stream of a cluster', () => {
   });
 
   it('refuses the frames of a node that was fenced until it has a lease again', async () => {
-    const [h1, h2] = await three();
+    const [h1, h2, h3] = await three();
     h1.show('kept', { status: 'a', term: 1 });
     h1.show('moved-on', { status: 'a', term: 1 });
     h1.log('before');
     await h2.has('before');
-    await h2.bus.fence('h1', ['kept', 'moved-on', 'never-seen'].map(lostBot));
+    await h2.bus.fence('h1', 'run 1', ['kept', 'moved-on', 'never-seen'].map(lostBot));
     // What it had not published is lost to the others from now on, if there is something.
     expect(h2.texts('h1')).toEqual(['a', 'a', 'before', 'gap', 'lost', 'lost', 'lost']);
+    // Another leader says it again, and nothing more is lost.
+    await h3.bus.fence('h1', 'run 1', [lostBot('kept')]);
+    await h2.has('lost');
+    expect(h2.texts('h1').slice(7)).toEqual(['lost']);
     const fenced = new Promise((done) => h1.once('fenced', done));
     h1.show('kept', { status: 'b' });
     h1.show('moved-on', { status: 'b' });
@@ -122,12 +126,28 @@ describe('the stream of a cluster', () => {
     // Everything that h1 has sent was refused.
     h2.log('mark');
     await h2.has('mark');
-    expect(h2.texts('h1').slice(7)).toEqual([]);
+    expect(h2.texts('h1').slice(8)).toEqual([]);
     h1.bus.publish(['kept']);
     h1.show('kept', { status: 'c' });
     await h2.has('c');
     // The line is of a bot that it has no more, and was declared.
-    expect(h2.texts('h1').slice(7)).toEqual(['b', 'c']);
+    expect(h2.texts('h1').slice(8)).toEqual(['b', 'c']);
+    // Its next run has published nothing.
+    await h2.bus.fence('h1', 'run 2', []);
+    expect(h2.texts('h1').slice(10)).toEqual(['gap']);
+  });
+
+  it('a run that has ended in order has lost nothing, and nobody waits for a stream that is gone', async () => {
+    const [h1, h2] = await three();
+    h1.log('last');
+    await h1.bus.flush(5000, true);
+    await h2.bus.fence('h1', h1.incarnation, []);
+    await h2.bus.fence('h1', 'its next run', []);
+    expect(h2.texts('h1')).toEqual(['last', 'gap']);
+    const early = h2.bus.readUpTo(1000, 60_000);
+    const { streams } = await jetstreamManager(await server.connect());
+    await streams.delete(clusterNames('drover').stream);
+    expect(await early).toBe(false);
   });
 
   it('shows the snapshot of the newest term', async () => {

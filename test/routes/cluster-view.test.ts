@@ -344,6 +344,8 @@ it('a client that was on the stream of the cluster waits for it, and gets no gap
     expectError(answer, 503, `${refusal}: it is connecting`);
     expect(answer.headers.get('retry-after')).toBe('1');
   }
+  views?.tellState({ state: 'on', reason: null });
+  expectError(await ask(''), 503, `${refusal}: it is connecting`);
   views?.tellState({ state: 'joining', reason: 'no server' });
   expectError(await ask('', resumed), 503, `${refusal}: no server`);
   const own = await open();

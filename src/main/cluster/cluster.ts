@@ -592,7 +592,8 @@ export class Cluster implements ClusterControl {
       removed,
       fence: async (node, bots) => {
         void check.look();
-        await this.#bus?.peer.call('fence', { node, bots });
+        const of = members.get(node)?.incarnation ?? null;
+        await this.#bus?.peer.call('fence', { node, of, bots });
       },
       lost: (member) => this.#incidents.lost(member, records),
       say,

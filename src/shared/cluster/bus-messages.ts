@@ -80,7 +80,7 @@ export type ClusterBusMethods = {
    * The lease of a node has run out: nothing that it publishes from now on is accepted. Its bots become `lost` on the stream, with their
    * last snapshots where there are any: a cluster that was stopped as a whole has none. Answers when that is on the stream. To be called by the leader, after the node's lease was ended.
    */
-  fence(input: { node: string; bots: LostBot[] }): void;
+  fence(input: { node: string; of: string | null; bots: LostBot[] }): void;
   /** Whether every frame that this node had until now is on the stream, after waiting up to `withinMs`; and that it was the last. */
   flush(input: { withinMs: number; isLast: boolean }): { isPublished: boolean };
   /** The nodes of the cluster: their journals are asked about the past. */

@@ -293,6 +293,8 @@ export const BusMessages = Type.Partial(
       node,
       incarnation: name,
       type: oneOf(['frames', 'fence']),
+      of: some(name),
+      end: some(Type.Boolean()),
       epoch: name,
       first: natural,
       next: natural,

@@ -19,7 +19,8 @@ function front() {
     asked.push(answer);
     return answer.promise;
   };
-  const route = readyRoute({ call } as unknown as Pick<Control, 'call'>);
+  const views = { isWithoutCluster: false };
+  const route = readyRoute({ call } as unknown as Pick<Control, 'call'>, views);
   const get = async (): Promise<number | string> => {
     let status = 0;
     const respond = (response: Response) => {
@@ -32,7 +33,7 @@ function front() {
       return (thrown as DroverError).message;
     }
   };
-  return { asked, get };
+  return { asked, get, views };
 }
 
 it('asks main once for all that ask meanwhile, and again when the answer is old', async () => {
@@ -58,4 +59,14 @@ it('is not ready while main does not answer, or cannot be asked', async () => {
   const refused = get();
   asked[1]?.reject(new DroverError('unavailable', 'too many requests wait'));
   expect(await refused).toBe('too many requests wait');
+});
+
+it('is not ready before the stream of the cluster is at this front', async () => {
+  const { asked, get, views } = front();
+  views.isWithoutCluster = true;
+  const early = get();
+  asked[0]?.resolve({ reason: null });
+  expect(await early).toBe('this node has not joined the cluster yet');
+  views.isWithoutCluster = false;
+  expect(await get()).toBe(200);
 });
