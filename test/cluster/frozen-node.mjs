@@ -3,6 +3,7 @@
 import { LeaseFence } from '../../dist/src/bot-host/fence.js';
 import { Membership } from '../../dist/src/main/cluster/membership.js';
 import { NatsLink } from '../../dist/src/shared/cluster/connect.js';
+import { Signer } from '../../dist/src/shared/cluster/signer.js';
 
 const [, , node, server, leaseMs, dir] = process.argv;
 const config = {
@@ -27,6 +28,7 @@ const membership = new Membership({
   startedAtMs: Date.now(),
   stopGraceMs: 200,
   replicas: 1,
+  signer: Signer.NONE,
   describe: () => ({ address: null, kinds: [], figures }),
   hasBots: () => false,
   removed: { has: () => false, identity: async () => undefined, forget: async () => {} },

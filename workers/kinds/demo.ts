@@ -53,7 +53,9 @@ export default defineBot({
         const { attributes } = await ask(
           ctx,
           { name: 'Say', attributes: { text } },
-          ({ name, attributes }) => name === 'Chat' && attributes['from'] === ctx.id,
+          // Not what it says by itself meanwhile.
+          ({ name, attributes }) =>
+            name === 'Chat' && attributes['from'] === ctx.id && attributes['text'] === text,
         );
         return { said: attributes['text'] ?? '' };
       },

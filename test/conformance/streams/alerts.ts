@@ -4,15 +4,14 @@ import { expect, it } from 'vitest';
 import type { AlertEvent } from '../../../src/shared/contract/rules.js';
 import { call } from '../../harness/api.js';
 import { watch } from '../../harness/bots.js';
-import { type Service, TEST_NATS } from '../../harness/service.js';
+import type { Service } from '../../harness/service.js';
 import { streamOn } from '../../harness/sse.js';
 
 export function alertTests(given: () => Service): void {
   it('an alert is on the stream when a rule fires and stops, and a stream resumes over it', async () => {
     const service = given();
     const token = await service.token();
-    // In a cluster they are on the stream of the node whose rule it is.
-    const alerts = TEST_NATS === undefined ? '?kind=alert' : '?kind=alert&node=self';
+    const alerts = '?kind=alert';
     const stream = await watch(service, alerts);
     const body = { name: 'it talks', query: 'bot:talker', condition: 'count', window_ms: 60_000 };
     const made = await call(service, 'POST', '/api/rules', { body: { ...body, threshold: 5 } });
