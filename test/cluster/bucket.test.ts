@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Bucket, type Entry } from '../../src/main/cluster/bucket.js';
 import { KvWatch } from '../../src/main/cluster/kv-watch.js';
 import {
+  headers,
   jetstreamManager,
   type KV,
   Kvm,
@@ -32,8 +33,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** A bucket as a node has it, and what its watch has told. */
-async function open(signer = keyOf(1)) {
+async function openUnwatched(signer = keyOf(1)) {
   const nats = await server.connect();
   const bucket = new Bucket<Value>(nats, {
     ...{ name: 'values', replicas: 1, answerMs: 4000, signer },
@@ -45,8 +45,14 @@ async function open(signer = keyOf(1)) {
     },
   });
   await bucket.open();
+  return { nats, bucket };
+}
+
+/** A bucket as a node has it, and what its watch has told. */
+async function open(signer = keyOf(1), turn = (bucket: Bucket<Value>): Bucket<Value> => bucket) {
+  const { nats, bucket } = await openUnwatched(signer);
   const told = new Map<string, Entry<Value> | 'vanished'>();
-  const watch = new KvWatch(nats, bucket, {
+  const watch = new KvWatch(nats, turn(bucket), {
     entry: (key, entry) => void told.set(key, entry),
     vanished: (key) => void told.set(key, 'vanished'),
     loaded: () => {},
@@ -57,6 +63,9 @@ async function open(signer = keyOf(1)) {
   return { nats, bucket, told };
 }
 
+/** Private fields are those of the bucket itself. */
+const bound = (value: unknown, of: object): unknown =>
+  typeof value === 'function' ? value.bind(of) : value;
 const raw = async (nats: NatsConnection): Promise<KV> => new Kvm(nats).open('values');
 const last = async (kv: KV, key: string): Promise<Uint8Array> =>
   (await kv.get(key))?.value ?? new Uint8Array();
@@ -138,6 +147,75 @@ describe('with a key', () => {
     const c = await open();
     await c.bucket.put('x', { v: 1, n: 2 }, 0);
     await vi.waitFor(() => expect(b.told.get('x')).toMatchObject({ value: { n: 2 } }), 40_000);
+  });
+
+  it('what was stored in a bucket before that was deleted is a fault in the one that is made again', async () => {
+    const [a, b] = [await open(), await open()];
+    const kv = await raw(a.nats);
+    const first = await a.bucket.create('x', { v: 1, n: 1 });
+    const value = await last(kv, 'x');
+    await a.bucket.remove('x', first);
+    const removal = await last(kv, 'x');
+    await kv.destroy();
+    await vi.waitFor(() => expect(b.told.get('x')).toBe('vanished'), 40_000);
+    await a.bucket.set('x', { v: 1, n: 2 });
+    await vi.waitFor(() => expect(b.told.get('x')).toMatchObject({ value: { n: 2 } }), 40_000);
+    const marker = headers();
+    marker.set('KV-Operation', 'DEL');
+    const fault = { reason: expect.stringMatching(/its signature is of another/) };
+    a.nats.publish('$KV.values.x', removal, { headers: marker });
+    await vi.waitFor(
+      () => expect(b.told.get('x')).toMatchObject({ isRemoved: true, fault }),
+      40_000,
+    );
+    await kv.put('x', value);
+    await vi.waitFor(
+      () => expect(b.told.get('x')).toMatchObject({ isRemoved: false, fault }),
+      40_000,
+    );
+  });
+
+  it('a node that has not seen yet that the bucket was made again reads it, and writes to it', async () => {
+    const late = await openUnwatched();
+    await late.bucket.create('x', { v: 1, n: 1 });
+    await (await raw(late.nats)).destroy();
+    const a = await open();
+    await late.bucket.create('x', { v: 1, n: 2 });
+    await vi.waitFor(() => expect(a.told.get('x')).toMatchObject({ value: { n: 2 } }), 40_000);
+    await late.bucket.create('y', { v: 1, n: 2 });
+
+    const again = await openUnwatched();
+    await (await raw(late.nats)).destroy();
+    const b = await open();
+    const revision = await b.bucket.create('x', { v: 1, n: 3 });
+    expect(await again.bucket.get('x')).toMatchObject({ value: { n: 3 }, fault: null });
+    expect(again.bucket.faults.size).toBe(0);
+    await late.bucket.remove('x', revision);
+    await vi.waitFor(
+      () => expect(b.told.get('x')).toMatchObject({ isRemoved: true, fault: null }),
+      40_000,
+    );
+  });
+
+  it('a watch that begins while the bucket is made again begins once more', async () => {
+    const first = await openUnwatched();
+    const kv = await raw(first.nats);
+    let isFirst = true;
+    const b = await open(keyOf(1), (bucket) => {
+      const status = async (opened: KV) => {
+        const found = await opened.status();
+        if (!isFirst) return found;
+        isFirst = false;
+        await kv.destroy();
+        await (await openUnwatched()).bucket.create('x', { v: 1, n: 1 });
+        return found;
+      };
+      const turned = { open: async () => ({ status: status.bind(null, await bucket.open()) }) };
+      return new Proxy(bucket, {
+        get: (of, name) => Reflect.get(turned, name) ?? bound(Reflect.get(of, name, of), of),
+      });
+    });
+    await vi.waitFor(() => expect(b.told.get('x')).toMatchObject({ value: { n: 1 } }), 40_000);
   });
 });
 

@@ -2,7 +2,8 @@
 // key of the cluster) and checked; what is none is told apart, and can be removed.
 //
 // A removal is signed too: NATS takes a marker with a body. A value names the revision up to which its writer knew the bucket, so that an
-// earlier value of a key that somebody writes again is none.
+// earlier value of a key that somebody writes again is none. Revisions count from 1 in a bucket that is made again, so the signature names
+// when the bucket was made, too.
 
 import { PROTOCOL, READABLE } from '../../shared/cluster/names.js';
 import {
@@ -16,7 +17,7 @@ import {
 } from '../../shared/cluster/nats.js';
 import { agreeOnProtocol, DESCRIPTION } from '../../shared/cluster/protocol-description.js';
 import { isWrongSequence } from '../../shared/cluster/reasons.js';
-import type { Signer } from '../../shared/cluster/signer.js';
+import type { Context, Signer } from '../../shared/cluster/signer.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 
 const OPERATION = 'KV-Operation';
@@ -28,6 +29,8 @@ const REMOVED = JSON.stringify({ v: PROTOCOL });
 /** Nothing was removed: what was there was no value. */
 const CLEARED_FIELD = '"cleared":true';
 const CLEARED = `{"v":${PROTOCOL},${CLEARED_FIELD}}`;
+
+type What = 'record' | 'removal';
 
 export interface BucketOptions<T> {
   name: string;
@@ -126,8 +129,7 @@ export class Bucket<T> {
     const manager = await jetstreamManager(this.#nats, { ...options, checkAPI: false });
     await agreeOnProtocol(manager, `the NATS bucket ${name}`, streamInfo);
     const created = String(streamInfo.created);
-    if (created !== this.#created) this.begin(streamInfo.state.last_seq);
-    this.#created = created;
+    if (created !== this.#created) this.begin(created, streamInfo.state.last_seq);
     this.#ttlMs = ttl;
     this.#highest = Math.max(this.#highest, streamInfo.state.last_seq);
     this.#kv = kv;
@@ -139,7 +141,8 @@ export class Bucket<T> {
   }
 
   /** What was known of it is of another bucket, or NATS has lost it. @param lastSeq the highest revision that it has given. */
-  begin(lastSeq: number): void {
+  begin(created: string, lastSeq: number): void {
+    this.#created = created;
     this.#accepted.clear();
     this.#faults.clear();
     this.#highest = lastSeq;
@@ -186,17 +189,19 @@ export class Bucket<T> {
 
   /** Null when there is nothing for it. */
   async get(key: string): Promise<Entry<T> | null> {
-    const entry = await this.#open.get(key);
-    return entry && this.read(key, entry.revision, entry.operation !== 'PUT', entry.value);
+    const created = this.#created;
+    const stored = await this.#open.get(key);
+    if (!stored) return null;
+    const entry = this.read(key, stored.revision, stored.operation !== 'PUT', stored.value);
+    return entry.fault && (await this.#isAnother(created)) ? this.get(key) : entry;
   }
 
   /** @param expected the revision that is replaced, 0 for none. @returns the new one. @throws an error of JetStream. */
   async put(key: string, value: T, expected: number): Promise<number> {
     const text = typeof value === 'string' ? value : JSON.stringify(value);
-    const signed = this.#signed('record', key, expected, text);
-    const revision = await this.#open.put(key, signed, { previousSeq: expected });
-    this.#accept(key, revision);
-    return revision;
+    return await this.#store('record', key, expected, text, (signed, previousSeq) =>
+      this.#open.put(key, signed, { previousSeq }),
+    );
   }
 
   /** Of a key that has no value, or whose value was removed. @throws an error of JetStream, of the wrong sequence when it has one. */
@@ -245,13 +250,35 @@ export class Bucket<T> {
     const marker = headers();
     marker.set(OPERATION, 'DEL');
     const { answerMs, name } = this.#options;
-    const signed = this.#signed('removal', key, expected, text);
-    const { seq } = await jetstream(this.#nats, { timeout: answerMs }).publish(
-      `$KV.${name}.${key}`,
-      signed,
-      { headers: marker, expect: { lastSubjectSequence: expected } },
-    );
-    this.#accept(key, seq);
+    const client = jetstream(this.#nats, { timeout: answerMs });
+    await this.#store('removal', key, expected, text, async (signed, lastSubjectSequence) => {
+      const expect = { lastSubjectSequence };
+      return (await client.publish(`$KV.${name}.${key}`, signed, { headers: marker, expect })).seq;
+    });
+  }
+
+  /** @returns the revision. */
+  async #store(
+    what: What,
+    key: string,
+    expected: number,
+    text: string,
+    write: (signed: string, expected: number) => Promise<number>,
+  ): Promise<number> {
+    const created = this.#created;
+    const highest = this.#highest;
+    const revision = await write(this.#signed(what, key, expected, text), expected);
+    // It was signed for the earlier bucket.
+    if (revision <= highest && (await this.#isAnother(created)))
+      return await this.#store(what, key, revision, text, write);
+    this.#accept(key, revision);
+    return revision;
+  }
+
+  /** Whether the bucket was made again after `created`: the watch may not have seen it yet. */
+  async #isAnother(created: string): Promise<boolean> {
+    if (this.#created === created) await this.open();
+    return this.#created !== created;
   }
 
   get #open(): KV {
@@ -260,14 +287,17 @@ export class Bucket<T> {
   }
 
   #opened(key: string, isRemoved: boolean, data: Uint8Array) {
-    const { signer, name } = this.#options;
     const text = new TextDecoder().decode(data);
-    return signer.open([isRemoved ? 'removal' : 'record', name, key], text);
+    return this.#options.signer.open(this.#context(isRemoved ? 'removal' : 'record', key), text);
   }
 
-  #signed(what: 'record' | 'removal', key: string, expected: number, text: string): string {
-    const { signer, name } = this.#options;
-    return signer.sign([what, name, key], Math.max(expected, this.#highest), text);
+  #signed(what: What, key: string, expected: number, text: string): string {
+    const stamp = Math.max(expected, this.#highest);
+    return this.#options.signer.sign(this.#context(what, key), stamp, text);
+  }
+
+  #context(what: What, key: string): Context {
+    return [what, this.name, this.#created, key];
   }
 
   #accept(key: string, revision: number): void {

@@ -107,11 +107,13 @@ export class KvWatch<T> {
   async #watch(): Promise<string> {
     const ended = new Deferred<string>();
     this.#interrupt = ended.resolve;
-    const { streamInfo } = await (await this.#bucket.open()).status();
+    const kv = await this.#bucket.open();
+    const { streamInfo } = await kv.status();
     const { name: bucket } = this.#bucket;
     const { created, state } = streamInfo;
     // It was made again, or NATS has lost what it had acknowledged.
-    if (created !== this.#created || state.last_seq < this.#highest) this.#forget(state.last_seq);
+    if (created !== this.#created || state.last_seq < this.#highest)
+      this.#forget(created, state.last_seq);
     this.#created = created;
     const round = new WatchRound(this.#nats, `$KV.${bucket}.`, this.#known, {
       entry: (key, revision, ...read) => {
@@ -150,6 +152,7 @@ export class KvWatch<T> {
         inactive_threshold: nanos(UNUSED_MS),
       });
       if (this.#isClosed) return 'closed';
+      if ((await kv.status()).streamInfo.created !== created) return 'the bucket was made again';
       round.begin(pending);
       return await ended.promise;
     } finally {
@@ -159,9 +162,9 @@ export class KvWatch<T> {
   }
 
   /** The revisions of such a bucket have nothing to do with the earlier ones. */
-  #forget(lastSeq: number): void {
+  #forget(created: string, lastSeq: number): void {
     this.#highest = 0;
-    this.#bucket.begin(lastSeq);
+    this.#bucket.begin(created, lastSeq);
     for (const key of this.#known) this.#vanished(key);
     this.#known.clear();
   }

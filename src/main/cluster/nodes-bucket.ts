@@ -50,8 +50,8 @@ export class NodesBucket {
     return (this.#bucket as Bucket<string>).read(key, revision, isRemoved, data);
   }
 
-  begin(lastSeq: number): void {
-    this.#bucket?.begin(lastSeq);
+  begin(created: string, lastSeq: number): void {
+    this.#bucket?.begin(created, lastSeq);
   }
 
   vanished(key: string): void {
