@@ -170,6 +170,21 @@ it.for([
   },
 );
 
+it('takes what was removed because it was no record for a loss, and not for a deletion', async () => {
+  const [a, b] = [await open(), await open()];
+  await a.create('x', record('x', 'h1', 1));
+  const kv = await new Kvm(await server.connect()).open(BUCKET);
+  await kv.put('x', 'no record');
+  await vi.waitFor(() => expect(a.isUnreadable('x')).toBe(true), 40_000);
+  await vi.waitFor(() => expect(b.isUnreadable('x')).toBe(true), 40_000);
+  const entry = { record: record('x', 'h1', 1), revision: 1 };
+  // Its change finds the mark before its watch tells it.
+  a.close();
+  expect(await b.bucket.clear('x')).toBe(true);
+  expect(await a.replace('x', entry, record('x', 'h1', 2))).toBe(false);
+  expect([a.get('x'), a.isDeleted('x'), a.isUnreadable('x')]).toEqual([undefined, false, false]);
+});
+
 it('does not touch a bucket, or a record, of a later version', async () => {
   const nats = await server.connect();
   const a = await open();

@@ -279,8 +279,9 @@ export class Records<R> {
     });
   }
 
-  #told(id: string, { value, revision, isRemoved, fault }: Entry<R>): void {
-    if (fault) {
+  #told(id: string, { value, revision, isRemoved, isCleared, fault }: Entry<R>): void {
+    if (isCleared) this.#forget(id);
+    else if (fault) {
       const line = `the record of ${this.#options.noun} ${id} is left as it is: ${fault.reason}`;
       if (fault.isNews) this.#options.say('error', line);
       // It is said to be removed, and no node has said so.
