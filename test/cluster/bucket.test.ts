@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Bucket, type Entry } from '../../src/main/cluster/bucket.js';
 import { KvWatch } from '../../src/main/cluster/kv-watch.js';
+import { NodesBucket } from '../../src/main/cluster/nodes-bucket.js';
 import {
   headers,
   jetstreamManager,
@@ -238,6 +239,25 @@ it('without a key what is no value is a fault, and the rest is told', async () =
 describe('a lease', () => {
   const nodes = new TestNodes();
   afterEach(() => nodes.close());
+
+  it('has not ended when what was removed at its key was none', async () => {
+    const nats = await server.connect();
+    const bucket = new NodesBucket({
+      ...{ name: 'leases', leaseMs: 60_000, replicas: 1, signer: keyOf(1) },
+      connected: async () => nats,
+    });
+    const lease = bucket.lease('node.h1');
+    expect(await lease.read()).toBeNull();
+    await (await new Kvm(nats).open('leases')).put('node.h1', '12345');
+    expect(await lease.read()).toMatchObject({ value: null, fault: expect.any(String) });
+    expect(await bucket.clear('node.h1')).toBe(true);
+    expect(await lease.read()).toMatchObject({
+      value: null,
+      fault: 'what was there was none, and was removed',
+    });
+    await lease.end((await lease.read())?.revision ?? 0);
+    expect((await lease.read())?.fault).toBeUndefined();
+  });
 
   it.each([
     ['what is no lease', (kv: KV) => kv.put('node.h1', '12345')],

@@ -154,8 +154,9 @@ export class NodesBucket {
 async function entryOf(bucket: Bucket<string>, key: string): Promise<LeaseEntry | null> {
   const entry = await bucket.get(key);
   if (!entry) return null;
-  const { revision, value, fault } = entry;
-  return { revision, value, ...(fault && { fault: fault.reason }) };
+  const { revision, value, fault, isCleared } = entry;
+  const reason = isCleared ? 'what was there was none, and was removed' : fault?.reason;
+  return { revision, value, ...(reason !== undefined && { fault: reason }) };
 }
 
 function reasonOfBucket(thrown: unknown): string {
