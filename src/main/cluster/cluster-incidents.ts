@@ -14,6 +14,8 @@ import type { Member } from './parts.js';
 const SHARED = 100;
 /** Reports of a node that the bucket has, with its losses: the leader removes the oldest above that. */
 const KEPT = 150;
+/** Of all nodes, also of those that are not there any more: above that the oldest go. At most 128 MB with {@link MAX_UNITS}. */
+const KEPT_OF_ALL = 2000;
 /** Longest report with all that it has, in UTF-16 units of JSON. Every node has those of all nodes in memory. */
 const MAX_UNITS = 65_536;
 /** Bots of a lost node that its report names. */
@@ -35,6 +37,7 @@ export class ClusterIncidents {
   readonly #parts: ClusterIncidentsParts;
   #records: Records<SharedIncident> | undefined;
   #isLeader = false;
+  #isRemoving = false;
 
   constructor(parts: ClusterIncidentsParts) {
     this.#parts = parts;
@@ -44,7 +47,7 @@ export class ClusterIncidents {
   /** NATS is there. */
   attach(records: Records<SharedIncident>): void {
     this.#records = records;
-    records.onChange(() => this.#bound());
+    records.onChange(() => void this.#bound());
     records.onLoaded(() => void this.#catchUp());
   }
 
@@ -59,7 +62,7 @@ export class ClusterIncidents {
 
   elected(isLeader: boolean): void {
     this.#isLeader = isLeader;
-    this.#bound();
+    void this.#bound();
   }
 
   /** The reports of all nodes but these, and the losses of all, the newest first. */
@@ -132,6 +135,8 @@ export class ClusterIncidents {
     const records = this.#records;
     if (!records || records.fault !== null) return;
     const { id } = report.incident;
+    // The leader has removed it: it was too old.
+    if (records.isDeleted(id)) return;
     const value: SharedIncident = { v: PROTOCOL, node, ...cut(report) };
     try {
       if (records.get(id)) await records.change(id, (record) => ({ ...record, ...value }));
@@ -139,14 +144,31 @@ export class ClusterIncidents {
     } catch {}
   }
 
-  #bound(): void {
-    if (!this.#isLeader) return;
-    const counts = new Map<string, number>();
-    for (const { node, incident } of this.#all().reverse()) {
-      const count = (counts.get(node) ?? 0) + 1;
-      counts.set(node, count);
-      if (count > KEPT) this.#records?.remove(incident.id, () => true).catch(() => {});
+  /** One after the other: each removal is a change, and would remove those again that are on their way. */
+  async #bound(): Promise<void> {
+    if (!this.#isLeader || this.#isRemoving) return;
+    this.#isRemoving = true;
+    try {
+      for (const id of this.#excess()) await this.#records?.remove(id, () => true);
+    } catch {
+      // NATS does not accept it now: the next change tries again.
     }
+    this.#isRemoving = false;
+  }
+
+  #excess(): string[] {
+    const counts = new Map<string, number>();
+    let kept = 0;
+    return this.#all()
+      .reverse()
+      .filter(({ node }) => {
+        const count = (counts.get(node) ?? 0) + 1;
+        counts.set(node, count);
+        if (count > KEPT || kept === KEPT_OF_ALL) return true;
+        kept += 1;
+        return false;
+      })
+      .map(({ incident }) => incident.id);
   }
 }
 

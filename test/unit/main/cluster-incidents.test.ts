@@ -16,6 +16,8 @@ class Bucket {
   readonly records = new Map<string, SharedIncident>();
   fault: string | null = null;
   writes = 0;
+  /** In the order in which that was asked for. */
+  removed: string[] = [];
   changed = (): void => {};
   loaded = (): void => {};
 
@@ -35,7 +37,14 @@ class Bucket {
       create: async (id: string, record: SharedIncident) => set(id, record),
       change: async (id: string, next: (record: SharedIncident) => SharedIncident) =>
         set(id, next(bucket.records.get(id) as SharedIncident)),
-      remove: async (id: string) => bucket.records.delete(id),
+      remove: async (id: string) => {
+        bucket.removed.push(id);
+        await null;
+        bucket.records.delete(id);
+        bucket.changed();
+        return true;
+      },
+      isDeleted: (id: string) => bucket.removed.includes(id),
       onChange: (listener: () => void) => {
         bucket.changed = listener;
       },
@@ -126,8 +135,27 @@ it('what is long is cut, and the leader keeps the newest of each node', async ()
   await settled();
   expect(bucket.records.size).toBe(161);
   incidents.elected(true);
+  await settled();
   expect(bucket.records.size).toBe(150);
   expect([...bucket.records.keys()][0]).toBe('011');
+  // Each once.
+  expect(bucket.removed).toHaveLength(11);
+});
+
+it('the leader keeps the newest of all nodes, however many there were, and no node brings back others', async () => {
+  incidents.attach(bucket.view);
+  const put = (id: number, node: string): void =>
+    void bucket.records.set(String(id), { v: 1, node, ...report(String(id)) });
+  for (let n = 0; n < 2100; n++) put(10_000 + n, `n${n % 50}`);
+  // Those of a node beyond its own share take nothing from the others.
+  for (let n = 0; n < 300; n++) put(90_000 + n, 'loud');
+  incidents.elected(true);
+  await settled();
+  expect(bucket.records.size).toBe(2000);
+  expect([...bucket.records.keys()][0]).toBe('10250');
+  store.changed(report('10000'));
+  await settled();
+  expect(bucket.records.has('10000')).toBe(false);
 });
 
 it.each([
