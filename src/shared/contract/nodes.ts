@@ -90,7 +90,9 @@ export const NodeList = Type.Object(
     bad_records: Type.Optional(
       Type.Array(
         Type.Object({
-          bucket: Type.String({ description: '`nodes`, `bots` or `tokens`.' }),
+          bucket: Type.String({
+            description: '`nodes`, `bots`, `tokens`, `rules`, `incidents` or `removed`.',
+          }),
           key: Type.String(),
           reason: Type.String({ description: 'Why, in one line.' }),
         }),
