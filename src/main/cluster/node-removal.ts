@@ -36,18 +36,25 @@ export async function removeNode(
     throw new DroverError('conflict', `node ${node} runs: drain it and stop it first`);
   }
   expectNone(node, bots, left(), view);
-  await removed.mark(node, member?.id ?? null);
-  if (!(await members.end(node))) {
-    await removed.forget(node);
+  const unmark = await removed.mark(node, member?.id ?? null);
+  let hasEnded = false;
+  try {
+    hasEnded = await members.end(node);
+  } finally {
+    if (!hasEnded) await unmark();
+  }
+  if (!hasEnded) {
     const why = `the lease of node ${node} may not have run out yet`;
     throw new DroverError('unavailable', why, 1);
   }
-  for (const entry of left()) {
+  // Together: the caller does not wait long.
+  const writes = left().map(async (entry) => {
     const { record } = entry;
     const { id } = record.spec;
     if (bots === 'delete') await records.remove(id, (now) => now.node === node);
     else await records.replace(id, entry, moved(record, view));
-  }
+  });
+  await Promise.all(writes);
   const { length } = left();
   if (length > 0) {
     const why = `${length} bots of node ${node} have changed meanwhile`;

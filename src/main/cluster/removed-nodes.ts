@@ -25,11 +25,19 @@ export class RemovedNodes {
     return this.records.get(node) !== undefined;
   }
 
-  /** @param identity null when it is not known. @throws DroverError `unavailable`. */
-  async mark(node: string, identity: string | null): Promise<void> {
-    const value = { v: PROTOCOL, id: identity ?? this.records.get(node)?.id ?? null };
+  /**
+   * @param identity null when it is not known. @returns a function that undoes it: the mark of an earlier removal stays.
+   * @throws DroverError `unavailable`, as what it returns.
+   */
+  async mark(node: string, identity: string | null): Promise<() => Promise<void>> {
+    const before = this.records.get(node);
+    const value = { v: PROTOCOL, id: identity ?? before?.id ?? null };
     const isChanged = (await this.records.change(node, () => value)) !== null;
     if (!isChanged) await this.records.create(node, value);
+    return async () => {
+      if (before) await this.records.change(node, () => before);
+      else await this.forget(node);
+    };
   }
 
   /** @throws DroverError `unavailable`. */
