@@ -2,6 +2,7 @@
 // that a bot never runs twice. The nodes share this process; their bots are only noted.
 
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { BotRecord } from '../../src/main/cluster/parts.js';
 import { clusterNames } from '../../src/shared/cluster/names.js';
 import { Kvm } from '../../src/shared/cluster/nats.js';
 import type { BotSpec } from '../../src/shared/contract/bots.js';
@@ -497,6 +498,37 @@ describe('NATS has lost the records', () => {
     await loseRecords();
     await until(() => expect(where()).toEqual({ a: 'h1' }));
     await until(() => expect(records.get('a')).toMatchObject({ node: 'h1', state: 'placed' }));
+  });
+
+  it('a node that is back first waits for the node that has a bot since', async () => {
+    const [h1, h2] = [await start('h1'), await start('h2')];
+    await leaderOf([h1, h2]);
+    await h1.bots.create(spec('a', { term: 1 }));
+    await until(() => expect(h2.records.get('a')).toBeDefined());
+    await h1.kill(witness);
+    await until(() => expect(where()).toEqual({ a: 'h2' }));
+    await until(() => expect(h2.store.isClaimed('a')).toBe(true));
+    await loseRecords();
+    // Its watch has not noticed it: that takes some seconds.
+    const again = await start('h1', { disk: h1.disk });
+    await until(() => expect(again.records.get('a')).toMatchObject({ node: 'h2', term: 2 }));
+    await until(() => expect(again.bots.specs()).toEqual([]));
+    expect(where()).toEqual({ a: 'h2' });
+  });
+
+  it('a bot whose record another node has made is stopped, also while it cannot be asked back', async () => {
+    const [h1, h2] = [await start('h1'), await start('h2')];
+    await leaderOf([h1, h2]);
+    await h2.bots.create(spec('a', { term: 2 }));
+    await until(() => expect(h1.records.get('a')).toBeDefined());
+    for (const { duties } of [h1, h2]) duties.deposed();
+    const before = h1.records.get('a') as BotRecord;
+    const refused = vi.spyOn(h2.records, 'change').mockRejectedValue(new Error('no answer'));
+    await h1.records.change('a', () => ({ ...before, node: 'h9', term: 1 }));
+    await until(() => expect(refused).toHaveBeenCalled());
+    await until(() => expect(witness.on('h2')).toEqual([]));
+    refused.mockRestore();
+    await until(() => expect(h1.records.get('a')).toMatchObject({ state: 'leaving', to: 'h2' }));
   });
 
   it('the newest of two copies counts, whichever node is back first', async () => {

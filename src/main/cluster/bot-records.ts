@@ -8,7 +8,7 @@ import { DroverError, messageOf } from '../../shared/errors.js';
 import { Semaphore } from '../../shared/semaphore.js';
 import { readBotRecord } from './bot-record.js';
 import { Bucket, type Entry } from './bucket.js';
-import { KvWatch } from './kv-watch.js';
+import { KvWatch, NOTICED_MS } from './kv-watch.js';
 import type { BotRecord } from './parts.js';
 import { BotTable, RecordTable, type Revised } from './record-table.js';
 
@@ -338,6 +338,14 @@ export class BotRecords extends Records<BotRecord> {
   /** Bots of a host group. */
   inGroup(group: string): ReadonlySet<string> {
     return this.#bots.inGroup(group);
+  }
+
+  /**
+   * Whether every node has had the time to bring its bots back, if the bucket was made again. Before that a bot without a record may run
+   * on another node.
+   */
+  get isComplete(): boolean {
+    return this.bucket.ageMs >= NOTICED_MS;
   }
 
   /** A new bot's first term: above each that an earlier bot with its id had, because each term has cost a revision. */

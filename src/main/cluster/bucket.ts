@@ -82,6 +82,8 @@ export class Bucket<T> {
   readonly #options: BucketOptions<T>;
   #kv: KV | undefined;
   #created = '';
+  /** When this node has begun with what the bucket is now, by its monotonic clock. */
+  #begunMs = performance.now();
   #ttlMs = 0;
   /** The highest revision of the bucket that is known here. */
   #highest = 0;
@@ -146,6 +148,12 @@ export class Bucket<T> {
     this.#accepted.clear();
     this.#faults.clear();
     this.#highest = lastSeq;
+    this.#begunMs = performance.now();
+  }
+
+  /** For how long it has been, as far as is known, the bucket that it is now, in ms. */
+  get ageMs(): number {
+    return performance.now() - this.#begunMs;
   }
 
   knows(key: string): boolean {

@@ -23,6 +23,11 @@ const HEARTBEAT_MS = 1000;
 const SILENCE_MS = 3 * HEARTBEAT_MS;
 /** NATS ends a consumer that nobody listens to after this, in ms. */
 const UNUSED_MS = 30_000;
+/**
+ * So long after a bucket was made again the watches of all nodes whose NATS answers have told it, in ms: the silence, and time for the
+ * round that follows.
+ */
+export const NOTICED_MS = SILENCE_MS + 5000;
 
 const nanos = (ms: number): number => ms * 1_000_000;
 

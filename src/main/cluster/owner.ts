@@ -133,7 +133,9 @@ export class Owner {
     const { bots, records, node } = this.#parts;
     const isOwn = ({ id, term }: BotSpec): boolean => {
       const record = records.get(id);
-      return record?.node === node && record.term === term && record.state !== 'free';
+      // Of one that gets its record later; a node with a higher term is believed instead.
+      if (!record) return term !== undefined;
+      return record.node === node && record.term === term && record.state !== 'free';
     };
     return bots
       .specs()
@@ -241,7 +243,9 @@ export class Owner {
       return;
     }
     if (store.isNewer(spec, record)) {
-      await store.reclaim(spec);
+      // The other may have started it.
+      const reason = 'stopped: NATS has lost its record, and another node has made one';
+      await Promise.all([bots.keepStopped(id, reason), store.reclaim(spec)]);
       return;
     }
     const isTaken = this.#isTaken(record);
@@ -265,10 +269,22 @@ export class Owner {
     const { bots, store, records } = this.#parts;
     const spec = store.all().find((one) => one.id === id);
     if (spec?.term !== undefined && !records.isDeleted(id)) {
+      if (this.#mayRunElsewhere(id)) return;
       await store.introduce(spec, spec.term);
       await bots.adopt(spec);
       this.#givenAway.delete(id);
     } else await this.#forget(id);
+  }
+
+  /**
+   * The cluster has had it, and has no record of it: the bucket was made again, and another node that has been given it since makes the
+   * record when it notices that. Not of one that is claimed: that is given to nobody. If it may, it is looked at again.
+   */
+  #mayRunElsewhere(id: string): boolean {
+    const { records, store } = this.#parts;
+    if (store.isClaimed(id) || records.isComplete) return false;
+    this.#later(() => this.#look(id));
+    return true;
   }
 
   /** This node's record is of a bot that it has without a term: it was about to get one, or it is another bot. */
@@ -290,6 +306,7 @@ export class Owner {
       await bots.release(id, () => store.forget(id));
       return;
     }
+    if (term !== undefined && this.#mayRunElsewhere(id)) return;
     const given = term ?? records.firstTerm(id);
     await store.introduce(spec, given);
     if (term === undefined) await bots.giveTerm(id, given);
