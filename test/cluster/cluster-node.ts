@@ -45,15 +45,24 @@ export class Witness {
 /** The disk of a node: outlasts its restarts. */
 export class Disk {
   readonly specs = new Map<string, BotSpec>();
+  readonly given = new Set<string>();
   readonly dir = mkdtempSync(join(tmpdir(), 'drover-node-'));
 
   get store(): BotStore {
-    const { specs } = this;
+    const { specs, given } = this;
     const store = {
       all: () => [...specs.values()],
       has: (id: string) => specs.has(id),
       put: async (spec: BotSpec) => void specs.set(spec.id, spec),
-      remove: async (id: string) => void specs.delete(id),
+      remove: async (id: string) => {
+        specs.delete(id);
+        given.delete(id);
+      },
+      isGivenAway: (id: string) => given.has(id),
+      setGivenAway: async (id: string, isGiven: boolean) => {
+        if (isGiven) given.add(id);
+        else given.delete(id);
+      },
     };
     return store as unknown as BotStore;
   }
@@ -154,7 +163,7 @@ class NotedBots implements OwnedBots {
 }
 
 /** Of tests: a bot with a `secret` in its configuration is bound to its node, the `password` of one is encrypted. */
-function sealingOf(hasKey: boolean): Sealing {
+export function sealingOf(hasKey: boolean): Sealing {
   const failoverOf: Sealing['failoverOf'] = (spec) =>
     'secret' in spec.config ? 'bound' : (spec.failover ?? 'restart');
   return {

@@ -2,13 +2,15 @@
 // that a bot never runs twice. The nodes share this process; their bots are only noted.
 
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { ClusterStore } from '../../src/main/cluster/cluster-store.js';
 import type { BotRecord } from '../../src/main/cluster/parts.js';
 import { clusterNames } from '../../src/shared/cluster/names.js';
 import { Kvm } from '../../src/shared/cluster/nats.js';
 import type { BotSpec } from '../../src/shared/contract/bots.js';
+import { DroverError } from '../../src/shared/errors.js';
 import { Cut } from '../harness/cut.js';
 import { NatsServer } from '../harness/nats.js';
-import { ClusterNode, Disk, type NodeOptions, Witness } from './cluster-node.js';
+import { ClusterNode, Disk, type NodeOptions, sealingOf, Witness } from './cluster-node.js';
 
 const PATIENCE = { timeout: 40_000, interval: 20 };
 let server: NatsServer;
@@ -479,6 +481,33 @@ describe('a node that is removed', () => {
     );
     expect(h2.membership.isHeld).toBe(false);
   });
+});
+
+it('a bot that stays and was given away does not start on the node that it left, while that does not know its record', async () => {
+  const h1 = await start('h1');
+  await leaderOf([h1]);
+  await h1.bots.create(spec('a', { failover: 'stay', term: 1 }));
+  h1.duties.deposed();
+  const { records } = h1;
+  await records.change('a', (record) => ({ ...record, state: 'leaving' }));
+  await until(() => expect(records.get('a')?.state).toBe('free'));
+  await until(() => expect(h1.bots.specs()).toEqual([]));
+  await h1.kill(witness);
+  expect(h1.disk.specs.has('a')).toBe(true);
+  const store = new ClusterStore(
+    h1.disk.store,
+    'h1',
+    sealingOf(true),
+    () => new DroverError('unavailable'),
+  );
+  for (const bot of store.all())
+    expect(store.refusal(bot)).toBe('not started: it was given to another node');
+
+  // No other node has taken it: it is given back to this one.
+  const again = await start('h1', { disk: h1.disk });
+  await until(() => expect(where()).toEqual({ a: 'h1' }));
+  expect(again.store.refusal(again.bots.specOf('a') as BotSpec)).toBeNull();
+  expect(h1.disk.given.size).toBe(0);
 });
 
 describe('NATS has lost the records', () => {

@@ -104,7 +104,9 @@ export class ClusterStore implements SpecStore, BotCluster {
       return 'not started: its node has no lease of the cluster for it yet';
     }
     const records = this.#records;
-    if (!records?.wasLoaded) return null;
+    if (!records?.wasLoaded) {
+      return this.#local.isGivenAway(id) ? 'not started: it was given to another node' : null;
+    }
     const record = records.get(id);
     if (!record) return 'not started: the cluster has no record of it';
     return this.#isOwn(record, spec) ? null : `not started: it is on the node ${record.node}`;
@@ -150,6 +152,15 @@ export class ClusterStore implements SpecStore, BotCluster {
   async forget(id: string): Promise<void> {
     await this.#local.remove(id);
     this.disown(id);
+  }
+
+  /**
+   * To be called before another node can have the bot: the disk keeps it, and without NATS a restart must not start it. One that needs the
+   * lease is not started without a record anyway. @throws DroverError `not_stored`.
+   */
+  async giveAway(spec: BotSpec): Promise<void> {
+    if (this.#sealing.failoverOf(spec) === 'restart') return;
+    await this.#local.setGivenAway(spec.id, true);
   }
 
   /** The bot is another node's; the disk keeps it. */
@@ -214,6 +225,7 @@ export class ClusterStore implements SpecStore, BotCluster {
     const { id } = spec;
     const lease = this.#lease;
     await this.#records?.create(id, this.#recordOf(spec, term));
+    await this.#local.setGivenAway(id, false);
     this.#claimedIn(lease, id);
     this.#dirty.delete(id);
     this.#leftovers.delete(id);
@@ -240,6 +252,7 @@ export class ClusterStore implements SpecStore, BotCluster {
       throw thrown;
     }
     this.#leftovers.delete(id);
+    await this.#local.setGivenAway(id, false);
     return this.#claimedIn(lease, id);
   }
 

@@ -231,6 +231,7 @@ export class Owner {
     }
     // As it is now: it may have been changed while it stopped. Not what is older than the record.
     const own = bots.specOf(id);
+    if (own) await store.giveAway(own);
     await store.free(own?.term === record.term ? own : undefined, record);
   }
 
@@ -249,7 +250,11 @@ export class Owner {
       return;
     }
     const isTaken = this.#isTaken(record);
-    await bots.release(id, async () => (isTaken ? store.forget(id) : store.disown(id)));
+    await bots.release(id, async () => {
+      if (isTaken) return store.forget(id);
+      await store.giveAway(spec);
+      store.disown(id);
+    });
     if (!isTaken) this.#givenAway.add(id);
     this.#said.delete(id);
   }

@@ -2,7 +2,7 @@
 
 import type { BotSpec } from '../../shared/contract/bots.js';
 import type { Store } from './store.js';
-import type { Table } from './store-file.js';
+import type { Change, Table } from './store-file.js';
 
 /** A bot as earlier versions stored it: `incarnation` was called `made`. */
 type StoredBot = BotSpec & { made?: string };
@@ -34,10 +34,28 @@ export class BotStore {
 
   /** Removed from disk when this resolves. @throws DroverError `not_stored`. */
   remove(id: string): Promise<void> {
-    return this.#store.write([{ table: 'bots', key: id }], true);
+    const isGiven = this.isGivenAway(id);
+    return this.#store.write(
+      [{ table: 'bots', key: id }, ...(isGiven ? [mark(id, false)] : [])],
+      true,
+    );
+  }
+
+  /** Whether another node of the cluster may have it: the disk keeps it until that is known. */
+  isGivenAway(id: string): boolean {
+    return this.#store.table<true>('given_away').get(id) !== undefined;
+  }
+
+  /** On disk when this resolves. @throws DroverError `not_stored`. */
+  async setGivenAway(id: string, isGiven: boolean): Promise<void> {
+    if (this.isGivenAway(id) !== isGiven) await this.#store.write([mark(id, isGiven)]);
   }
 
   get #bots(): Table<StoredBot> {
     return this.#store.table<StoredBot>('bots');
   }
+}
+
+function mark(key: string, isGiven: boolean): Change {
+  return { table: 'given_away', key, ...(isGiven && { value: true }) };
 }

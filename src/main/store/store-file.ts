@@ -5,7 +5,15 @@ import { getSystemErrorMap } from 'node:util';
 import type { Database, RootDatabase } from '../../shared/lmdb/lmdb.js';
 import { type OpenFile, openFile } from '../../shared/lmdb/open-file.js';
 
-const TABLES = ['tokens', 'token_uses', 'bots', 'incidents', 'incident_groups', 'rules'] as const;
+const TABLES = [
+  'tokens',
+  'token_uses',
+  'bots',
+  'given_away',
+  'incidents',
+  'incident_groups',
+  'rules',
+] as const;
 export type TableName = (typeof TABLES)[number];
 
 /** A table to read. */

@@ -48,6 +48,23 @@ it('a bot that was stored with `made` has it as its incarnation, also once it is
   expect(bots.all()).toContainEqual({ ...old, labels: {} });
 });
 
+it('a bot that was given away stays so when it is stored again, until it is removed or taken back', async () => {
+  const bots = new BotStore(await openStore());
+  const spec = { id: 'a', ...SPEC };
+  await bots.put(spec);
+  expect(bots.isGivenAway('a')).toBe(false);
+  await bots.setGivenAway('a', true);
+  await bots.put({ ...spec, labels: {} });
+  expect(bots.isGivenAway('a')).toBe(true);
+  expect(bots.all()).toEqual([{ ...spec, labels: {} }]);
+  await bots.setGivenAway('a', false);
+  expect(bots.isGivenAway('a')).toBe(false);
+  await bots.setGivenAway('a', true);
+  await bots.remove('a');
+  await bots.put(spec);
+  expect(bots.isGivenAway('a')).toBe(false);
+});
+
 it('the bots of a stored incident keep their incarnation too', async () => {
   const store = await openStore();
   const incident = {
