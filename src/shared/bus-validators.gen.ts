@@ -3743,7 +3743,7 @@ validate8.errors = vErrors;
 return errors === 0;
 }
 
-const schema5 = {"type":"object","required":["v","node","record"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"record":{"type":"object","required":["id","digest","name","scopes","reach","by_pin","created_at_ms","expires_at_ms"],"properties":{"id":{"type":"string","pattern":"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},"digest":{"type":"string","pattern":"^[A-Za-z0-9+/]{43}=$"},"name":{"type":"string","maxLength":256},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]},"minItems":1,"uniqueItems":true},"reach":{"anyOf":[{"type":"object","required":["bots"],"properties":{"bots":{"type":"array","items":{"type":"string"}}}},{"type":"object","required":["labels"],"properties":{"labels":{"type":"object","additionalProperties":{"type":"string"}}}},{"type":"null"}]},"by_pin":{"type":"boolean"},"created_at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"created_by":{"anyOf":[{"type":"object","required":["how","token","name","address"],"properties":{"how":{"type":"string"},"token":{"anyOf":[{"type":"string"},{"type":"null"}]},"name":{"anyOf":[{"type":"string"},{"type":"null"}]},"address":{"anyOf":[{"type":"string"},{"type":"null"}]}}},{"type":"null"}]},"expires_at_ms":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"idle_from_ms":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"use":{"anyOf":[{"type":"object","required":["at_ms","from"],"properties":{"at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"from":{"anyOf":[{"type":"object","required":["address","client"],"properties":{"address":{"type":"string","maxLength":4096},"client":{"anyOf":[{"type":"string","maxLength":4096},{"type":"null"}]}}},{"type":"null"}]}}},{"type":"null"}]}}};
+const schema5 = {"type":"object","required":["v","node","record"],"properties":{"v":{"type":"integer","minimum":1},"node":{"type":"string","pattern":"^(?!self$)[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"},"node_id":{"type":"string","maxLength":128},"record":{"type":"object","required":["id","digest","name","scopes","reach","by_pin","created_at_ms","expires_at_ms"],"properties":{"id":{"type":"string","pattern":"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},"digest":{"type":"string","pattern":"^[A-Za-z0-9+/]{43}=$"},"name":{"type":"string","maxLength":256},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]},"minItems":1,"uniqueItems":true},"reach":{"anyOf":[{"type":"object","required":["bots"],"properties":{"bots":{"type":"array","items":{"type":"string"}}}},{"type":"object","required":["labels"],"properties":{"labels":{"type":"object","additionalProperties":{"type":"string"}}}},{"type":"null"}]},"by_pin":{"type":"boolean"},"created_at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"created_by":{"anyOf":[{"type":"object","required":["how","token","name","address"],"properties":{"how":{"type":"string"},"token":{"anyOf":[{"type":"string"},{"type":"null"}]},"name":{"anyOf":[{"type":"string"},{"type":"null"}]},"address":{"anyOf":[{"type":"string"},{"type":"null"}]}}},{"type":"null"}]},"expires_at_ms":{"anyOf":[{"type":"integer","minimum":0,"maximum":9007199254740991},{"type":"null"}]},"idle_from_ms":{"type":"integer","minimum":0,"maximum":9007199254740991}}},"use":{"anyOf":[{"type":"object","required":["at_ms","from"],"properties":{"at_ms":{"type":"integer","minimum":0,"maximum":9007199254740991},"from":{"anyOf":[{"type":"object","required":["address","client"],"properties":{"address":{"type":"string","maxLength":4096},"client":{"anyOf":[{"type":"string","maxLength":4096},{"type":"null"}]}}},{"type":"null"}]}}},{"type":"null"}]}}};
 const pattern33 = new RegExp("^[A-Za-z0-9+/]{43}=$", "u");
 
 function validate10(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -3799,23 +3799,44 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.record !== undefined){
-let data2 = data.record;
+if(data.node_id !== undefined){
+let data2 = data.node_id;
 const _errs5 = errors;
 if(errors === _errs5){
-if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+if(typeof data2 === "string"){
+if(func1(data2) > 128){
+validate10.errors = [{instancePath:instancePath+"/node_id",schemaPath:"#/properties/node_id/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+}
+else {
+validate10.errors = [{instancePath:instancePath+"/node_id",schemaPath:"#/properties/node_id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid0 = _errs5 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.record !== undefined){
+let data3 = data.record;
+const _errs7 = errors;
+if(errors === _errs7){
+if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 let missing1;
-if(((((((((data2.id === undefined) && (missing1 = "id")) || ((data2.digest === undefined) && (missing1 = "digest"))) || ((data2.name === undefined) && (missing1 = "name"))) || ((data2.scopes === undefined) && (missing1 = "scopes"))) || ((data2.reach === undefined) && (missing1 = "reach"))) || ((data2.by_pin === undefined) && (missing1 = "by_pin"))) || ((data2.created_at_ms === undefined) && (missing1 = "created_at_ms"))) || ((data2.expires_at_ms === undefined) && (missing1 = "expires_at_ms"))){
+if(((((((((data3.id === undefined) && (missing1 = "id")) || ((data3.digest === undefined) && (missing1 = "digest"))) || ((data3.name === undefined) && (missing1 = "name"))) || ((data3.scopes === undefined) && (missing1 = "scopes"))) || ((data3.reach === undefined) && (missing1 = "reach"))) || ((data3.by_pin === undefined) && (missing1 = "by_pin"))) || ((data3.created_at_ms === undefined) && (missing1 = "created_at_ms"))) || ((data3.expires_at_ms === undefined) && (missing1 = "expires_at_ms"))){
 validate10.errors = [{instancePath:instancePath+"/record",schemaPath:"#/properties/record/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"}];
 return false;
 }
 else {
-if(data2.id !== undefined){
-let data3 = data2.id;
-const _errs7 = errors;
-if(errors === _errs7){
-if(typeof data3 === "string"){
-if(!pattern29.test(data3)){
+if(data3.id !== undefined){
+let data4 = data3.id;
+const _errs9 = errors;
+if(errors === _errs9){
+if(typeof data4 === "string"){
+if(!pattern29.test(data4)){
 validate10.errors = [{instancePath:instancePath+"/record/id",schemaPath:"#/properties/record/properties/id/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},message:"must match pattern \""+"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"+"\""}];
 return false;
 }
@@ -3825,18 +3846,18 @@ validate10.errors = [{instancePath:instancePath+"/record/id",schemaPath:"#/prope
 return false;
 }
 }
-var valid1 = _errs7 === errors;
+var valid1 = _errs9 === errors;
 }
 else {
 var valid1 = true;
 }
 if(valid1){
-if(data2.digest !== undefined){
-let data4 = data2.digest;
-const _errs9 = errors;
-if(errors === _errs9){
-if(typeof data4 === "string"){
-if(!pattern33.test(data4)){
+if(data3.digest !== undefined){
+let data5 = data3.digest;
+const _errs11 = errors;
+if(errors === _errs11){
+if(typeof data5 === "string"){
+if(!pattern33.test(data5)){
 validate10.errors = [{instancePath:instancePath+"/record/digest",schemaPath:"#/properties/record/properties/digest/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9+/]{43}=$"},message:"must match pattern \""+"^[A-Za-z0-9+/]{43}=$"+"\""}];
 return false;
 }
@@ -3846,18 +3867,18 @@ validate10.errors = [{instancePath:instancePath+"/record/digest",schemaPath:"#/p
 return false;
 }
 }
-var valid1 = _errs9 === errors;
+var valid1 = _errs11 === errors;
 }
 else {
 var valid1 = true;
 }
 if(valid1){
-if(data2.name !== undefined){
-let data5 = data2.name;
-const _errs11 = errors;
-if(errors === _errs11){
-if(typeof data5 === "string"){
-if(func1(data5) > 256){
+if(data3.name !== undefined){
+let data6 = data3.name;
+const _errs13 = errors;
+if(errors === _errs13){
+if(typeof data6 === "string"){
+if(func1(data6) > 256){
 validate10.errors = [{instancePath:instancePath+"/record/name",schemaPath:"#/properties/record/properties/name/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"}];
 return false;
 }
@@ -3867,47 +3888,47 @@ validate10.errors = [{instancePath:instancePath+"/record/name",schemaPath:"#/pro
 return false;
 }
 }
-var valid1 = _errs11 === errors;
+var valid1 = _errs13 === errors;
 }
 else {
 var valid1 = true;
 }
 if(valid1){
-if(data2.scopes !== undefined){
-let data6 = data2.scopes;
-const _errs13 = errors;
-if(errors === _errs13){
-if(Array.isArray(data6)){
-if(data6.length < 1){
+if(data3.scopes !== undefined){
+let data7 = data3.scopes;
+const _errs15 = errors;
+if(errors === _errs15){
+if(Array.isArray(data7)){
+if(data7.length < 1){
 validate10.errors = [{instancePath:instancePath+"/record/scopes",schemaPath:"#/properties/record/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
 return false;
 }
 else {
 var valid2 = true;
-const len0 = data6.length;
+const len0 = data7.length;
 for(let i0=0; i0<len0; i0++){
-let data7 = data6[i0];
-const _errs15 = errors;
-if(typeof data7 !== "string"){
+let data8 = data7[i0];
+const _errs17 = errors;
+if(typeof data8 !== "string"){
 validate10.errors = [{instancePath:instancePath+"/record/scopes/" + i0,schemaPath:"#/properties/record/properties/scopes/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!((((data7 === "read") || (data7 === "control")) || (data7 === "invoke")) || (data7 === "admin"))){
+if(!((((data8 === "read") || (data8 === "control")) || (data8 === "invoke")) || (data8 === "admin"))){
 validate10.errors = [{instancePath:instancePath+"/record/scopes/" + i0,schemaPath:"#/properties/record/properties/scopes/items/enum",keyword:"enum",params:{allowedValues: schema5.properties.record.properties.scopes.items.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid2 = _errs15 === errors;
+var valid2 = _errs17 === errors;
 if(!valid2){
 break;
 }
 }
 if(valid2){
-let i1 = data6.length;
+let i1 = data7.length;
 let j0;
 if(i1 > 1){
 const indices0 = {};
 for(;i1--;){
-let item0 = data6[i1];
+let item0 = data7[i1];
 if(typeof item0 !== "string"){
 continue;
 }
@@ -3928,22 +3949,22 @@ validate10.errors = [{instancePath:instancePath+"/record/scopes",schemaPath:"#/p
 return false;
 }
 }
-var valid1 = _errs13 === errors;
+var valid1 = _errs15 === errors;
 }
 else {
 var valid1 = true;
 }
 if(valid1){
-if(data2.reach !== undefined){
-let data8 = data2.reach;
-const _errs17 = errors;
-const _errs18 = errors;
-let valid4 = false;
+if(data3.reach !== undefined){
+let data9 = data3.reach;
 const _errs19 = errors;
-if(errors === _errs19){
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+const _errs20 = errors;
+let valid4 = false;
+const _errs21 = errors;
+if(errors === _errs21){
+if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
 let missing2;
-if((data8.bots === undefined) && (missing2 = "bots")){
+if((data9.bots === undefined) && (missing2 = "bots")){
 const err0 = {instancePath:instancePath+"/record/reach",schemaPath:"#/properties/record/properties/reach/anyOf/0/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'"};
 if(vErrors === null){
 vErrors = [err0];
@@ -3954,16 +3975,16 @@ vErrors.push(err0);
 errors++;
 }
 else {
-if(data8.bots !== undefined){
-let data9 = data8.bots;
-const _errs21 = errors;
-if(errors === _errs21){
-if(Array.isArray(data9)){
-var valid6 = true;
-const len1 = data9.length;
-for(let i2=0; i2<len1; i2++){
+if(data9.bots !== undefined){
+let data10 = data9.bots;
 const _errs23 = errors;
-if(typeof data9[i2] !== "string"){
+if(errors === _errs23){
+if(Array.isArray(data10)){
+var valid6 = true;
+const len1 = data10.length;
+for(let i2=0; i2<len1; i2++){
+const _errs25 = errors;
+if(typeof data10[i2] !== "string"){
 const err1 = {instancePath:instancePath+"/record/reach/bots/" + i2,schemaPath:"#/properties/record/properties/reach/anyOf/0/properties/bots/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err1];
@@ -3973,7 +3994,7 @@ vErrors.push(err1);
 }
 errors++;
 }
-var valid6 = _errs23 === errors;
+var valid6 = _errs25 === errors;
 if(!valid6){
 break;
 }
@@ -4004,14 +4025,14 @@ vErrors.push(err3);
 errors++;
 }
 }
-var _valid0 = _errs19 === errors;
+var _valid0 = _errs21 === errors;
 valid4 = valid4 || _valid0;
 if(!valid4){
-const _errs25 = errors;
-if(errors === _errs25){
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+const _errs27 = errors;
+if(errors === _errs27){
+if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
 let missing3;
-if((data8.labels === undefined) && (missing3 = "labels")){
+if((data9.labels === undefined) && (missing3 = "labels")){
 const err4 = {instancePath:instancePath+"/record/reach",schemaPath:"#/properties/record/properties/reach/anyOf/1/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"};
 if(vErrors === null){
 vErrors = [err4];
@@ -4022,14 +4043,14 @@ vErrors.push(err4);
 errors++;
 }
 else {
-if(data8.labels !== undefined){
-let data11 = data8.labels;
-const _errs27 = errors;
-if(errors === _errs27){
-if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
-for(const key0 in data11){
-const _errs30 = errors;
-if(typeof data11[key0] !== "string"){
+if(data9.labels !== undefined){
+let data12 = data9.labels;
+const _errs29 = errors;
+if(errors === _errs29){
+if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
+for(const key0 in data12){
+const _errs32 = errors;
+if(typeof data12[key0] !== "string"){
 const err5 = {instancePath:instancePath+"/record/reach/labels/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/record/properties/reach/anyOf/1/properties/labels/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err5];
@@ -4039,7 +4060,7 @@ vErrors.push(err5);
 }
 errors++;
 }
-var valid8 = _errs30 === errors;
+var valid8 = _errs32 === errors;
 if(!valid8){
 break;
 }
@@ -4070,11 +4091,11 @@ vErrors.push(err7);
 errors++;
 }
 }
-var _valid0 = _errs25 === errors;
+var _valid0 = _errs27 === errors;
 valid4 = valid4 || _valid0;
 if(!valid4){
-const _errs32 = errors;
-if(data8 !== null){
+const _errs34 = errors;
+if(data9 !== null){
 const err8 = {instancePath:instancePath+"/record/reach",schemaPath:"#/properties/record/properties/reach/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err8];
@@ -4084,7 +4105,7 @@ vErrors.push(err8);
 }
 errors++;
 }
-var _valid0 = _errs32 === errors;
+var _valid0 = _errs34 === errors;
 valid4 = valid4 || _valid0;
 }
 }
@@ -4101,54 +4122,27 @@ validate10.errors = vErrors;
 return false;
 }
 else {
-errors = _errs18;
+errors = _errs20;
 if(vErrors !== null){
-if(_errs18){
-vErrors.length = _errs18;
+if(_errs20){
+vErrors.length = _errs20;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid1 = _errs17 === errors;
+var valid1 = _errs19 === errors;
 }
 else {
 var valid1 = true;
 }
 if(valid1){
-if(data2.by_pin !== undefined){
-const _errs34 = errors;
-if(typeof data2.by_pin !== "boolean"){
+if(data3.by_pin !== undefined){
+const _errs36 = errors;
+if(typeof data3.by_pin !== "boolean"){
 validate10.errors = [{instancePath:instancePath+"/record/by_pin",schemaPath:"#/properties/record/properties/by_pin/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
-}
-var valid1 = _errs34 === errors;
-}
-else {
-var valid1 = true;
-}
-if(valid1){
-if(data2.created_at_ms !== undefined){
-let data14 = data2.created_at_ms;
-const _errs36 = errors;
-if(!(((typeof data14 == "number") && (!(data14 % 1) && !isNaN(data14))) && (isFinite(data14)))){
-validate10.errors = [{instancePath:instancePath+"/record/created_at_ms",schemaPath:"#/properties/record/properties/created_at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs36){
-if((typeof data14 == "number") && (isFinite(data14))){
-if(data14 > 9007199254740991 || isNaN(data14)){
-validate10.errors = [{instancePath:instancePath+"/record/created_at_ms",schemaPath:"#/properties/record/properties/created_at_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
-return false;
-}
-else {
-if(data14 < 0 || isNaN(data14)){
-validate10.errors = [{instancePath:instancePath+"/record/created_at_ms",schemaPath:"#/properties/record/properties/created_at_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
 }
 var valid1 = _errs36 === errors;
 }
@@ -4156,16 +4150,43 @@ else {
 var valid1 = true;
 }
 if(valid1){
-if(data2.created_by !== undefined){
-let data15 = data2.created_by;
+if(data3.created_at_ms !== undefined){
+let data15 = data3.created_at_ms;
 const _errs38 = errors;
-const _errs39 = errors;
-let valid9 = false;
+if(!(((typeof data15 == "number") && (!(data15 % 1) && !isNaN(data15))) && (isFinite(data15)))){
+validate10.errors = [{instancePath:instancePath+"/record/created_at_ms",schemaPath:"#/properties/record/properties/created_at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs38){
+if((typeof data15 == "number") && (isFinite(data15))){
+if(data15 > 9007199254740991 || isNaN(data15)){
+validate10.errors = [{instancePath:instancePath+"/record/created_at_ms",schemaPath:"#/properties/record/properties/created_at_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
+return false;
+}
+else {
+if(data15 < 0 || isNaN(data15)){
+validate10.errors = [{instancePath:instancePath+"/record/created_at_ms",schemaPath:"#/properties/record/properties/created_at_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+var valid1 = _errs38 === errors;
+}
+else {
+var valid1 = true;
+}
+if(valid1){
+if(data3.created_by !== undefined){
+let data16 = data3.created_by;
 const _errs40 = errors;
-if(errors === _errs40){
-if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+const _errs41 = errors;
+let valid9 = false;
+const _errs42 = errors;
+if(errors === _errs42){
+if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
 let missing4;
-if(((((data15.how === undefined) && (missing4 = "how")) || ((data15.token === undefined) && (missing4 = "token"))) || ((data15.name === undefined) && (missing4 = "name"))) || ((data15.address === undefined) && (missing4 = "address"))){
+if(((((data16.how === undefined) && (missing4 = "how")) || ((data16.token === undefined) && (missing4 = "token"))) || ((data16.name === undefined) && (missing4 = "name"))) || ((data16.address === undefined) && (missing4 = "address"))){
 const err10 = {instancePath:instancePath+"/record/created_by",schemaPath:"#/properties/record/properties/created_by/anyOf/0/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"};
 if(vErrors === null){
 vErrors = [err10];
@@ -4176,9 +4197,9 @@ vErrors.push(err10);
 errors++;
 }
 else {
-if(data15.how !== undefined){
-const _errs42 = errors;
-if(typeof data15.how !== "string"){
+if(data16.how !== undefined){
+const _errs44 = errors;
+if(typeof data16.how !== "string"){
 const err11 = {instancePath:instancePath+"/record/created_by/how",schemaPath:"#/properties/record/properties/created_by/anyOf/0/properties/how/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err11];
@@ -4188,19 +4209,19 @@ vErrors.push(err11);
 }
 errors++;
 }
-var valid10 = _errs42 === errors;
+var valid10 = _errs44 === errors;
 }
 else {
 var valid10 = true;
 }
 if(valid10){
-if(data15.token !== undefined){
-let data17 = data15.token;
-const _errs44 = errors;
-const _errs45 = errors;
-let valid11 = false;
+if(data16.token !== undefined){
+let data18 = data16.token;
 const _errs46 = errors;
-if(typeof data17 !== "string"){
+const _errs47 = errors;
+let valid11 = false;
+const _errs48 = errors;
+if(typeof data18 !== "string"){
 const err12 = {instancePath:instancePath+"/record/created_by/token",schemaPath:"#/properties/record/properties/created_by/anyOf/0/properties/token/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
@@ -4210,11 +4231,11 @@ vErrors.push(err12);
 }
 errors++;
 }
-var _valid2 = _errs46 === errors;
+var _valid2 = _errs48 === errors;
 valid11 = valid11 || _valid2;
 if(!valid11){
-const _errs48 = errors;
-if(data17 !== null){
+const _errs50 = errors;
+if(data18 !== null){
 const err13 = {instancePath:instancePath+"/record/created_by/token",schemaPath:"#/properties/record/properties/created_by/anyOf/0/properties/token/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err13];
@@ -4224,7 +4245,7 @@ vErrors.push(err13);
 }
 errors++;
 }
-var _valid2 = _errs48 === errors;
+var _valid2 = _errs50 === errors;
 valid11 = valid11 || _valid2;
 }
 if(!valid11){
@@ -4238,29 +4259,29 @@ vErrors.push(err14);
 errors++;
 }
 else {
-errors = _errs45;
+errors = _errs47;
 if(vErrors !== null){
-if(_errs45){
-vErrors.length = _errs45;
+if(_errs47){
+vErrors.length = _errs47;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid10 = _errs44 === errors;
+var valid10 = _errs46 === errors;
 }
 else {
 var valid10 = true;
 }
 if(valid10){
-if(data15.name !== undefined){
-let data18 = data15.name;
-const _errs50 = errors;
-const _errs51 = errors;
-let valid12 = false;
+if(data16.name !== undefined){
+let data19 = data16.name;
 const _errs52 = errors;
-if(typeof data18 !== "string"){
+const _errs53 = errors;
+let valid12 = false;
+const _errs54 = errors;
+if(typeof data19 !== "string"){
 const err15 = {instancePath:instancePath+"/record/created_by/name",schemaPath:"#/properties/record/properties/created_by/anyOf/0/properties/name/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err15];
@@ -4270,11 +4291,11 @@ vErrors.push(err15);
 }
 errors++;
 }
-var _valid3 = _errs52 === errors;
+var _valid3 = _errs54 === errors;
 valid12 = valid12 || _valid3;
 if(!valid12){
-const _errs54 = errors;
-if(data18 !== null){
+const _errs56 = errors;
+if(data19 !== null){
 const err16 = {instancePath:instancePath+"/record/created_by/name",schemaPath:"#/properties/record/properties/created_by/anyOf/0/properties/name/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err16];
@@ -4284,7 +4305,7 @@ vErrors.push(err16);
 }
 errors++;
 }
-var _valid3 = _errs54 === errors;
+var _valid3 = _errs56 === errors;
 valid12 = valid12 || _valid3;
 }
 if(!valid12){
@@ -4298,29 +4319,29 @@ vErrors.push(err17);
 errors++;
 }
 else {
-errors = _errs51;
+errors = _errs53;
 if(vErrors !== null){
-if(_errs51){
-vErrors.length = _errs51;
+if(_errs53){
+vErrors.length = _errs53;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid10 = _errs50 === errors;
+var valid10 = _errs52 === errors;
 }
 else {
 var valid10 = true;
 }
 if(valid10){
-if(data15.address !== undefined){
-let data19 = data15.address;
-const _errs56 = errors;
-const _errs57 = errors;
-let valid13 = false;
+if(data16.address !== undefined){
+let data20 = data16.address;
 const _errs58 = errors;
-if(typeof data19 !== "string"){
+const _errs59 = errors;
+let valid13 = false;
+const _errs60 = errors;
+if(typeof data20 !== "string"){
 const err18 = {instancePath:instancePath+"/record/created_by/address",schemaPath:"#/properties/record/properties/created_by/anyOf/0/properties/address/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err18];
@@ -4330,11 +4351,11 @@ vErrors.push(err18);
 }
 errors++;
 }
-var _valid4 = _errs58 === errors;
+var _valid4 = _errs60 === errors;
 valid13 = valid13 || _valid4;
 if(!valid13){
-const _errs60 = errors;
-if(data19 !== null){
+const _errs62 = errors;
+if(data20 !== null){
 const err19 = {instancePath:instancePath+"/record/created_by/address",schemaPath:"#/properties/record/properties/created_by/anyOf/0/properties/address/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err19];
@@ -4344,7 +4365,7 @@ vErrors.push(err19);
 }
 errors++;
 }
-var _valid4 = _errs60 === errors;
+var _valid4 = _errs62 === errors;
 valid13 = valid13 || _valid4;
 }
 if(!valid13){
@@ -4358,17 +4379,17 @@ vErrors.push(err20);
 errors++;
 }
 else {
-errors = _errs57;
+errors = _errs59;
 if(vErrors !== null){
-if(_errs57){
-vErrors.length = _errs57;
+if(_errs59){
+vErrors.length = _errs59;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid10 = _errs56 === errors;
+var valid10 = _errs58 === errors;
 }
 else {
 var valid10 = true;
@@ -4389,11 +4410,11 @@ vErrors.push(err21);
 errors++;
 }
 }
-var _valid1 = _errs40 === errors;
+var _valid1 = _errs42 === errors;
 valid9 = valid9 || _valid1;
 if(!valid9){
-const _errs62 = errors;
-if(data15 !== null){
+const _errs64 = errors;
+if(data16 !== null){
 const err22 = {instancePath:instancePath+"/record/created_by",schemaPath:"#/properties/record/properties/created_by/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err22];
@@ -4403,7 +4424,7 @@ vErrors.push(err22);
 }
 errors++;
 }
-var _valid1 = _errs62 === errors;
+var _valid1 = _errs64 === errors;
 valid9 = valid9 || _valid1;
 }
 if(!valid9){
@@ -4419,29 +4440,29 @@ validate10.errors = vErrors;
 return false;
 }
 else {
-errors = _errs39;
+errors = _errs41;
 if(vErrors !== null){
-if(_errs39){
-vErrors.length = _errs39;
+if(_errs41){
+vErrors.length = _errs41;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid1 = _errs38 === errors;
+var valid1 = _errs40 === errors;
 }
 else {
 var valid1 = true;
 }
 if(valid1){
-if(data2.expires_at_ms !== undefined){
-let data20 = data2.expires_at_ms;
-const _errs64 = errors;
-const _errs65 = errors;
-let valid14 = false;
+if(data3.expires_at_ms !== undefined){
+let data21 = data3.expires_at_ms;
 const _errs66 = errors;
-if(!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20)))){
+const _errs67 = errors;
+let valid14 = false;
+const _errs68 = errors;
+if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
 const err24 = {instancePath:instancePath+"/record/expires_at_ms",schemaPath:"#/properties/record/properties/expires_at_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err24];
@@ -4451,9 +4472,9 @@ vErrors.push(err24);
 }
 errors++;
 }
-if(errors === _errs66){
-if((typeof data20 == "number") && (isFinite(data20))){
-if(data20 > 9007199254740991 || isNaN(data20)){
+if(errors === _errs68){
+if((typeof data21 == "number") && (isFinite(data21))){
+if(data21 > 9007199254740991 || isNaN(data21)){
 const err25 = {instancePath:instancePath+"/record/expires_at_ms",schemaPath:"#/properties/record/properties/expires_at_ms/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
 if(vErrors === null){
 vErrors = [err25];
@@ -4464,7 +4485,7 @@ vErrors.push(err25);
 errors++;
 }
 else {
-if(data20 < 0 || isNaN(data20)){
+if(data21 < 0 || isNaN(data21)){
 const err26 = {instancePath:instancePath+"/record/expires_at_ms",schemaPath:"#/properties/record/properties/expires_at_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err26];
@@ -4477,11 +4498,11 @@ errors++;
 }
 }
 }
-var _valid5 = _errs66 === errors;
+var _valid5 = _errs68 === errors;
 valid14 = valid14 || _valid5;
 if(!valid14){
-const _errs68 = errors;
-if(data20 !== null){
+const _errs70 = errors;
+if(data21 !== null){
 const err27 = {instancePath:instancePath+"/record/expires_at_ms",schemaPath:"#/properties/record/properties/expires_at_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err27];
@@ -4491,7 +4512,7 @@ vErrors.push(err27);
 }
 errors++;
 }
-var _valid5 = _errs68 === errors;
+var _valid5 = _errs70 === errors;
 valid14 = valid14 || _valid5;
 }
 if(!valid14){
@@ -4507,44 +4528,44 @@ validate10.errors = vErrors;
 return false;
 }
 else {
-errors = _errs65;
+errors = _errs67;
 if(vErrors !== null){
-if(_errs65){
-vErrors.length = _errs65;
+if(_errs67){
+vErrors.length = _errs67;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid1 = _errs64 === errors;
+var valid1 = _errs66 === errors;
 }
 else {
 var valid1 = true;
 }
 if(valid1){
-if(data2.idle_from_ms !== undefined){
-let data21 = data2.idle_from_ms;
-const _errs70 = errors;
-if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
+if(data3.idle_from_ms !== undefined){
+let data22 = data3.idle_from_ms;
+const _errs72 = errors;
+if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
 validate10.errors = [{instancePath:instancePath+"/record/idle_from_ms",schemaPath:"#/properties/record/properties/idle_from_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs70){
-if((typeof data21 == "number") && (isFinite(data21))){
-if(data21 > 9007199254740991 || isNaN(data21)){
+if(errors === _errs72){
+if((typeof data22 == "number") && (isFinite(data22))){
+if(data22 > 9007199254740991 || isNaN(data22)){
 validate10.errors = [{instancePath:instancePath+"/record/idle_from_ms",schemaPath:"#/properties/record/properties/idle_from_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"}];
 return false;
 }
 else {
-if(data21 < 0 || isNaN(data21)){
+if(data22 < 0 || isNaN(data22)){
 validate10.errors = [{instancePath:instancePath+"/record/idle_from_ms",schemaPath:"#/properties/record/properties/idle_from_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid1 = _errs70 === errors;
+var valid1 = _errs72 === errors;
 }
 else {
 var valid1 = true;
@@ -4565,22 +4586,22 @@ validate10.errors = [{instancePath:instancePath+"/record",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs5 === errors;
+var valid0 = _errs7 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.use !== undefined){
-let data22 = data.use;
-const _errs72 = errors;
-const _errs73 = errors;
-let valid15 = false;
+let data23 = data.use;
 const _errs74 = errors;
-if(errors === _errs74){
-if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
+const _errs75 = errors;
+let valid15 = false;
+const _errs76 = errors;
+if(errors === _errs76){
+if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
 let missing5;
-if(((data22.at_ms === undefined) && (missing5 = "at_ms")) || ((data22.from === undefined) && (missing5 = "from"))){
+if(((data23.at_ms === undefined) && (missing5 = "at_ms")) || ((data23.from === undefined) && (missing5 = "from"))){
 const err29 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/anyOf/0/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"};
 if(vErrors === null){
 vErrors = [err29];
@@ -4591,10 +4612,10 @@ vErrors.push(err29);
 errors++;
 }
 else {
-if(data22.at_ms !== undefined){
-let data23 = data22.at_ms;
-const _errs76 = errors;
-if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
+if(data23.at_ms !== undefined){
+let data24 = data23.at_ms;
+const _errs78 = errors;
+if(!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24)))){
 const err30 = {instancePath:instancePath+"/use/at_ms",schemaPath:"#/properties/use/anyOf/0/properties/at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err30];
@@ -4604,9 +4625,9 @@ vErrors.push(err30);
 }
 errors++;
 }
-if(errors === _errs76){
-if((typeof data23 == "number") && (isFinite(data23))){
-if(data23 > 9007199254740991 || isNaN(data23)){
+if(errors === _errs78){
+if((typeof data24 == "number") && (isFinite(data24))){
+if(data24 > 9007199254740991 || isNaN(data24)){
 const err31 = {instancePath:instancePath+"/use/at_ms",schemaPath:"#/properties/use/anyOf/0/properties/at_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
 if(vErrors === null){
 vErrors = [err31];
@@ -4617,7 +4638,7 @@ vErrors.push(err31);
 errors++;
 }
 else {
-if(data23 < 0 || isNaN(data23)){
+if(data24 < 0 || isNaN(data24)){
 const err32 = {instancePath:instancePath+"/use/at_ms",schemaPath:"#/properties/use/anyOf/0/properties/at_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err32];
@@ -4630,22 +4651,22 @@ errors++;
 }
 }
 }
-var valid16 = _errs76 === errors;
+var valid16 = _errs78 === errors;
 }
 else {
 var valid16 = true;
 }
 if(valid16){
-if(data22.from !== undefined){
-let data24 = data22.from;
-const _errs78 = errors;
-const _errs79 = errors;
-let valid17 = false;
+if(data23.from !== undefined){
+let data25 = data23.from;
 const _errs80 = errors;
-if(errors === _errs80){
-if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
+const _errs81 = errors;
+let valid17 = false;
+const _errs82 = errors;
+if(errors === _errs82){
+if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
 let missing6;
-if(((data24.address === undefined) && (missing6 = "address")) || ((data24.client === undefined) && (missing6 = "client"))){
+if(((data25.address === undefined) && (missing6 = "address")) || ((data25.client === undefined) && (missing6 = "client"))){
 const err33 = {instancePath:instancePath+"/use/from",schemaPath:"#/properties/use/anyOf/0/properties/from/anyOf/0/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"};
 if(vErrors === null){
 vErrors = [err33];
@@ -4656,12 +4677,12 @@ vErrors.push(err33);
 errors++;
 }
 else {
-if(data24.address !== undefined){
-let data25 = data24.address;
-const _errs82 = errors;
-if(errors === _errs82){
-if(typeof data25 === "string"){
-if(func1(data25) > 4096){
+if(data25.address !== undefined){
+let data26 = data25.address;
+const _errs84 = errors;
+if(errors === _errs84){
+if(typeof data26 === "string"){
+if(func1(data26) > 4096){
 const err34 = {instancePath:instancePath+"/use/from/address",schemaPath:"#/properties/use/anyOf/0/properties/from/anyOf/0/properties/address/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err34];
@@ -4683,21 +4704,21 @@ vErrors.push(err35);
 errors++;
 }
 }
-var valid18 = _errs82 === errors;
+var valid18 = _errs84 === errors;
 }
 else {
 var valid18 = true;
 }
 if(valid18){
-if(data24.client !== undefined){
-let data26 = data24.client;
-const _errs84 = errors;
-const _errs85 = errors;
-let valid19 = false;
+if(data25.client !== undefined){
+let data27 = data25.client;
 const _errs86 = errors;
-if(errors === _errs86){
-if(typeof data26 === "string"){
-if(func1(data26) > 4096){
+const _errs87 = errors;
+let valid19 = false;
+const _errs88 = errors;
+if(errors === _errs88){
+if(typeof data27 === "string"){
+if(func1(data27) > 4096){
 const err36 = {instancePath:instancePath+"/use/from/client",schemaPath:"#/properties/use/anyOf/0/properties/from/anyOf/0/properties/client/anyOf/0/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters"};
 if(vErrors === null){
 vErrors = [err36];
@@ -4719,11 +4740,11 @@ vErrors.push(err37);
 errors++;
 }
 }
-var _valid8 = _errs86 === errors;
+var _valid8 = _errs88 === errors;
 valid19 = valid19 || _valid8;
 if(!valid19){
-const _errs88 = errors;
-if(data26 !== null){
+const _errs90 = errors;
+if(data27 !== null){
 const err38 = {instancePath:instancePath+"/use/from/client",schemaPath:"#/properties/use/anyOf/0/properties/from/anyOf/0/properties/client/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err38];
@@ -4733,7 +4754,7 @@ vErrors.push(err38);
 }
 errors++;
 }
-var _valid8 = _errs88 === errors;
+var _valid8 = _errs90 === errors;
 valid19 = valid19 || _valid8;
 }
 if(!valid19){
@@ -4747,17 +4768,17 @@ vErrors.push(err39);
 errors++;
 }
 else {
-errors = _errs85;
+errors = _errs87;
 if(vErrors !== null){
-if(_errs85){
-vErrors.length = _errs85;
+if(_errs87){
+vErrors.length = _errs87;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid18 = _errs84 === errors;
+var valid18 = _errs86 === errors;
 }
 else {
 var valid18 = true;
@@ -4776,11 +4797,11 @@ vErrors.push(err40);
 errors++;
 }
 }
-var _valid7 = _errs80 === errors;
+var _valid7 = _errs82 === errors;
 valid17 = valid17 || _valid7;
 if(!valid17){
-const _errs90 = errors;
-if(data24 !== null){
+const _errs92 = errors;
+if(data25 !== null){
 const err41 = {instancePath:instancePath+"/use/from",schemaPath:"#/properties/use/anyOf/0/properties/from/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err41];
@@ -4790,7 +4811,7 @@ vErrors.push(err41);
 }
 errors++;
 }
-var _valid7 = _errs90 === errors;
+var _valid7 = _errs92 === errors;
 valid17 = valid17 || _valid7;
 }
 if(!valid17){
@@ -4804,17 +4825,17 @@ vErrors.push(err42);
 errors++;
 }
 else {
-errors = _errs79;
+errors = _errs81;
 if(vErrors !== null){
-if(_errs79){
-vErrors.length = _errs79;
+if(_errs81){
+vErrors.length = _errs81;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid16 = _errs78 === errors;
+var valid16 = _errs80 === errors;
 }
 else {
 var valid16 = true;
@@ -4833,11 +4854,11 @@ vErrors.push(err43);
 errors++;
 }
 }
-var _valid6 = _errs74 === errors;
+var _valid6 = _errs76 === errors;
 valid15 = valid15 || _valid6;
 if(!valid15){
-const _errs92 = errors;
-if(data22 !== null){
+const _errs94 = errors;
+if(data23 !== null){
 const err44 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err44];
@@ -4847,7 +4868,7 @@ vErrors.push(err44);
 }
 errors++;
 }
-var _valid6 = _errs92 === errors;
+var _valid6 = _errs94 === errors;
 valid15 = valid15 || _valid6;
 }
 if(!valid15){
@@ -4863,20 +4884,21 @@ validate10.errors = vErrors;
 return false;
 }
 else {
-errors = _errs73;
+errors = _errs75;
 if(vErrors !== null){
-if(_errs73){
-vErrors.length = _errs73;
+if(_errs75){
+vErrors.length = _errs75;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid0 = _errs72 === errors;
+var valid0 = _errs74 === errors;
 }
 else {
 var valid0 = true;
+}
 }
 }
 }

@@ -11,6 +11,7 @@ import { TokenRegistry } from '../../src/main/access/token-registry.js';
 import { checkCall } from '../../src/main/cluster/call-messages.js';
 import { NodeCalls } from '../../src/main/cluster/calls.js';
 import { CallsToMembers } from '../../src/main/cluster/node-calls.js';
+import { NodeIdentity } from '../../src/main/cluster/node-identity.js';
 import type { Member } from '../../src/main/cluster/parts.js';
 import type { Input } from '../../src/main/cluster/served-methods.js';
 import { sharedAccess } from '../../src/main/cluster/shared-access.js';
@@ -93,6 +94,7 @@ class Node {
       knowsKey: (check) => check === keyCheck,
       say,
       node,
+      identity: new NodeIdentity(dirs.get(node) as string).id,
       dataDir: dirs.get(node) as string,
       registry: this.registry,
       calls: this.calls,
@@ -192,6 +194,47 @@ it('a node that was away does not accept what was revoked meanwhile', async () =
   expect(again.accepted).toContain(own);
   await soon(() => expect(again.accepted).toEqual(new Set([kept])));
   expect(again.registry.own().map(({ id }) => id)).toEqual([kept]);
+});
+
+/** As after another machine has its name, or the disk was lost. */
+async function loseDisk(name: string): Promise<void> {
+  const dir = dirs.get(name) as string;
+  dirs.delete(name);
+  await stores.get(name)?.close();
+  stores.delete(name);
+  rmSync(dir, { recursive: true, force: true });
+}
+
+it('a node with the name of an earlier one leaves the tokens of that one valid everywhere', async () => {
+  const [a, b] = [await Node.start('a'), await Node.start('b')];
+  const id = await a.make();
+  await soon(() => expect(b.accepted).toContain(id));
+  await a.stop();
+  await loseDisk('a');
+  const again = await Node.start('a');
+  await soon(() => expect(again.accepted).toContain(id));
+  expect(b.accepted).toContain(id);
+  // It is not its own: it is in memory only.
+  expect(again.registry.own()).toEqual([]);
+  await again.sync.revoke(id, 'nobody');
+  expect([again.accepted, b.accepted]).toEqual([new Set(), new Set()]);
+  expect(await inBucket(id)).toBe(false);
+});
+
+it('a node says that the tokens on its disk are its own, and revokes those that are not there any more', async () => {
+  const a = await Node.start('a');
+  const [id, lost] = [await a.make(), await a.make()];
+  await a.stop();
+  // As an earlier release has stored it.
+  const kv = await new Kvm(await server.connect()).open(names.tokens);
+  const stored = (await kv.get(id))?.json<SharedToken>();
+  await kv.put(id, JSON.stringify({ ...stored, node_id: undefined }));
+  await new TokenStore(stores.get('a') as Store).remove(lost);
+  await Node.start('a');
+  expect(stored?.node_id).toBeTypeOf('string');
+  const present = async () => (await kv.get(id))?.json<SharedToken>().node_id;
+  await vi.waitFor(async () => expect(await present()).toBe(stored?.node_id), LONG);
+  await vi.waitFor(async () => expect(await inBucket(lost)).toBe(false), LONG);
 });
 
 it('a live node that does not confirm is named, and the revocation is retried until it has', async () => {

@@ -249,6 +249,11 @@ export class TokenRegistry {
     return this.#tokens.has(id) || this.#pending.has(id);
   }
 
+  /** A token that this node has made. */
+  ownRecord(id: string): TokenRecord | undefined {
+    return this.#foreign.has(id) ? undefined : this.#tokens.get(id);
+  }
+
   /** The tokens that this node has made. */
   own(): TokenRecord[] {
     return [...this.#tokens.values()].filter(({ id }) => !this.#foreign.has(id));

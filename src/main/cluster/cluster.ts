@@ -668,6 +668,7 @@ export class Cluster implements ClusterControl {
       knowsKey: (check) => this.#secrets.knows(check),
       say,
       node: config.node,
+      identity: this.#membership.identity,
       dataDir,
       registry: this.#parts.tokens(),
       calls,

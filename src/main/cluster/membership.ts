@@ -146,6 +146,11 @@ export class Membership {
     this.#outcome.promise.catch(() => {});
   }
 
+  /** As NodeIdentity.id. */
+  get identity(): string {
+    return this.#identity.id;
+  }
+
   get members(): Members {
     return this.#members;
   }

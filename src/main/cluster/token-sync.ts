@@ -39,17 +39,28 @@ export interface TokenSyncOptions
   > {
   /** Name of this node. */
   node: string;
+  /** Identity of this node: its name may have been that of another. */
+  identity: string;
   dataDir: string;
   registry: Pick<
     TokenRegistry,
-    'share' | 'own' | 'has' | 'learn' | 'forget' | 'revoke' | 'usedElsewhere' | 'lastUse'
+    | 'share'
+    | 'own'
+    | 'ownRecord'
+    | 'has'
+    | 'learn'
+    | 'forget'
+    | 'revoke'
+    | 'usedElsewhere'
+    | 'lastUse'
   >;
   calls: Calls;
   others: Pick<CallsToMembers, 'others' | 'call'>;
 }
 
 /**
- * To be made when the node holds its lease: of tokens that the bucket has from a node of its name, it removes those that it does not know.
+ * To be made when the node holds its lease: of tokens that the bucket has from this node, it removes those that it does not know. Not those of an
+ * earlier node with its name, or with another disk: these are valid, and in memory only, as those of other nodes.
  */
 export class TokenSync implements TokenSharing {
   readonly #options: TokenSyncOptions;
@@ -188,13 +199,17 @@ export class TokenSync implements TokenSharing {
 
   /** What the bucket says of a token. Never rejects. */
   async #apply(id: string, token: SharedToken | null): Promise<void> {
-    const { registry, node, say } = this.#options;
+    const { registry, node, identity, say } = this.#options;
     try {
       if (token === null) await this.#forget(id);
       else if (this.#revocations.isDead(id)) return;
+      else if (token.node === node && registry.has(id)) {
+        this.#usedElsewhere(id, token.use);
+        const own = registry.ownRecord(id);
+        if (own && token.node_id !== identity) await this.#publish(own);
+      }
       // It has expired, or was revoked, while this node could not tell.
-      else if (token.node === node && !registry.has(id)) this.removed(id);
-      else if (token.node === node) this.#usedElsewhere(id, token.use);
+      else if (token.node === node && token.node_id === identity) this.removed(id);
       else await this.#inTurn(id, () => this.#learn(token));
     } catch (thrown) {
       say('error', `token ${id} is not the same on all fronts of this node: ${messageOf(thrown)}`);
@@ -237,8 +252,8 @@ export class TokenSync implements TokenSharing {
   }
 
   #shared(record: TokenRecord): SharedToken {
-    const { node, registry } = this.#options;
-    return { v: PROTOCOL, node, record, use: registry.lastUse(record.id) };
+    const { node, identity, registry } = this.#options;
+    return { v: PROTOCOL, node, node_id: identity, record, use: registry.lastUse(record.id) };
   }
 
   /** @returns whether the bucket has it. Never rejects: it is tried again later. */

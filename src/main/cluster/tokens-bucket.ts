@@ -26,6 +26,8 @@ export interface SharedToken {
   v: number;
   /** The node that made it. */
   node: string;
+  /** Its identity (node-identity.ts). Releases before do not say it. */
+  node_id?: string;
   record: TokenRecord;
   /** The last use, half a day late at most; null before the first. */
   use: TokenUse | null;

@@ -112,7 +112,13 @@ const token = object({
   expires_at_ms: orNull(natural),
   idle_from_ms: some(natural),
 });
-export const BusToken = object({ v: version, node, record: token, use: some(orNull(use)) });
+export const BusToken = object({
+  v: version,
+  node,
+  node_id: some(name),
+  record: token,
+  use: some(orNull(use)),
+});
 
 /** A later version may have further types. */
 const { properties: incidentFields, ...incidentRest } = open(Incident);
