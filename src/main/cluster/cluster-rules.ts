@@ -154,59 +154,79 @@ export class ClusterRules implements RuleSharing, Pick<RuleStore, 'all' | 'put' 
       this.#parts.rules().learn(id, record, records.wasLoaded);
       void this.#keep(id, record);
     }
+    const isBehind =
+      record !== null && (this.#parts.local.get(id)?.changedAt ?? 0) > record.changed_at_ms;
+    // While they are not current, all of them are introduced soon.
+    if (isBehind && records.fault === null) void this.#introduce(id);
   }
 
   /** The copy on the disk follows. Never rejects: the store says that it is not written. */
   async #keep(id: string, record: RuleRecord | null): Promise<void> {
     const { local } = this.#parts;
-    const stored = local.get(id);
+    const changedAt = local.get(id)?.changedAt;
     // One that no cluster has had may be another rule.
-    if (stored && !stored.isShared) return;
+    if (changedAt === null) return;
     try {
       if (!record) await local.remove(id);
-      else if (!isDeepStrictEqual(stored?.rule, record.rule)) await local.put(record.rule, true);
+      else if (changedAt === undefined || changedAt < record.changed_at_ms) {
+        await local.put(record.rule, record.changed_at_ms);
+      }
     } catch {}
   }
 
   /** The records are current: the cluster gets what this node has and it does not. */
   async #loaded(): Promise<void> {
-    for (const rule of this.#parts.local.all()) {
-      try {
-        await this.#introduce(rule);
-      } catch (thrown) {
-        // Another node was faster.
-        if (thrown instanceof DroverError && thrown.code === 'conflict') continue;
-        const why = messageOf(thrown);
-        const name = JSON.stringify(rule.name);
-        this.#parts.say('error', `the rule ${name} of this node is not in the cluster: ${why}`);
-      }
-    }
+    for (const { id } of this.#parts.local.all()) await this.#introduce(id);
     void this.#consider();
   }
 
-  async #introduce(rule: RuleSettings): Promise<void> {
+  /** Never rejects. */
+  async #introduce(id: string): Promise<void> {
+    const { local, say } = this.#parts;
+    const own = local.get(id);
+    if (!own) return;
+    try {
+      await this.#give(own.rule, own.changedAt);
+    } catch (thrown) {
+      // Another node was faster.
+      if (thrown instanceof DroverError && thrown.code === 'conflict') return;
+      const name = JSON.stringify(own.rule.name);
+      const why = messageOf(thrown);
+      say('error', `the rule ${name} of this node is not in the cluster: ${why}`);
+    }
+  }
+
+  async #give(rule: RuleSettings, changedAt: number | null): Promise<void> {
     const records = this.#records as Records<RuleRecord>;
     const { local, rules } = this.#parts;
     const { id } = rule;
-    const isShared = local.get(id)?.isShared ?? false;
-    const record = records.get(id);
-    if (records.isUnreadable(id) || (isShared && record)) return;
-    if (isShared && records.isDeleted(id)) {
+    if (records.isUnreadable(id)) return;
+    const entry = records.entry(id);
+    const record = entry?.record;
+    if (changedAt !== null && entry) {
+      // NATS has lost its data, and a node that has missed the last change was the first to write its copy.
+      const isNewer = changedAt > entry.record.changed_at_ms;
+      const own = { ...entry.record, rule, changed_at_ms: changedAt, alert: null };
+      if (isNewer) await records.replace(id, entry, own);
+      return;
+    }
+    if (changedAt !== null && records.isDeleted(id)) {
       // Removed while this node was away.
       await local.remove(id);
       rules().learn(id, null, true);
       return;
     }
     if (record && isDeepStrictEqual(record.rule, rule)) {
-      await local.put(rule, true);
+      await local.put(rule, record.changed_at_ms);
       return;
     }
     if (records.size >= MAX_RULES) throw new Error(`it has ${MAX_RULES} rules already`);
     // Two services with a copy of one directory have had one id for two rules.
     const given = record ? { ...rule, id: randomBytes(8).toString('hex') } : rule;
-    await records.create(given.id, fresh(given, Date.now()));
+    const now = Date.now();
+    await records.create(given.id, { ...fresh(given, now), changed_at_ms: changedAt ?? now });
     if (record) await local.remove(id);
-    await local.put(record?.rule ?? rule, true);
+    await local.put(record?.rule ?? rule, record?.changed_at_ms ?? changedAt ?? now);
   }
 }
 

@@ -5,8 +5,8 @@ import type { Store } from './store.js';
 import type { Table } from './store-file.js';
 
 interface StoredRule extends RuleSettings {
-  /** It is the copy of a rule of a cluster. */
-  isShared?: true;
+  /** It is the copy of a rule of a cluster, which was changed then, in Unix epoch ms. */
+  changed_at_ms?: number;
 }
 
 export class RuleStore {
@@ -20,14 +20,15 @@ export class RuleStore {
     return Array.from(this.#rules.getRange(), ({ value }) => ruleOf(value));
   }
 
-  get(id: string): { rule: RuleSettings; isShared: boolean } | undefined {
+  /** `changedAt` is null when it is no copy of a rule of a cluster. */
+  get(id: string): { rule: RuleSettings; changedAt: number | null } | undefined {
     const stored = this.#rules.get(id);
-    return stored && { rule: ruleOf(stored), isShared: stored.isShared ?? false };
+    return stored && { rule: ruleOf(stored), changedAt: stored.changed_at_ms ?? null };
   }
 
-  /** On disk when this resolves. @throws DroverError `not_stored`. */
-  put(rule: RuleSettings, isShared = false): Promise<void> {
-    const value: StoredRule = { ...rule, ...(isShared && { isShared }) };
+  /** On disk when this resolves. @param changedAt as of {@link get}. @throws DroverError `not_stored`. */
+  put(rule: RuleSettings, changedAt: number | null = null): Promise<void> {
+    const value: StoredRule = { ...rule, ...(changedAt !== null && { changed_at_ms: changedAt }) };
     return this.#store.write([{ table: 'rules', key: rule.id, value }]);
   }
 
@@ -41,6 +42,6 @@ export class RuleStore {
   }
 }
 
-function ruleOf({ isShared: _, ...rule }: StoredRule): RuleSettings {
+function ruleOf({ changed_at_ms: _, ...rule }: StoredRule): RuleSettings {
   return rule;
 }

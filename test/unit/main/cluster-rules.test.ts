@@ -18,7 +18,7 @@ const record = (settings: RuleSettings, alert: AlertEvent | null = null): RuleRe
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** The disk of the node, and the bucket of rules. */
-let disk: Map<string, { rule: RuleSettings; isShared: boolean }>;
+let disk: Map<string, { rule: RuleSettings; changedAt: number | null }>;
 let bucket: Map<string, RuleRecord | null>;
 let fault: string | null;
 let listeners: { changed(id: string): void; loaded(): void };
@@ -38,8 +38,8 @@ beforeEach(() => {
   const local: Pick<RuleStore, 'all' | 'get' | 'put' | 'remove'> = {
     all: () => [...disk.values()].map((one) => one.rule),
     get: (id) => disk.get(id),
-    put: async (settings, isShared = false) =>
-      void disk.set(settings.id, { rule: settings, isShared }),
+    put: async (settings, changedAt = null) =>
+      void disk.set(settings.id, { rule: settings, changedAt }),
     remove: async (id) => {
       // A disk takes its time.
       await settled();
@@ -116,20 +116,20 @@ async function join(): Promise<void> {
 }
 
 it('the rules of a single service go to the cluster, and those of the cluster to the disk', async () => {
-  disk.set('own', { rule: rule('own', 2), isShared: false });
+  disk.set('own', { rule: rule('own', 2), changedAt: null });
   bucket.set('theirs', record(rule('theirs', 3)));
   await join();
   expect(bucket.get('own')).toMatchObject({ rule: rule('own', 2), alert: null });
   expect([...disk.values()]).toEqual([
-    { rule: rule('own', 2), isShared: true },
-    { rule: rule('theirs', 3), isShared: true },
+    { rule: rule('own', 2), changedAt: bucket.get('own')?.changed_at_ms },
+    { rule: rule('theirs', 3), changedAt: 1 },
   ]);
   // What was there when the node came has been said.
   expect(learned).toEqual(['theirs 3', 'own 2 news']);
 });
 
 it('what was removed while the node was away is removed there; what NATS has lost comes back', async () => {
-  for (const id of ['removed', 'lost', 'changed']) disk.set(id, { rule: rule(id), isShared: true });
+  for (const id of ['removed', 'lost', 'changed']) disk.set(id, { rule: rule(id), changedAt: 0 });
   bucket.set('removed', null);
   bucket.set('changed', record(rule('changed', 7)));
   await join();
@@ -139,8 +139,27 @@ it('what was removed while the node was away is removed there; what NATS has los
   expect(bucket.get('removed')).toBeNull();
 });
 
+it('the newest copy counts when NATS has lost its data, whichever node writes first', async () => {
+  // The first to write had missed the last change.
+  for (const id of ['a', 'b']) disk.set(id, { rule: rule(id, 2), changedAt: 20 });
+  bucket.set('a', { ...record(rule('a', 1)), changed_at_ms: 10 });
+  await join();
+  const newest = { rule: { threshold: 2 }, changed_at_ms: 20 };
+  expect([bucket.get('a'), bucket.get('b')]).toMatchObject([newest, newest]);
+  expect(disk.get('a')).toEqual({ rule: rule('a', 2), changedAt: 20 });
+  // And when it writes after this node has joined.
+  bucket.set('b', { ...record(rule('b', 1)), changed_at_ms: 10 });
+  listeners.changed('b');
+  await settled();
+  expect(bucket.get('b')).toMatchObject(newest);
+  bucket.set('b', { ...record(rule('b', 3)), changed_at_ms: 30 });
+  listeners.changed('b');
+  await settled();
+  expect(disk.get('b')).toEqual({ rule: rule('b', 3), changedAt: 30 });
+});
+
 it('a rule of a single service whose id the cluster has for another rule gets another id', async () => {
-  disk.set('both', { rule: rule('both', 2), isShared: false });
+  disk.set('both', { rule: rule('both', 2), changedAt: null });
   bucket.set('both', record(rule('both', 9)));
   await join();
   const [[id = '', other] = []] = [...bucket].filter(([key]) => key !== 'both');
@@ -150,13 +169,13 @@ it('a rule of a single service whose id the cluster has for another rule gets an
 });
 
 it('one that does not fit stays where it is, and a line says so', async () => {
-  disk.set('own', { rule: rule('own'), isShared: false });
+  disk.set('own', { rule: rule('own'), changedAt: null });
   for (let n = 0; n < 100; n++) bucket.set(`r${n}`, record(rule(`r${n}`)));
   await join();
   expect(lines).toEqual([
     'the rule "name own" of this node is not in the cluster: it has 100 rules already',
   ]);
-  expect(disk.get('own')).toEqual({ rule: rule('own'), isShared: false });
+  expect(disk.get('own')).toEqual({ rule: rule('own'), changedAt: null });
 });
 
 it('changes need NATS', async () => {
