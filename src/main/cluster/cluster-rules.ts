@@ -18,10 +18,11 @@ import { LaterValueError } from './bucket.js';
 
 /** Wait before an alert that NATS did not accept is decided again, in ms. */
 const RETRY_MS = 1000;
+const UNREADABLE = 'its record in the cluster cannot be read: `drover nodes` has the reason';
 
 export interface ClusterRulesParts {
   local: RuleStore;
-  rules: () => Pick<Rules, 'learn' | 'speak' | 'decide'>;
+  rules: () => Pick<Rules, 'learn' | 'lack' | 'speak' | 'decide'>;
   /** Resolves when the rules thread has told what is due to what the stream has had until now. */
   caughtUp: () => Promise<void>;
   /** Why the node has not joined the cluster yet, in one line. */
@@ -150,12 +151,13 @@ export class ClusterRules implements RuleSharing, Pick<RuleStore, 'all' | 'put' 
   #changed(id: string): void {
     const records = this.#records as Records<RuleRecord>;
     const record = records.get(id) ?? null;
-    if (record || records.isDeleted(id)) {
+    const isDeleted = records.isDeleted(id);
+    if (record || isDeleted) {
       this.#parts.rules().learn(id, record, records.wasLoaded);
       void this.#keep(id, record);
-    }
-    const isBehind =
-      record !== null && (this.#parts.local.get(id)?.changedAt ?? 0) > record.changed_at_ms;
+    } else this.#parts.rules().lack(id, records.isUnreadable(id) ? UNREADABLE : null);
+    const ownAt = this.#parts.local.get(id)?.changedAt ?? 0;
+    const isBehind = record ? ownAt > record.changed_at_ms : !isDeleted;
     // While they are not current, all of them are introduced soon.
     if (isBehind && records.fault === null) void this.#introduce(id);
   }

@@ -175,11 +175,22 @@ export class Rules {
     else {
       const { rule, made_at_ms: madeAt, changed_at_ms: changedAt, alert } = record;
       const isSame = before?.changedAt === changedAt;
-      const known = isSame ? { ...before } : { ...this.#fresh(rule, faultOf(rule)), changedAt };
+      const { heardAt = null } = before ?? {};
+      const known = isSame
+        ? { ...before }
+        : { ...this.#fresh(rule, faultOf(rule)), changedAt, heardAt };
       this.#known.set(id, Object.assign(known, { madeAt, alert, isRaising: false }));
       if (!isNews) known.heardAt = alert?.timestamp_ms ?? null;
       else if (this.#parts.sharing?.speaks) this.#sayUnheard(known);
     }
+    this.#watch();
+  }
+
+  /** The cluster has no record of it that can be read. @param fault why, in one line; null when there is none at all. */
+  lack(id: string, fault: string | null): void {
+    const known = this.#known.get(id);
+    if (!known) return;
+    this.#known.set(id, { ...known, fault: fault ?? faultOf(known.rule), changedAt: 0 });
     this.#watch();
   }
 

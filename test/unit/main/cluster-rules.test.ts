@@ -21,6 +21,8 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 let disk: Map<string, { rule: RuleSettings; changedAt: number | null }>;
 let bucket: Map<string, RuleRecord | null>;
 let fault: string | null;
+/** Of which the bucket has what is no record. */
+let unreadable: Set<string>;
 let listeners: { changed(id: string): void; loaded(): void };
 let learned: string[];
 let spoken: string[];
@@ -31,6 +33,7 @@ beforeEach(() => {
   disk = new Map();
   bucket = new Map();
   fault = null;
+  unreadable = new Set();
   learned = [];
   spoken = [];
   lines = [];
@@ -51,6 +54,7 @@ beforeEach(() => {
     rules: () => ({
       learn: (id, one, isNews) =>
         void learned.push(`${id} ${one ? one.rule.threshold : 'gone'}${isNews ? ' news' : ''}`),
+      lack: (id, why) => void learned.push(`${id} lacks: ${why}`),
       speak: () => void spoken.push('speak'),
       decide: () => void spoken.push('decide'),
     }),
@@ -84,7 +88,7 @@ async function join(): Promise<void> {
       return value ? { record: value, revision: 1 } : undefined;
     },
     isDeleted: (id) => bucket.get(id) === null,
-    isUnreadable: () => false,
+    isUnreadable: (id) => unreadable.has(id),
     expectCurrent: async () => {
       if (fault !== null) throw new DroverError('unavailable', fault);
     },
@@ -156,6 +160,22 @@ it('the newest copy counts when NATS has lost its data, whichever node writes fi
   listeners.changed('b');
   await settled();
   expect(disk.get('b')).toEqual({ rule: rule('b', 3), changedAt: 30 });
+});
+
+it('a rule without a record that can be read is faulty, and gets one again once that was removed', async () => {
+  bucket.set('a', record(rule('a', 2)));
+  await join();
+  bucket.delete('a');
+  unreadable.add('a');
+  listeners.changed('a');
+  await settled();
+  const why = 'its record in the cluster cannot be read: `drover nodes` has the reason';
+  expect([learned, bucket.size]).toEqual([['a 2', `a lacks: ${why}`], 0]);
+  unreadable.delete('a');
+  listeners.changed('a');
+  await settled();
+  expect(learned.slice(2)).toEqual(['a lacks: null', 'a 2 news']);
+  expect(bucket.get('a')).toMatchObject({ rule: rule('a', 2), changed_at_ms: 1 });
 });
 
 it('a rule of a single service whose id the cluster has for another rule gets another id', async () => {

@@ -128,6 +128,33 @@ it('a change by anybody begins it again; an alert does not', () => {
   expect(states()).toEqual([]);
 });
 
+it('a rule whose record is bad or gone is refused, and begins again with the next', () => {
+  const { rules, sharing, said, record, revision, report, watched } = node();
+  const { enabled: _, ...rule } = record('a').rule;
+  const alert: AlertEvent = {
+    ...{ timestamp_ms: 5, state: 'firing', rule, since_ms: 5, value: 1, bots: [] },
+  };
+  rules.learn('a', record('a', { alert }), false);
+  report('a', 'firing');
+  const first = revision('a');
+  const shown = () => rules.list(ALL)[0];
+  rules.lack('a', 'it is bad');
+  expect(shown()).toMatchObject({ state: 'refused', reason: 'it is bad' });
+  rules.lack('a', null);
+  expect(shown()).toMatchObject({ state: 'refused', reason: 'the cluster does not have it' });
+  sharing.fault = 'NATS does not answer';
+  expect(shown()).toMatchObject({ state: 'unknown' });
+  sharing.fault = null;
+  expect(watched()).toEqual([]);
+  sharing.speaks = true;
+  rules.learn('a', record('a', { alert }), true);
+  expect(shown()).toMatchObject({ state: 'firing', reason: null });
+  expect(revision('a')).toBeGreaterThan(first);
+  // It was said before.
+  expect(said).toEqual([]);
+  rules.lack('none', null);
+});
+
 it('of two rules with one name the later is refused, until one of them has another', () => {
   const { rules, record, states, watched } = node();
   rules.learn('a', record('a', { made_at_ms: 2 }, { name: 'x' }), true);
