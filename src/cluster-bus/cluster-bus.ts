@@ -65,6 +65,8 @@ export class ClusterBus {
   #seq = 0;
   /** And of the last one on the stream, as far as is known. */
   #streamLast = 0;
+  /** Nothing is behind any more once this message is on the ring; Infinity until JetStream was asked where the stream is. */
+  #onFrom = Number.POSITIVE_INFINITY;
   #state: BusStatus['state'] = 'joining';
   #reason: string | null = null;
   /** Why nothing is published, null when it is. */
@@ -347,6 +349,7 @@ export class ClusterBus {
       this.#offered(),
     );
     let isDelivered = false;
+    this.#onFrom = Number.POSITIVE_INFINITY;
     this.#look = this.#looker(stream, reader, tail, () => isDelivered);
     const look = setInterval(() => void this.#look?.(), LOOK_MS);
     void this.#look();
@@ -382,7 +385,7 @@ export class ClusterBus {
     this.#seq = seq;
     this.#figures.behind = Math.max(0, this.#streamLast - seq);
     this.#reachedSeq(seq);
-    this.#set('on', null);
+    this.#mayBeOn();
   }
 
   /**
@@ -408,10 +411,12 @@ export class ClusterBus {
       this.#streamLast = last;
       this.#figures.behind = Math.max(0, last - seq);
       const isStalled = seq === before.seq && seq < before.last;
+      if (isStalled) this.#cutOff(STALLED);
+      this.#onFrom = last;
       if (isStalled) {
-        this.#cutOff(STALLED);
         await this.#fetch(stream, reader, last, tail.signal);
-      } else if (seq >= last) this.#set('on', null);
+      }
+      this.#mayBeOn();
       if (isStalled && before.wasDelivered) tail.abort();
       before = { last, seq: this.#seq, wasDelivered: isDelivered() };
     };
@@ -480,7 +485,13 @@ export class ClusterBus {
     }
   }
 
+  /** What the stream had at the last look was read: a busy stream always has more by now. */
+  #mayBeOn(): void {
+    if (this.#seq >= this.#onFrom) this.#set('on', null);
+  }
+
   #cutOff(reason: string): void {
+    this.#onFrom = Number.POSITIVE_INFINITY;
     this.#set(this.#cluster ? 'cut_off' : 'joining', reason);
   }
 

@@ -11,6 +11,7 @@ import { jetstream, jetstreamManager } from '../../src/shared/cluster/nats.js';
 import { Signer } from '../../src/shared/cluster/signer.js';
 import { KIND_CODE, NO_LEVEL } from '../../src/shared/stream/frame.js';
 import { leaderOf, NatsCluster, NatsServer, replicated } from '../harness/nats.js';
+import { Relay } from '../harness/relay.js';
 import { BusNode, UNSIGNED } from './bus-fixture.js';
 
 let server: NatsServer;
@@ -148,6 +149,29 @@ describe('the stream of a cluster', () => {
     const { streams } = await jetstreamManager(await server.connect());
     await streams.delete(clusterNames('drover').stream);
     expect(await early).toBe(false);
+  });
+
+  it('is `on` again when all that it has missed was read', async () => {
+    const relay = await Relay.before(Number(new URL(server.url).port));
+    const h1 = node('h1');
+    const h2 = new BusNode('h2', [`nats://${new URL(relay.url).host}`]);
+    nodes.push(h2);
+    await Promise.all([h1.on_(), h2.on_()]);
+    h1.bus.publish([]);
+    relay.hang();
+    relay.disconnect();
+    await h2.on_('cut_off');
+    // Each of them in a message of its own.
+    for (let line = 0; line < 200; line++) {
+      h1.log(`missed ${line}`);
+      await h1.has(`missed ${line}`);
+    }
+    const { seq } = h1.bus;
+    const on = new Promise<number>((resolve) => {
+      h2.on('status', ({ state }) => state === 'on' && resolve(h2.bus.seq));
+    });
+    relay.wake();
+    expect(await on).toBe(seq);
   });
 
   it('shows the snapshot of the newest term', async () => {
