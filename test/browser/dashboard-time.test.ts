@@ -216,7 +216,7 @@ it('the herd shows the states of the moment, the chart and the log go with it, a
   await moment.focus();
   await page.keyboard.press('Home');
   await count('painting').getByText('3').waitFor();
-  expect(await count('failed').count()).toBe(0);
+  await expect.poll(() => count('failed').count()).toBe(0);
   await expect.poll(() => parameter('t')).toBe(iso(second(early)));
   for (let steps = 0; steps < 12 && (await count('failed').count()) === 0; steps++) {
     const before = parameter('t');
