@@ -161,7 +161,7 @@ describe('the stream of a cluster', () => {
     relay.hang();
     relay.disconnect();
     await h2.on_('cut_off');
-    // Each of them in a message of its own.
+    // Each of them in its own message.
     for (let line = 0; line < 200; line++) {
       h1.log(`missed ${line}`);
       await h1.has(`missed ${line}`);
