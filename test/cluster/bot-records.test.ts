@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { BotRecords } from '../../src/main/cluster/bot-records.js';
 import type { BotRecord } from '../../src/main/cluster/parts.js';
-import { Kvm, type NatsConnection } from '../../src/shared/cluster/nats.js';
+import { headers, Kvm, type NatsConnection } from '../../src/shared/cluster/nats.js';
 import { Signer } from '../../src/shared/cluster/signer.js';
 import { NatsServer } from '../harness/nats.js';
 import { makeDir, removeDir } from '../harness/service.js';
@@ -211,4 +211,34 @@ it('does not touch a bucket, or a record, of a later version', async () => {
   });
   opened.push(b);
   await vi.waitFor(() => expect(b.fault).toContain('drover-later-bots has version 2'), 40_000);
+});
+
+it('takes nothing into its watch that is not from JetStream', async () => {
+  const other = await server.connect();
+  const inboxes: string[] = [];
+  other.subscribe('$JS.API.CONSUMER.CREATE.>', {
+    callback: (_, { data }) => {
+      const { config } = JSON.parse(Buffer.from(data).toString()) as {
+        config?: { deliver_subject?: string };
+      };
+      if (config?.deliver_subject) inboxes.push(config.deliver_subject);
+    },
+  });
+  await other.flush();
+  const records = await open();
+  expect(inboxes).toHaveLength(1);
+  const [inbox = ''] = inboxes;
+  const stalled = headers(100, 'Idle Heartbeat');
+  // To publish there throws.
+  stalled.set('Nats-Consumer-Stalled', 'no subject');
+  other.publish(inbox, '', { headers: stalled });
+  // As the first message of a consumer that is far ahead.
+  other.publish(inbox, '{}', { reply: 'a.b.c.d.1.9007199254740000.1.0.0' });
+  await other.flush();
+  await records.create('a', record('a', 'h1'));
+  const second = await open();
+  await second.change('a', (now) => ({ ...now, node: 'h2' }));
+  await vi.waitFor(() => expect(records.get('a')?.node).toBe('h2'), 40_000);
+  expect(lines).toEqual([]);
+  expect(inboxes).toHaveLength(2);
 });

@@ -29,6 +29,10 @@ const UNUSED_MS = 30_000;
  */
 export const NOTICED_MS = SILENCE_MS + 5000;
 
+/** Beginnings of the subjects for answers to JetStream. */
+const ACK = '$JS.ACK.';
+const FLOW_CONTROL = '$JS.FC.';
+
 const nanos = (ms: number): number => ms * 1_000_000;
 
 /** What the watch tells, in order. After it started over it tells again what it has told before. */
@@ -236,6 +240,8 @@ class WatchRound {
       this.#tell.interrupted(headers.description);
       return;
     }
+    // Whoever has seen the inbox can write to it; only JetStream can ask for such an answer.
+    if (!reply.startsWith(ACK) || !message.subject.startsWith(this.#prefix)) return;
     const { revision, delivered, pending } = numbersOf(reply);
     if (delivered !== this.#delivered + 1) {
       this.#tell.interrupted('messages were lost');
@@ -253,7 +259,7 @@ class WatchRound {
   /** A heartbeat, or a question of flow control. */
   #control(headers: MsgHdrs, reply: string): void {
     const question = reply || headers.get('Nats-Consumer-Stalled');
-    if (question) this.#nats.publish(question);
+    if (question?.startsWith(FLOW_CONTROL)) this.#nats.publish(question);
     const sent = headers.get('Nats-Last-Consumer');
     if (!sent) return;
     // The count of what is pending can be wrong when keys change meanwhile; a consumer that has nothing to send is never wrong.
