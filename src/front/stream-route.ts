@@ -47,6 +47,10 @@ export interface StreamRouteParts {
   heartbeatMs: number;
 }
 
+interface Parts extends StreamRouteParts {
+  headers: readonly string[];
+}
+
 /** How long clients wait before they reconnect. */
 export interface Retry {
   /** In ms, before the deviation. */
@@ -63,7 +67,10 @@ interface StreamRequest {
 }
 
 /** `GET /events` until the fan-out takes the stream over: authentication by token or ticket, bounds, filter. */
-export function streamRoute(parts: StreamRouteParts, guard: Guard): OpenHandler {
+export function streamRoute(given: StreamRouteParts, guard: Guard): OpenHandler {
+  // Once: each stream keeps them.
+  const headers = [...STREAM_HEADERS, HEARTBEAT_HEADER, String(given.heartbeatMs)];
+  const parts = { ...given, headers };
   const byToken = guard.guarded(ROUTE, (exchange, caller) =>
     open(parts, exchange, caller, streamRequest(exchange)),
   );
@@ -79,7 +86,7 @@ export function streamRoute(parts: StreamRouteParts, guard: Guard): OpenHandler 
 }
 
 async function redeem(
-  parts: StreamRouteParts,
+  parts: Parts,
   guard: Guard,
   exchange: Exchange,
   ticket: string,
@@ -91,16 +98,11 @@ async function redeem(
   if (!exchange.aborted) open(parts, exchange, caller, request);
 }
 
-function open(
-  parts: StreamRouteParts,
-  exchange: Exchange,
-  { record }: Caller,
-  request: StreamRequest,
-): void {
+function open(parts: Parts, exchange: Exchange, { record }: Caller, request: StreamRequest): void {
   const view = parts.views.ofClient(request.pairs, request.lastEventId);
   if (exchange.method === 'HEAD') {
     filterOf(view, record, request);
-    exchange.respond({ status: 200, headers: headersOf(parts), body: '' });
+    exchange.respond({ status: 200, headers: parts.headers, body: '' });
     return;
   }
   const { admission, leases } = parts;
@@ -117,10 +119,6 @@ function open(
   stream(parts, view.fanout, exchange, lease, filter, request);
 }
 
-function headersOf({ heartbeatMs }: StreamRouteParts): string[] {
-  return [...STREAM_HEADERS, HEARTBEAT_HEADER, String(heartbeatMs)];
-}
-
 function filterOf(
   { mirror, names, nodes, makeJudge }: View,
   { reach }: Caller['record'],
@@ -131,7 +129,7 @@ function filterOf(
 
 /** Its functions live as long as the stream, and with them what they use: nothing of the request may be among it. */
 function stream(
-  parts: StreamRouteParts,
+  parts: Parts,
   fanout: View['fanout'],
   exchange: Exchange,
   lease: StreamLease,
@@ -141,7 +139,7 @@ function stream(
   const { leases, retry } = parts;
   let subscriber: Subscriber | undefined;
   const sink = exchange.stream(
-    headersOf(parts),
+    parts.headers,
     () => subscriber && fanout.remove(subscriber),
     () => subscriber && fanout.writable(subscriber),
   );
