@@ -240,7 +240,7 @@ class WatchRound {
       this.#tell.interrupted(headers.description);
       return;
     }
-    // Whoever has seen the inbox can write to it; only JetStream can ask for such an answer.
+    // Any client that has seen the inbox can write to it; only JetStream can ask for such an answer.
     if (!reply.startsWith(ACK) || !message.subject.startsWith(this.#prefix)) return;
     const { revision, delivered, pending } = numbersOf(reply);
     if (delivered !== this.#delivered + 1) {
