@@ -1,8 +1,7 @@
 // In main. How a node reads the record of a bot that another has written, perhaps one of another version. Pure.
 
-import { checkNamed, parseJson } from '../../shared/bus-validators.js';
-import { READABLE } from '../../shared/cluster/names.js';
-import { LaterValueError } from './bucket.js';
+import { parseJson } from '../../shared/bus-validators.js';
+import { checkRecord } from './bucket.js';
 import type { BotRecord } from './parts.js';
 
 /**
@@ -10,9 +9,7 @@ import type { BotRecord } from './parts.js';
  * @param bot the id that the record's key names. @throws Error that says why it cannot be read
  */
 export function readBotRecord(bot: string, text: string): BotRecord {
-  const record = parseJson(text) as BotRecord | null;
-  if (Number(record?.v) > READABLE) throw new LaterValueError(record?.v);
-  checkNamed('BusRecords', 'bot', record);
-  if (record?.spec.id !== bot) throw new Error('it is not of this bot');
+  const record = checkRecord<BotRecord>('bot', parseJson(text));
+  if (record.spec.id !== bot) throw new Error('it is not of this bot');
   return record;
 }

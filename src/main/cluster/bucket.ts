@@ -5,6 +5,7 @@
 // earlier value of a key that somebody writes again is none. Revisions count from 1 in a bucket that is made again, so the signature names
 // when the bucket was made, too.
 
+import { checkNamed, type Named } from '../../shared/bus-validators.js';
 import { PROTOCOL, READABLE } from '../../shared/cluster/names.js';
 import {
   headers,
@@ -75,6 +76,14 @@ export class LaterValueError extends Error {
   constructor(v: unknown) {
     super(`it has version ${v}, this node knows ${READABLE}: update this node`);
   }
+}
+
+/** What the schema of records has by this name. @throws LaterValueError; DroverError that says why the value is none. */
+export function checkRecord<R extends { v: number }>(name: Named<'BusRecords'>, value: unknown): R {
+  const { v } = (value ?? {}) as Partial<R>;
+  if (Number(v) > READABLE) throw new LaterValueError(v);
+  checkNamed('BusRecords', name, value);
+  return value as R;
 }
 
 export class Bucket<T> {

@@ -1,13 +1,13 @@
 // Runs in main. Owns this node's part in the incidents that the nodes share: the newest reports of each, and the losses of nodes. They
 // are shown for nodes that cannot be asked.
 
-import { checkNamed, parseJson } from '../../shared/bus-validators.js';
-import { PROTOCOL, READABLE } from '../../shared/cluster/names.js';
+import { parseJson } from '../../shared/bus-validators.js';
+import { PROTOCOL } from '../../shared/cluster/names.js';
 import type { Incident, IncidentBot, IncidentReport } from '../../shared/contract/bots.js';
 import { causeOf } from '../../shared/incidents/cause.js';
 import type { IncidentStore } from '../store/incident-store.js';
 import type { BotRecords, Records } from './bot-records.js';
-import { type Bucket, LaterValueError } from './bucket.js';
+import { type Bucket, checkRecord } from './bucket.js';
 import type { Member } from './parts.js';
 
 /** Reports of a node that the others get. */
@@ -186,9 +186,7 @@ function cut(report: IncidentReport): IncidentReport {
 
 /** @throws Error that says why it cannot be read. */
 export function readIncident(id: string, text: string): SharedIncident {
-  const record = parseJson(text) as SharedIncident | null;
-  if (Number(record?.v) > READABLE) throw new LaterValueError(record?.v);
-  checkNamed('BusRecords', 'incident', record);
-  if (record?.incident.id !== id) throw new Error('it is not of this incident');
+  const record = checkRecord<SharedIncident>('incident', parseJson(text));
+  if (record.incident.id !== id) throw new Error('it is not of this incident');
   return record;
 }

@@ -1,11 +1,11 @@
 // Runs in main. The nodes that were removed from the cluster for good, each with the identity that it had (node-identity.ts), as far as
 // that was known.
 
-import { checkNamed, parseJson } from '../../shared/bus-validators.js';
-import { PROTOCOL, READABLE } from '../../shared/cluster/names.js';
+import { parseJson } from '../../shared/bus-validators.js';
+import { PROTOCOL } from '../../shared/cluster/names.js';
 import type { NatsConnection } from '../../shared/cluster/nats.js';
 import { Records, type RecordsOptions } from './bot-records.js';
-import { LaterValueError } from './bucket.js';
+import { checkRecord } from './bucket.js';
 
 /** Value of a key in the bucket of removed nodes. */
 export interface RemovedNode {
@@ -17,7 +17,11 @@ export class RemovedNodes {
   readonly records: Records<RemovedNode>;
 
   constructor(nats: NatsConnection, options: Omit<RecordsOptions<RemovedNode>, 'noun' | 'read'>) {
-    this.records = new Records(nats, { ...options, noun: 'removed node', read: readRemoved });
+    this.records = new Records(nats, {
+      ...options,
+      noun: 'removed node',
+      read: (_, text) => checkRecord('removed', parseJson(text)),
+    });
   }
 
   /** Whether the node was removed and has not joined again, as far as this one knows. */
@@ -49,12 +53,4 @@ export class RemovedNodes {
   async identity(node: string): Promise<string | null | undefined> {
     return (await this.records.ask(node))?.id;
   }
-}
-
-/** @throws Error that says why it cannot be read. */
-function readRemoved(_: string, text: string): RemovedNode {
-  const record = parseJson(text) as RemovedNode | null;
-  if (Number(record?.v) > READABLE) throw new LaterValueError(record?.v);
-  checkNamed('BusRecords', 'removed', record);
-  return record as RemovedNode;
 }

@@ -1,12 +1,12 @@
 // Runs in main. Owns this node's connection to the bucket of tokens: makes it, follows it, and writes to it.
 
 import { checkNamed, parseJson } from '../../shared/bus-validators.js';
-import { idOfKey, isReserved, keyOf, PROTOCOL, READABLE } from '../../shared/cluster/names.js';
+import { idOfKey, isReserved, keyOf, PROTOCOL } from '../../shared/cluster/names.js';
 import type { NatsConnection } from '../../shared/cluster/nats.js';
 import { isWrongSequence } from '../../shared/cluster/reasons.js';
 import type { Signer } from '../../shared/cluster/signer.js';
 import type { TokenRecord, TokenUse } from '../../shared/contract/tokens.js';
-import { Bucket, type Entry, LaterValueError } from './bucket.js';
+import { Bucket, checkRecord, type Entry } from './bucket.js';
 import { KvWatch } from './kv-watch.js';
 
 /** How long NATS has to answer, in ms. */
@@ -243,10 +243,8 @@ function readValue(key: string, text: string): SharedToken | KeyCheck {
 
 /** @throws Error that says why it cannot be read. */
 export function readToken(id: string, value: unknown): SharedToken {
-  const token = value as SharedToken | null;
-  if (Number(token?.v) > READABLE) throw new LaterValueError(token?.v);
-  checkNamed('BusRecords', 'token', token);
-  if (token?.record.id !== id) throw new Error('it is not of this token');
+  const token = checkRecord<SharedToken>('token', value);
+  if (token.record.id !== id) throw new Error('it is not of this token');
   return token;
 }
 
