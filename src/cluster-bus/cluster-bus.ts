@@ -413,9 +413,7 @@ export class ClusterBus {
       const isStalled = seq === before.seq && seq < before.last;
       if (isStalled) this.#cutOff(STALLED);
       this.#onFrom = last;
-      if (isStalled) {
-        await this.#fetch(stream, reader, last, tail.signal);
-      }
+      if (isStalled) await this.#fetch(stream, reader, last, tail.signal);
       this.#mayBeOn();
       if (isStalled && before.wasDelivered) tail.abort();
       before = { last, seq: this.#seq, wasDelivered: isDelivered() };

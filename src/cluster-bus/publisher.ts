@@ -140,11 +140,6 @@ export class Publisher {
     await this.#end.promise;
   }
 
-  #ended(): void {
-    this.#hasEnded = true;
-    this.#end?.resolve();
-  }
-
   async #run(): Promise<void> {
     this.#isRunning = true;
     while (!this.#isEnded) {
@@ -225,7 +220,9 @@ export class Publisher {
       this.#last = await sink.publish(bytes, this.#last);
       this.#lastBlock = this.#last;
       this.#moveTo(next);
-      if (isEnd) this.#ended();
+      if (!isEnd) return;
+      this.#hasEnded = true;
+      this.#end?.resolve();
     } catch (thrown) {
       if (!(thrown instanceof WrongSequence)) throw thrown;
       // It may be there: an earlier answer was lost.

@@ -541,38 +541,25 @@ export class Cluster implements ClusterControl {
       check: checkCall,
     });
     const others = new CallsToMembers(calls, members);
-    const records = new BotRecords(nats, {
-      bucket: names.bots,
-      replicas,
-      signer: this.#signer,
-      say,
-    });
+    const common = { replicas, signer: this.#signer, say };
+    const records = new BotRecords(nats, { ...common, bucket: names.bots });
     this.store.attach(records);
     const ruleRecords = new Records<RuleRecord>(nats, {
+      ...common,
       bucket: names.rules,
-      replicas,
-      signer: this.#signer,
       noun: 'rule',
       read: readRuleRecord,
-      say,
     });
     this.rules.attach(ruleRecords);
     this.#incidents.attach(
       new Records<SharedIncident>(nats, {
+        ...common,
         bucket: names.incidents,
-        replicas,
-        signer: this.#signer,
         noun: 'incident',
         read: readIncident,
-        say,
       }),
     );
-    const removed = new RemovedNodes(nats, {
-      bucket: names.removed,
-      replicas,
-      signer: this.#signer,
-      say,
-    });
+    const removed = new RemovedNodes(nats, { ...common, bucket: names.removed });
     removed.records.onChange(() => this.#membership.nodeRemoved());
     const check = new BucketCheck({
       buckets: [
