@@ -1,6 +1,6 @@
 // `npm run generate` writes config/schema.json and docs/CONFIGURATION.md from src/shared/contract/config.ts and
-// config/default.json, src/shared/*.gen.ts from src/shared/schemas.ts, and the tables of docs/API.md from the
-// operations table. test/unit/project fails when one of them is out of date.
+// config/default.json, and the tables of docs/API.md from the operations table. test/unit/project fails when one of them is
+// out of date.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,6 @@ import { Config } from '../src/shared/contract/config.js';
 import type { Json, JsonObject } from '../src/shared/contract/json.js';
 import { apiPage } from './api-page.js';
 import { code, table } from './markdown.js';
-import { VALIDATOR_MODULES, validatorsModule } from './validators-module.js';
 
 /** The flags that set a key, separated by commas. A test compares them with those of the command line. */
 export const FLAGS: Readonly<Record<string, string>> = {
@@ -198,7 +197,4 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(join(projectDir(), 'docs', 'CONFIGURATION.md'), configPage(defaults));
   const page = join(projectDir(), 'docs', 'API.md');
   writeFileSync(page, apiPage(readFileSync(page, 'utf8')));
-  for (const [name, schemas] of Object.entries(VALIDATOR_MODULES)) {
-    writeFileSync(join(projectDir(), 'src', 'shared', name), validatorsModule(schemas));
-  }
 }

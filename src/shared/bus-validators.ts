@@ -1,5 +1,5 @@
 import type { ValidateFunction } from 'ajv';
-import * as generated from './bus-validators.gen.js';
+import * as generated from '#generated/bus-validators.js';
 import { explainNamed } from './contract/explain.js';
 import { isDeeper } from './contract/json-depth.js';
 import { DroverError, messageOf } from './errors.js';

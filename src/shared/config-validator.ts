@@ -1,5 +1,5 @@
 import type { ValidateFunction } from 'ajv';
-import { Config } from './config-validator.gen.js';
+import { Config } from '#generated/config-validator.js';
 import type { SchemaValue } from './schemas.js';
 
 /** Checks a configuration, and fills in defaults. Apart from validators.ts, because it is large and only a start of the service needs it. */

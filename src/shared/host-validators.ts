@@ -1,5 +1,5 @@
 import type { ValidateFunction } from 'ajv';
-import * as generated from './host-validators.gen.js';
+import * as generated from '#generated/host-validators.js';
 import type { SchemaName, SchemaValue } from './schemas.js';
 
 type HostSchema = Extract<SchemaName, `Host${string}`>;

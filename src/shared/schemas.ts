@@ -1,6 +1,5 @@
-// The schemas that bodies and the configuration are validated against. `npm run generate` compiles them into
-// validators.gen.ts, that of the configuration into config-validator.gen.ts, those of what a bot host says into
-// host-validators.gen.ts, those of what comes over NATS into bus-validators.gen.ts.
+// The schemas that bodies, the configuration, what a bot host says and what comes over NATS are validated against.
+// config/validators-module.ts compiles them.
 
 import { InvokeBody, PinBody } from './contract/api.js';
 import { BotActionsBody, CreateBotBody, MoveBotBody, UpdateBotBody } from './contract/bots.js';

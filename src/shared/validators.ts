@@ -1,6 +1,6 @@
 import type { ValidateFunction } from 'ajv';
+import * as generated from '#generated/validators.js';
 import type { SchemaName, SchemaValue } from './schemas.js';
-import * as generated from './validators.gen.js';
 
 export type BodySchema = Exclude<SchemaName, 'Config' | `Host${string}` | `Bus${string}`>;
 

@@ -159,7 +159,7 @@ it('no thread loads Ajv at its start: the validators are generated code', () => 
     [...seen].flatMap(([file, imported]) => (imported.includes(name) ? file : []));
   // In a chunk that the bundler names after any of its modules.
   const withValidators = [...seen.keys()].filter((file) =>
-    read(file).includes('src/shared/validators.gen'),
+    read(file).includes('src/generated/validators'),
   );
   expect(withValidators).not.toEqual([]);
   // A positive control.
