@@ -100,7 +100,6 @@ export default defineConfig([
       ...programs(
         'src/cli/cluster/nats-keeper',
         'src/cli/cluster/try-node',
-        'src/cli/commands/bench-service',
         'src/journal/verify-journal',
         'src/main/store/verify-store',
       ),

@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import { complain, write } from '../shared/terminal.js';
 import { VERSION } from '../shared/version.js';
-import { addBench } from './commands/bench.js';
 import { addBots } from './commands/bot-commands.js';
 import { addCheck } from './commands/check.js';
 import { addCluster } from './commands/cluster-try.js';
@@ -56,7 +55,6 @@ export function createProgram(): Command {
     addWait,
     addRecord,
     addCheck,
-    addBench,
     addDoctor,
     addPrune,
     addCompletion,

@@ -25,7 +25,6 @@ export const WORKERS = {
 
 /** Programs that run as separate processes. The build puts them there. */
 export const PROGRAMS = {
-  benchService: fileURLToPath(at('../programs/bench-service.js')),
   natsKeeper: fileURLToPath(at('../programs/nats-keeper.js')),
   tryNode: fileURLToPath(at('../programs/try-node.js')),
   verifyJournal: fileURLToPath(at('../programs/verify-journal.js')),

@@ -23,7 +23,7 @@ it('fish completes commands and flags', async () => {
       .split('\n')
       .map((one) => one.replace(/\t.*/, ''));
   };
-  expect(complete('drover b')).toEqual(['bench', 'bots']);
+  expect(complete('drover ch')).toEqual(['check']);
   expect(complete('drover bots create x --k')).toEqual(['--kind']);
   expect(complete('drover logs --bot bots --j')).toEqual(['--json']);
   expect(complete('drover completion ')).toEqual(['bash', 'fish', 'zsh']);
