@@ -36,7 +36,7 @@ export interface Answer {
   text: string;
 }
 
-/** Attempts of a full PIN bucket (interface-seed §8). */
+/** Attempts of a full PIN bucket (docs/INTERFACE.md §8). */
 const PIN_ATTEMPTS = 12;
 const LOCKED = /^\{"error":"locked, retry in (\d+)s"\}$/;
 

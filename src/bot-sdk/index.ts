@@ -18,7 +18,7 @@ export interface Logger {
   error(...values: unknown[]): void;
   /** A line about the bot's own state. */
   state(...values: unknown[]): void;
-  /** A wire message, sent or received (interface-seed §6 rule 5): `message` is a display line. */
+  /** A wire message, sent or received (docs/INTERFACE.md §6.5): `message` is a display line. */
   wire(
     transport: 'tcp' | 'http',
     direction: 'outgoing' | 'incoming',

@@ -8,7 +8,7 @@ const OFF =
 /** Called for each wrong PIN. `lockedForS`: for how many seconds the exchange is now locked, or 0. */
 export type PinRefused = (refusal: { address: string; lockedForS: number }) => void;
 
-/** Runs in a front thread. `POST /auth/pin` (interface-seed §4, §8). */
+/** Runs in a front thread. `POST /auth/pin` (docs/INTERFACE.md §4, §8). */
 export class PinExchange {
   readonly #pin: Buffer | undefined;
   readonly #bucket: PinBucket;

@@ -88,7 +88,7 @@ export function removePin(dir: string): void {
 }
 
 /**
- * Writes the PIN to pin.txt (interface-seed §1) with mode 0600.
+ * Writes the PIN to pin.txt (docs/INTERFACE.md §1) with mode 0600.
  * @returns the file's path. @throws StartupError when it cannot be written.
  */
 export function writePin(dir: string, pin: string): string {

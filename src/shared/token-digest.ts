@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Bytes of a token (interface-seed §2.2). */
+/** Bytes of a token (docs/INTERFACE.md §2.2). */
 const TOKEN_BYTES = 48;
 
 export function newToken(): string {

@@ -1,4 +1,4 @@
-// The stream in a browser's EventSource (interface-seed §5 rule 3, §6). Runs the snippet of docs/GETTING-STARTED.md.
+// The stream in a browser's EventSource (docs/INTERFACE.md §5.3, §6). Runs the snippet of docs/GETTING-STARTED.md.
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';

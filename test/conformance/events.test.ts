@@ -1,4 +1,4 @@
-// interface-seed §2.5, §2.6, §3 and §6: what the frames say, on the demo world and its bots; and what streams see of the
+// docs/INTERFACE.md §2.5, §2.6, §3 and §6: what the frames say, on the demo world and its bots; and what streams see of the
 // process's end (issue 2 "Shutdown").
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 // Issue 5 "Limits" of one request: each has a clear answer, and what comes too slowly is closed. Small limits, so that they
-// are met soon. The service keeps its files in the default data directory, which has tests here too (interface-seed §1).
+// are met soon. The service keeps its files in the default data directory, which has tests here too (docs/INTERFACE.md §1).
 
 import { statSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-// issue 2 "Shutdown", interface-seed §3 and §4: how the process ends, and what streams see of it.
+// issue 2 "Shutdown", docs/INTERFACE.md §3 and §4: how the process ends, and what streams see of it.
 
 import { expect } from 'vitest';
 import { call } from '../harness/api.js';

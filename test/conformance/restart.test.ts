@@ -1,4 +1,4 @@
-// interface-seed §1, §4 GET /api-info, §5.5, §5.6, §8.4: what a restart changes, and what it keeps.
+// docs/INTERFACE.md §1, §4 GET /api-info, §5.5, §5.6, §8.4: what a restart changes, and what it keeps.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-// interface-seed §4 "Other operations", with the decisions for /api/bots: list, snapshot, create, delete.
+// docs/INTERFACE.md §4 "Other operations", with the decisions for /api/bots: list, snapshot, create, delete.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Answer, call, expectError } from '../harness/api.js';

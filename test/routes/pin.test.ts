@@ -1,4 +1,4 @@
-// interface-seed §2.1, §2.2, §4 POST /auth/pin and §8: the exchange of the PIN for a token, and its bucket.
+// docs/INTERFACE.md §2.1, §2.2, §4 POST /auth/pin and §8: the exchange of the PIN for a token, and its bucket.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-// interface-seed §5.3 and §2.3: the token in the header and in the query, and GET /api-info, which echoes it.
+// docs/INTERFACE.md §5.3 and §2.3: the token in the header and in the query, and GET /api-info, which echoes it.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, exchangePin, expectError } from '../harness/api.js';

@@ -83,7 +83,7 @@ function unquote(quoted: string, key: string): string {
   }
 }
 
-/** The display line of a message for logs (interface-seed §6 rule 5), without secrets. */
+/** The display line of a message for logs (docs/INTERFACE.md §6.5), without secrets. */
 export function describe(message: WorldMessage): string {
   const attributes = Object.entries(message.attributes).map(
     ([key, value]) => `${key}=${SECRET.test(key) ? '"***"' : quote(value)}`,

@@ -41,7 +41,7 @@ export class PublishedSnapshot {
     this.#snapshot.restarts += 1;
   }
 
-  /** One state transition: one line and one `session` event (interface-seed §3). */
+  /** One state transition: one line and one `session` event (docs/INTERFACE.md §3). */
   async transition(status: string, patch: Partial<BotSnapshot>): Promise<void> {
     // The broadcaster needs the whole snapshot first.
     const known = this.#isPublished ? this.#term : this.#snapshot;

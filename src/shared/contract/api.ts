@@ -6,17 +6,17 @@ import Type, { type Static } from './typebox.js';
 
 const closed = { additionalProperties: false };
 
-/** Body of every error (interface-seed §2.4). */
+/** Body of every error (docs/INTERFACE.md §2.4). */
 export const ErrorBody = Type.Object(
   { error: Type.String({ minLength: 1, description: 'What is wrong, in one line.' }) },
   { description: 'Every error is its status and this.', examples: [{ error: 'not found' }] },
 );
 export type ErrorBody = Static<typeof ErrorBody>;
 
-/** Body of `POST /auth/pin` (interface-seed §2.1). Unknown fields are allowed: the seed does not forbid them. */
+/** Body of `POST /auth/pin` (docs/INTERFACE.md §2.1). Unknown fields are allowed: the contract does not forbid them. */
 export const PinBody = Type.Object({ pin: Type.String() });
 
-/** Answer of `POST /auth/pin` (interface-seed §2.2). */
+/** Answer of `POST /auth/pin` (docs/INTERFACE.md §2.2). */
 export const TokenAnswer = Type.Object({
   token: Type.String({ description: 'Base64 of 48 random bytes.' }),
 });
@@ -29,7 +29,7 @@ export const Ticket = Type.Object({
 });
 export type Ticket = Static<typeof Ticket>;
 
-/** Answer of `GET /api-info` (interface-seed §2.3). */
+/** Answer of `GET /api-info` (docs/INTERFACE.md §2.3). */
 export const ApiInfo = Type.Object({
   port: Type.Integer({ description: 'The port that the service listens on.' }),
   token: Type.String({ description: 'The token that was sent.' }),

@@ -1,9 +1,9 @@
-/** Levels of a log event (interface-seed §2.5). The order is that of the `level` code in the ring's index. */
+/** Levels of a log event (docs/INTERFACE.md §2.5). The order is that of the `level` code in the ring's index. */
 export const LEVELS = ['info', 'warn', 'error', 'state'] as const;
 export type Level = (typeof LEVELS)[number];
 
 /**
- * Kinds of SSE frames. `log` and `session` are interface-seed §6; `gap` declares a loss, `alert` is of a rule (docs/API.md). The order
+ * Kinds of SSE frames. `log` and `session` are docs/INTERFACE.md §6; `gap` declares a loss, `alert` is of a rule (docs/API.md). The order
  * is that of the `kind` code in the ring's index, and in the blocks of journals.
  */
 export const KINDS = ['log', 'session', 'gap', 'alert'] as const;

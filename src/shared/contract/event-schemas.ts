@@ -5,7 +5,7 @@ import { freeObject, named, nullable, oneOf, time } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
 import { USAGE_NAMES } from './usage.js';
 
-/** Data of a `log` frame (interface-seed §2.5). */
+/** Data of a `log` frame (docs/INTERFACE.md §2.5). */
 export const LogEvent = Type.Object(
   {
     timestamp_ms: time('When it happened.'),
@@ -66,7 +66,7 @@ export const BotUsage = Type.Object(
 );
 export type BotUsage = Static<typeof BotUsage>;
 
-/** State of one bot: body of `GET /api/bots/{id}` and `snapshot` of a `session` frame (interface-seed §2.6). */
+/** State of one bot: body of `GET /api/bots/{id}` and `snapshot` of a `session` frame (docs/INTERFACE.md §2.6). */
 export const BotSnapshot = Type.Object(
   {
     id: Type.String(),
@@ -155,7 +155,7 @@ export const BotSnapshot = Type.Object(
 );
 export type BotSnapshot = Static<typeof BotSnapshot>;
 
-/** Data of a `session` frame (interface-seed §2.6). */
+/** Data of a `session` frame (docs/INTERFACE.md §2.6). */
 export const SessionEvent = Type.Object(
   { snapshot: BotSnapshot },
   { description: 'A bot has changed: data of a `session` event.' },

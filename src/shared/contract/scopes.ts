@@ -1,7 +1,7 @@
 // The scopes of lines that only the service writes: who reads them, a rule or an audit, can rely on that. All others are free, and
 // `bot`, `tcp` and `http` are those that the service and the code of bots share.
 
-/** The service itself (interface-seed §2.5). */
+/** The service itself (docs/INTERFACE.md §2.5). */
 export const SERVICE_SCOPE = 'drover';
 /** Lines about what requests do to bots, and about what the service runs. */
 export const CONTROL_SCOPE = 'drover.control';

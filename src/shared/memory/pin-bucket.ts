@@ -1,4 +1,4 @@
-// Used by every front; owns the one PIN bucket of the process, a cell in shared memory (interface-seed §8).
+// Used by every front; owns the one PIN bucket of the process, a cell in shared memory (docs/INTERFACE.md §8).
 //
 // Contract: any number of threads. The bucket is one number, the time at which it will be full again; taking a token
 // moves it by one refill interval with a compare-and-exchange, so that no race between fronts gives one attempt too many.

@@ -37,7 +37,7 @@ const MESSAGE_START = ',"message":"';
 const MESSAGE_END = '"}';
 
 /**
- * The JSON of a log event, fields in the order of interface-seed §2.5. `scope` and `session` are JSON already.
+ * The JSON of a log event, fields in the order of docs/INTERFACE.md §2.5. `scope` and `session` are JSON already.
  * @throws RangeError when the timestamp is no integer.
  */
 export function logJson(item: LogItem, scope: string, session: string): string {
@@ -50,7 +50,7 @@ export function logJson(item: LogItem, scope: string, session: string): string {
   );
 }
 
-/** The JSON of a session event (interface-seed §2.6). */
+/** The JSON of a session event (docs/INTERFACE.md §2.6). */
 export function sessionJson(snapshot: BotSnapshot): string {
   return `{"snapshot":${JSON.stringify(snapshot)}}`;
 }
@@ -69,7 +69,7 @@ const DATA_START = '\ndata: ';
 const FRAME_END = '\n\n';
 
 /**
- * One whole SSE frame (interface-seed §6). JSON never holds a raw line break, so `data` is always one line;
+ * One whole SSE frame (docs/INTERFACE.md §6). JSON never holds a raw line break, so `data` is always one line;
  * U+2028 and U+2029 are no line breaks in an event stream.
  */
 export function sseFrame(id: string, kind: (typeof KINDS)[number], json: string): string {

@@ -1,4 +1,4 @@
-// interface-seed §1 and §5.6: what the process prints, where it listens, and its PIN file.
+// docs/INTERFACE.md §1 and §5.6: what the process prints, where it listens, and its PIN file.
 
 import { readFileSync, statSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';

@@ -1,4 +1,4 @@
-// interface-seed §4, GET /health.
+// docs/INTERFACE.md §4, GET /health.
 
 import { beforeAll, expect, it } from 'vitest';
 import { call } from '../../harness/api.js';

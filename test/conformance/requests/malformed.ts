@@ -1,4 +1,4 @@
-// interface-seed §7 with the decisions for errors: malformed, mistyped, oversized and split requests.
+// docs/INTERFACE.md §7 with the decisions for errors: malformed, mistyped, oversized and split requests.
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { call, expectError, tryPin } from '../../harness/api.js';

@@ -1,4 +1,4 @@
-// interface-seed §4 and §7, decision "unknown path / method": 404, 405 with Allow, HEAD and OPTIONS on every path.
+// docs/INTERFACE.md §4 and §7, decision "unknown path / method": 404, 405 with Allow, HEAD and OPTIONS on every path.
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ACCESS } from '../../../src/front/route-table.js';

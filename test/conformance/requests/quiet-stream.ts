@@ -1,4 +1,4 @@
-// interface-seed §4 GET /events: a stream on which nothing happens.
+// docs/INTERFACE.md §4 GET /events: a stream on which nothing happens.
 
 import { expect, it, onTestFinished } from 'vitest';
 import { call } from '../../harness/api.js';

@@ -1,4 +1,4 @@
-// interface-seed §2.3, §4 and §5.3 over sockets: the token in the header and in the query, GET /api-info, which echoes it,
+// docs/INTERFACE.md §2.3, §4 and §5.3 over sockets: the token in the header and in the query, GET /api-info, which echoes it,
 // and the other operations that the interface names. test/routes/token.test.ts has the details.
 
 import { beforeAll, expect, it } from 'vitest';

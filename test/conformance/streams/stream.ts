@@ -1,4 +1,4 @@
-// interface-seed §4 GET /events and §6: the stream itself, its first bytes, its frames, its clients.
+// docs/INTERFACE.md §4 GET /events and §6: the stream itself, its first bytes, its frames, its clients.
 
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { call } from '../../harness/api.js';

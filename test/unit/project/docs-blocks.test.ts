@@ -181,6 +181,29 @@ it.each(documents)('%s: its links and the files that it names exist', (file) => 
   }
 });
 
+it('docs/INTERFACE.md has the sections and rules that sources name', () => {
+  const parts = readFileSync(path.join(ROOT, 'docs/INTERFACE.md'), 'utf8').split(/^##+ /m);
+  const known = new Set(
+    parts.flatMap((part) => {
+      const [section = ''] = /^[\d.]+/.exec(part) ?? [];
+      return [
+        section,
+        ...[...part.matchAll(/^(\d+)\. /gm)].map(([, rule]) => `${section}.${rule}`),
+      ];
+    }),
+  );
+  const sources = ['src', 'test', 'bench'].flatMap((folder) => filesIn(folder, '.ts'));
+  const named = sources.flatMap((file) =>
+    [
+      ...readFileSync(path.join(ROOT, file), 'utf8').matchAll(/docs\/INTERFACE\.md ([^\n]*)/g),
+    ].flatMap(([, words = '']) =>
+      [...words.matchAll(/§([\d.]*\d)/g)].map(([, at = '']) => `${file} §${at}`),
+    ),
+  );
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((one) => !known.has(one.split('§')[1] ?? ''))).toEqual([]);
+});
+
 it('docs/OWNERSHIP.md: the messages between threads that it names exist', () => {
   const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
   const contract =

@@ -141,7 +141,7 @@ describe('a frame on the wire', () => {
     );
   });
 
-  it('has exactly the lines of interface-seed §6, in a data line each', () => {
+  it('has exactly the lines of docs/INTERFACE.md §6, in a data line each', () => {
     fc.assert(
       fc.property(logEvents, (event) => {
         const json = jsonOf(event);
@@ -151,7 +151,7 @@ describe('a frame on the wire', () => {
     );
   });
 
-  it('holds the fields of interface-seed §2.5 in their order, and a correlation id only where there is one', () => {
+  it('holds the fields of docs/INTERFACE.md §2.5 in their order, and a correlation id only where there is one', () => {
     fc.assert(
       fc.property(logEvents, (event) => {
         expect(Object.keys(JSON.parse(jsonOf(event)) as object)).toEqual([

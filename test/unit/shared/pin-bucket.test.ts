@@ -1,4 +1,4 @@
-// The PIN bucket of interface-seed §8, beside a bucket of plain numbers, and raced for by real threads.
+// The PIN bucket of docs/INTERFACE.md §8, beside a bucket of plain numbers, and raced for by real threads.
 
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
