@@ -1,5 +1,5 @@
-// What a service refuses that has little room, on one service with four fronts: streams (decision "pressure"), and PINs
-// (docs/INTERFACE.md §2.1, §2.2, §4 POST /auth/pin and §8). Pages of a listed origin can read its answers (decision "CORS").
+// What a service refuses that has little room, on one service with four fronts: streams, and PINs
+// (docs/INTERFACE.md §2.1, §2.2, §4 POST /auth/pin and §8). Pages of a listed origin can read its answers.
 // test/routes has the details.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// docs/INTERFACE.md §6.4 with the decision for POST /invoke: commands to one bot, to several, and to the service. A client
+// docs/INTERFACE.md §6.4: commands to one bot, to several, and to the service. A client
 // that disconnects: the command is cancelled, and the stream reports the reason.
 
 import http from 'node:http';

@@ -1,4 +1,4 @@
-// docs/INTERFACE.md §4 "Other operations", with the decisions for /api/bots: list, snapshot, create, delete.
+// docs/INTERFACE.md §4 "Other operations", /api/bots: list, snapshot, create, delete.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Answer, call, expectError } from '../harness/api.js';
@@ -60,7 +60,7 @@ describe('GET /api/bots', () => {
     for (const bot of bots) expectSnapshot(bot);
   });
 
-  it('decision "GET /api/bots": ?kind= and ?status= filter, alone and together', async () => {
+  it('?kind= and ?status= filter, alone and together', async () => {
     await create({ id, kind: 'synthetic', config: SLOW_TALKER });
     expect(await ids('?kind=faulty')).toEqual(FIRST);
     expect(await ids('?kind=synthetic')).toContain(id);
@@ -73,7 +73,7 @@ describe('GET /api/bots', () => {
     await remove(id);
   });
 
-  it('decision "GET /api/bots": without bots the list is empty', async () => {
+  it('without bots the list is empty', async () => {
     const bare = await inject();
     expect((await call(bare, 'GET', '/api/bots')).json).toEqual({ bots: [] });
   });
@@ -90,7 +90,7 @@ describe('GET /api/bots/{id}', () => {
     });
   });
 
-  it('decision "errors": a bot that is not there is 404', async () => {
+  it('a bot that is not there is 404', async () => {
     for (const missing of [
       'nobody',
       'FIRST-1',
@@ -104,7 +104,7 @@ describe('GET /api/bots/{id}', () => {
   });
 });
 
-it('decision "errors": a path that is no percent-encoding is an error of the table', async () => {
+it('a path that is no percent-encoding is an error of the table', async () => {
   for (const broken of ['%', '%ff', '%zz', 'first-1%']) {
     expectError(await call(service, 'GET', `/api/bots/${broken}`), 400);
   }

@@ -68,7 +68,7 @@ describe('the exchange', () => {
     expect(bytes.toString('base64')).toBe(token);
   });
 
-  it('decision "token": each exchange makes a new random token, and the earlier ones stay good', async () => {
+  it('each exchange makes a new random token, and the earlier ones stay good', async () => {
     const made: string[] = [];
     for (let n = 0; n < 5; n++) {
       made.push(((await tryPin(service, service.pin)).json as { token: string }).token);
@@ -79,7 +79,7 @@ describe('the exchange', () => {
     }
   });
 
-  it('decision "token": no file of the data directory holds a token, only what it was digested to', async () => {
+  it('no file of the data directory holds a token, only what it was digested to', async () => {
     const token = await service.token();
     const files = readdirSync(service.dir, { recursive: true, withFileTypes: true });
     const names = files.filter((f) => f.isFile()).map((f) => path.join(f.parentPath, f.name));
@@ -106,7 +106,7 @@ describe('the exchange', () => {
     );
   });
 
-  it('decision "PIN attempt": any string is an attempt, however little it looks like a PIN', async () => {
+  it('any string is an attempt, however little it looks like a PIN', async () => {
     const { pin } = service;
     const strings = [
       '',
@@ -172,13 +172,13 @@ describe('the bucket', () => {
     expect((await call(service, 'GET', '/api-info', { token })).status).toBe(200);
   });
 
-  it('decision "PIN attempt": a right PIN costs no attempt: after 20 of them 12 wrong ones are allowed', async () => {
+  it('a right PIN costs no attempt: after 20 of them 12 wrong ones are allowed', async () => {
     const service = await inject({ config: SLOW });
     for (let n = 0; n < 20; n++) expect((await tryPin(service, service.pin)).status).toBe(200);
     expect((await emptyBucket(service)).wrong).toBe(12);
   });
 
-  it('decision "PIN attempt": a right PIN gives nothing back either', async () => {
+  it('a right PIN gives nothing back either', async () => {
     const service = await inject({ config: SLOW });
     for (let n = 1; n <= 6; n++) {
       expectError(await tryPin(service, otherPin(service, n)), 401, 'wrong pin');
@@ -187,7 +187,7 @@ describe('the bucket', () => {
     expect((await emptyBucket(service)).wrong).toBe(6);
   });
 
-  it('decision "PIN attempt": a body without a string `pin` costs nothing', async () => {
+  it('a body without a string `pin` costs nothing', async () => {
     const service = await inject({ config: SLOW });
     for (const body of [{}, { pin: 1 }, { pin: null }, [], 'x']) {
       for (let n = 0; n < 4; n++) {
@@ -197,7 +197,7 @@ describe('the bucket', () => {
     expect((await emptyBucket(service)).wrong).toBe(12);
   });
 
-  it('decision "bucket": after the wait that it names, exactly one more attempt is let through', async () => {
+  it('after the wait that it names, exactly one more attempt is let through', async () => {
     const { clock, pass } = manualClock();
     const config = { pin: { capacity: 3, refill_per_minute: 20 } };
     const service = await inject({ config, clock });
@@ -210,7 +210,7 @@ describe('the bucket', () => {
     lockSeconds(await tryPin(service, otherPin(service)));
   });
 
-  it('decision "bucket": the wait counts down, and then the right PIN is let in', async () => {
+  it('the wait counts down, and then the right PIN is let in', async () => {
     const { clock, pass } = manualClock();
     const config = { pin: { capacity: 1, refill_per_minute: 20 } };
     const service = await inject({ config, clock });

@@ -135,17 +135,17 @@ describe('in the query', () => {
 });
 
 describe('in both', () => {
-  it('decision "both": the header wins when it is good and the query is not', async () => {
+  it('the header wins when it is good and the query is not', async () => {
     const answer = await call(service, 'GET', '/api-info?token=nonsense', { token });
     expect(answer.json).toMatchObject({ token });
   });
 
-  it('decision "both": the header wins when it is bad and the query is good', async () => {
+  it('the header wins when it is bad and the query is good', async () => {
     const target = `/api-info?token=${encodeURIComponent(token)}`;
     expectError(await call(service, 'GET', target, { token: 'nonsense' }), 401, 'invalid token');
   });
 
-  it('decision "both": of two good ones the header counts', async () => {
+  it('of two good ones the header counts', async () => {
     const target = `/api-info?token=${encodeURIComponent(awkward)}`;
     expect((await call(service, 'GET', target, { token })).json).toMatchObject({ token });
   });

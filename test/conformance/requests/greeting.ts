@@ -36,23 +36,17 @@ export function greetingTests(given: () => Service): void {
     expect(readFileSync(service.pinPath, 'utf8').trimEnd()).toBe(service.pin);
   });
 
-  it('decision "PIN comparison": pin.txt is there in whole before the PIN line is printed', () => {
+  it('pin.txt is there in whole before the PIN line is printed', () => {
     expect(service.pinFileAtStart?.trimEnd()).toBe(service.pin);
   });
 
-  it.skipIf(process.platform === 'win32')(
-    'decision "PIN comparison": pin.txt has mode 0600',
-    () => {
-      expect((statSync(service.pinPath).mode & 0o777).toString(8)).toBe('600');
-    },
-  );
+  it.skipIf(process.platform === 'win32')('pin.txt has mode 0600', () => {
+    expect((statSync(service.pinPath).mode & 0o777).toString(8)).toBe('600');
+  });
 
-  it.skipIf(process.platform === 'win32')(
-    'decision "PIN comparison": the data directory has mode 0700',
-    () => {
-      expect((statSync(service.dataDir).mode & 0o777).toString(8)).toBe('700');
-    },
-  );
+  it.skipIf(process.platform === 'win32')('the data directory has mode 0700', () => {
+    expect((statSync(service.dataDir).mode & 0o777).toString(8)).toBe('700');
+  });
 
   it('§1 bound to 0.0.0.0 it answers on any address of the host', async () => {
     const others = Object.values(networkInterfaces()).flatMap((list) => list ?? []);

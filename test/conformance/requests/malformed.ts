@@ -1,4 +1,4 @@
-// docs/INTERFACE.md §7 with the decisions for errors: malformed, mistyped, oversized and split requests.
+// docs/INTERFACE.md §7: malformed, mistyped, oversized and split requests.
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { call, expectError, tryPin } from '../../harness/api.js';
@@ -42,7 +42,7 @@ export function malformedTests(given: () => Service): void {
   const POSTS = ['/auth/pin', '/api/bots', '/invoke'];
 
   describe.each(POSTS)('POST %s', (path) => {
-    it('decision "errors": what is no JSON is 400', async () => {
+    it('what is no JSON is 400', async () => {
       const texts = [
         '{',
         '{"pin":',
@@ -57,18 +57,18 @@ export function malformedTests(given: () => Service): void {
       for (const text of texts) expectError(await send(post(text, { path })), 400);
     });
 
-    it('decision "errors": an empty body is 400', async () => {
+    it('an empty body is 400', async () => {
       expectError(await send(post('', { path })), 400);
       expectError(await send(post(' \r\n', { path })), 400);
     });
 
-    it('decision "errors": JSON of another type than an object is 400', async () => {
+    it('JSON of another type than an object is 400', async () => {
       for (const text of ['null', 'true', '7', '"text"', '[]', '[{}]', '[[[]]]']) {
         expectError(await send(post(text, { path })), 400);
       }
     });
 
-    it('decision "errors": deep nesting is 400', async () => {
+    it('deep nesting is 400', async () => {
       // As deep as a body may be long.
       const depth = path === '/auth/pin' ? 1500 : 30_000;
       const nested = '['.repeat(depth) + ']'.repeat(depth);
@@ -82,7 +82,7 @@ export function malformedTests(given: () => Service): void {
       expectError(await send(post(`{"${key}":${nested}}`, { path })), 400);
     });
 
-    it('decision "errors": invalid UTF-8 is 400', async () => {
+    it('invalid UTF-8 is 400', async () => {
       for (const bytes of [
         [0xff, 0xfe],
         [0xc3, 0x28],
@@ -98,7 +98,7 @@ export function malformedTests(given: () => Service): void {
       }
     });
 
-    it('decision "errors": `__proto__` as a key is data and gives nothing', async () => {
+    it('`__proto__` as a key is data and gives nothing', async () => {
       const inner = JSON.stringify({
         pin: service.pin,
         id: 'p',
@@ -110,7 +110,7 @@ export function malformedTests(given: () => Service): void {
       expectError(await send(post(`{"constructor":{"prototype":${inner}}}`, { path })), 400);
     });
 
-    it('decision "content type": anything but application/json is 415', async () => {
+    it('anything but application/json is 415', async () => {
       const types = [
         'text/plain',
         'application/x-www-form-urlencoded',
@@ -123,11 +123,11 @@ export function malformedTests(given: () => Service): void {
       }
     });
 
-    it('decision "content type": no content type is 415', async () => {
+    it('no content type is 415', async () => {
       expectError(await send(post(goodBody(), { path, headers: {} })), 415);
     });
 
-    it('decision "content type": a Transfer-Encoding other than chunked is refused with 411', async () => {
+    it('a Transfer-Encoding other than chunked is refused with 411', async () => {
       const chunked = `${goodBody().length.toString(16)}\r\n${goodBody()}\r\n0\r\n\r\n`;
       for (const coding of ['gzip, chunked', 'x-chunked', 'identity']) {
         const headers = { ...JSON_TYPE, 'Transfer-Encoding': coding };
@@ -135,7 +135,7 @@ export function malformedTests(given: () => Service): void {
       }
     });
 
-    it('decision "errors": a body over the limit is 413, announced or arrived', async () => {
+    it('a body over the limit is 413, announced or arrived', async () => {
       expectError(
         await send(post(' '.repeat(MAX_BODY + 1), { path })),
         413,
@@ -146,7 +146,7 @@ export function malformedTests(given: () => Service): void {
   });
 
   describe('POST /auth/pin with a good body', () => {
-    it('decision "content type": parameters and case of the type do not matter', async () => {
+    it('parameters and case of the type do not matter', async () => {
       for (const type of [
         'application/json; charset=utf-8',
         'application/json;charset=UTF-8',
@@ -158,7 +158,7 @@ export function malformedTests(given: () => Service): void {
       }
     });
 
-    it('decision "errors": a body of exactly the limit is taken', async () => {
+    it('a body of exactly the limit is taken', async () => {
       expect((await send(post(goodBody().padEnd(4096, ' ')))).status).toBe(200);
       const ping = JSON.stringify({ session_id: null, command: 'ping' }).padEnd(MAX_BODY, ' ');
       expect((await send(post(ping, { path: '/invoke' }))).status).toBe(200);
@@ -169,7 +169,7 @@ export function malformedTests(given: () => Service): void {
       expect((await send(post(`{"\\u0070in":"${escaped}"}`))).status).toBe(200);
     });
 
-    it('decision "errors": split anywhere in its headers or its body it is the same request', async () => {
+    it('split anywhere in its headers or its body it is the same request', async () => {
       const bytes = post(goodBody());
       const headEnd = bytes.indexOf('\r\n\r\n');
       const firstLine = bytes.indexOf('\r\n');
@@ -198,7 +198,7 @@ export function malformedTests(given: () => Service): void {
       }
     });
 
-    it('decision "errors": byte by byte it is the same request', async () => {
+    it('byte by byte it is the same request', async () => {
       const bytes = post(goodBody());
       const bodyStart = bytes.indexOf('\r\n\r\n') + 4;
       const pieces = [
@@ -208,7 +208,7 @@ export function malformedTests(given: () => Service): void {
       expect((await raw(service.port, pieces)).status).toBe(200);
     });
 
-    it('decision "errors": a multi-byte character may be split too', async () => {
+    it('a multi-byte character may be split too', async () => {
       const bytes = post('{"pin":"🐑"}');
       const inside = bytes.indexOf(Buffer.from('🐑')) + 2;
       const answer = await raw(service.port, [bytes.subarray(0, inside), bytes.subarray(inside)]);
@@ -217,7 +217,7 @@ export function malformedTests(given: () => Service): void {
   });
 
   describe('on one connection', () => {
-    it('decision "errors": a good request after a refused one is served', async () => {
+    it('a good request after a refused one is served', async () => {
       for (const body of ['{', '[]', '{"pin":7}', '{"pin":"wrong"}']) {
         const connection = await RawConnection.open(service.port);
         try {
@@ -231,7 +231,7 @@ export function malformedTests(given: () => Service): void {
       }
     });
 
-    it('decision "errors": pipelined requests are answered each and in order', async () => {
+    it('pipelined requests are answered each and in order', async () => {
       const authorization = { Authorization: `Bearer ${token}` };
       const targets = ['/health', '/nope', '/api-info', '/events/', '/health'];
       const connection = await RawConnection.open(service.port);
@@ -247,7 +247,7 @@ export function malformedTests(given: () => Service): void {
       }
     });
 
-    it('decision "errors": behind a POST a pipelined request is answered in order, or the connection ended', async () => {
+    it('behind a POST a pipelined request is answered in order, or the connection ended', async () => {
       // uWebSockets ends a connection on which a request comes while the one before is still worked on.
       const connection = await RawConnection.open(service.port);
       try {
@@ -264,7 +264,7 @@ export function malformedTests(given: () => Service): void {
   });
 
   describe('clients that leave', () => {
-    it('decision "errors": in the middle of a body', async () => {
+    it('in the middle of a body', async () => {
       for (const path of POSTS) {
         const connection = await RawConnection.open(service.port);
         const headers = { ...JSON_TYPE, 'Content-Length': '1000' };
@@ -273,7 +273,7 @@ export function malformedTests(given: () => Service): void {
       }
     });
 
-    it('decision "errors": before the answer', async () => {
+    it('before the answer', async () => {
       const sent = Array.from({ length: 50 }, async (_, n) => {
         const connection = await RawConnection.open(service.port);
         const body = JSON.stringify({ session_id: null, command: 'ping', args: {} });
@@ -283,7 +283,7 @@ export function malformedTests(given: () => Service): void {
       await Promise.all(sent);
     });
 
-    it('decision "errors": right after opening a stream', async () => {
+    it('right after opening a stream', async () => {
       const stream = requestBytes('GET', '/events', { Authorization: `Bearer ${token}` });
       for (let n = 0; n < 20; n++) {
         const connection = await RawConnection.open(service.port);
@@ -293,7 +293,7 @@ export function malformedTests(given: () => Service): void {
     });
   });
 
-  it('decision "errors": what is no HTTP does no harm', async () => {
+  it('what is no HTTP does no harm', async () => {
     const junk = [
       '\r\n\r\n',
       'GARBAGE\r\n\r\n',
@@ -308,7 +308,7 @@ export function malformedTests(given: () => Service): void {
     }
   });
 
-  it('decision "field names": every field of every answer is snake_case', async () => {
+  it('every field of every answer is snake_case', async () => {
     await call(service, 'POST', '/api/bots', {
       body: { id: 'case', kind: 'synthetic', config: { events_per_second: 1, message_bytes: 10 } },
     });

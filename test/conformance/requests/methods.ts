@@ -1,4 +1,4 @@
-// docs/INTERFACE.md §4 and §7, decision "unknown path / method": 404, 405 with Allow, HEAD and OPTIONS on every path.
+// docs/INTERFACE.md §4 and §7: 404, 405 with Allow, HEAD and OPTIONS on every path.
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ACCESS } from '../../../src/front/route-table.js';
@@ -45,7 +45,7 @@ export function methodTests(given: () => Service): void {
   const READABLE = ROUTES.filter(({ methods }) => methods.includes('GET'));
 
   describe.each(ROUTES)('$path', ({ path, methods }) => {
-    it('decision "unknown path / method": a method that it has not is 405 with Allow', async () => {
+    it('a method that it has not is 405 with Allow', async () => {
       for (const method of ASKED.filter((asked) => !methods.includes(asked))) {
         const answer = await call(service, method, path);
         expectError(answer, 405, 'method not allowed');
@@ -53,7 +53,7 @@ export function methodTests(given: () => Service): void {
       }
     });
 
-    it('decision "unknown path / method": OPTIONS is 204 with Allow, without a token', async () => {
+    it('OPTIONS is 204 with Allow, without a token', async () => {
       const answer = await raw(service.port, requestBytes('OPTIONS', path));
       expect(answer.status).toBe(204);
       expect(allowed(answer.headers.allow)).toEqual(allowOf(methods));
@@ -115,7 +115,7 @@ export function methodTests(given: () => Service): void {
     },
   );
 
-  it('decision "unknown path / method": an unknown path is 404 for every method', async () => {
+  it('an unknown path is 404 for every method', async () => {
     const paths = [
       '/nope',
       '/health/x',
@@ -135,7 +135,7 @@ export function methodTests(given: () => Service): void {
     expect(head.status).toBe(404);
   });
 
-  it('decision "unknown path / method": names of object properties are unknown paths like others', async () => {
+  it('names of object properties are unknown paths like others', async () => {
     for (const path of ['/__proto__', '/constructor', '/api/constructor', '/toString']) {
       expectError(await raw(service.port, requestBytes('GET', path, authorized)), 404);
     }

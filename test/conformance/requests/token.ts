@@ -59,7 +59,7 @@ export function tokenTests(given: () => Service): void {
     expect(answer.json).toEqual({ port: service.port, token });
   });
 
-  it('decision "both": the header wins, also when it is bad and the query is good', async () => {
+  it('the header wins, also when it is bad and the query is good', async () => {
     const target = `/api-info?token=${encodeURIComponent(token)}`;
     expectError(await call(service, 'GET', target, { token: 'nonsense' }), 401, 'invalid token');
   });

@@ -81,7 +81,7 @@ export function streamTests(given: () => Service): void {
     expect(stream.faults).toEqual([]);
   });
 
-  it('decision "first frames": retry, then one session frame per bot, then where it begins, then live', async () => {
+  it('retry, then one session frame per bot, then where it begins, then live', async () => {
     const stream = await open();
     await stream.until(liveCount(5, stream));
     expect(stream.raw).toMatch(/^retry: [1-9]\d*\n/);
