@@ -1,4 +1,4 @@
-// Decision 0069: what a bot does to the service does not keep a client from ending that bot.
+// What a bot does to the service does not keep a client from ending that bot.
 
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { type Answer, call, expectError } from '../harness/api.js';

@@ -65,7 +65,7 @@ async function nodeHttp(why: string, fronts: number): Promise<ChosenEngine> {
 
 /** @returns the engine, or the reason why the binary does not load. */
 async function loadUws(): Promise<LoadedUws | string> {
-  // It is for those who add it: docs/decisions/0120.
+  // It is for those who add it: docs/ENGINES.md.
   if (!isInstalled()) return 'uWebSockets.js is not installed';
   try {
     const { uwsEngine } = await import('./uws/uws.js');

@@ -1,6 +1,6 @@
 // Runs in main. Owns the count of connections per client address for uWebSockets.js, which does not report whose connection
 // has closed. Reads Linux's table of connections once a second, but only while one address could have reached its limit.
-// docs/decisions/0036 has the reasons.
+// Without it one address could hold all connections, without a token.
 
 import { readFile } from 'node:fs/promises';
 import { endianness } from 'node:os';

@@ -1,5 +1,5 @@
 // Runs in main. Owns the search of the data directory for tokens that `drover tokens create --data-dir` has left there
-// (src/cli/commands/local-token.ts). File permissions are the authority: docs/decisions/0041.
+// (src/cli/commands/local-token.ts). File permissions are the authority: no client of the service can block this way in.
 
 import { constants, type FSWatcher, type Stats, watch } from 'node:fs';
 import { open, readdir, unlink } from 'node:fs/promises';

@@ -1,3 +1,3 @@
-// The one place that msgpackr is imported from. `npm run build` bundles it into this file (docs/decisions/0045-bundled-storage.md).
+// The one place that msgpackr is imported from. `npm run build` bundles it into this file (docs/DEPENDENCIES.md, "In the build").
 
 export { Packr } from 'msgpackr';

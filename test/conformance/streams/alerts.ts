@@ -1,4 +1,4 @@
-// Decision 0099: an alert is an event of the stream, made by the thread of the rules.
+// An alert is an event of the stream, made by the thread of the rules.
 
 import { expect, it } from 'vitest';
 import type { AlertEvent } from '../../../src/shared/contract/rules.js';

@@ -45,7 +45,7 @@ export class ModelSocket implements StreamSink {
   onClosed: () => void = () => {};
 
   write(bytes: Uint8Array): boolean {
-    // A blocked socket may be tried with a heartbeat now and then (decision 0008), with nothing else.
+    // A blocked socket may be tried with a heartbeat now and then, with nothing else.
     const touch = this.blocked && Buffer.from(bytes).equals(HEARTBEAT);
     if (touch) this.touches += 1;
     else if (this.blocked) this.faults.push('written to while blocked');
