@@ -1,4 +1,4 @@
-// The texts of the page in German. Its words for our terms: docs/GLOSSARY.md, "German".
+// The texts of the page in German.
 
 import type { Texts } from './text.js';
 
