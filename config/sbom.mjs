@@ -4,7 +4,10 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 
-const BUNDLED = ['lmdb', 'msgpackr', 'preact', '@preact/signals', 'uplot'];
+const BUNDLED = [
+  ...['lmdb', 'msgpackr', '@nats-io/transport-node', '@nats-io/jetstream', '@nats-io/kv'],
+  ...['preact', '@preact/signals', 'uplot'],
+];
 
 const { dependencies, optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
 const command = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'];

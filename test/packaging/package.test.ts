@@ -150,7 +150,10 @@ it('lists what it installs and contains, as CycloneDX', () => {
   expect(bomFormat).toBe('CycloneDX');
   const names = components.map(({ group, name }) => (group ? `${group}/${name}` : name));
   // What is installed, what the build contains, and what these need.
-  for (const name of ['piscina', 'lmdb', 'ordered-binary', '@preact/signals', 'core-js']) {
+  for (const name of [
+    ...['piscina', 'lmdb', 'ordered-binary', '@preact/signals', 'core-js'],
+    ...['@nats-io/jetstream', '@nats-io/nats-core', 'tweetnacl'],
+  ]) {
     expect(names).toContain(name);
   }
   expect(names.filter((name) => /^(vitest|typescript|rolldown|vite)$/.test(name))).toEqual([]);
