@@ -1,5 +1,6 @@
 // Runs in a bot host. Owns its keeper: a small process that kills the programs' process groups when the host is gone, however it
-// went. It holds the other end of a pipe of the host, which the system closes with the thread or process.
+// went. It holds the other end of a pipe of the host, which the system closes with the thread or process. Linux's PR_SET_PDEATHSIG would
+// reach only the program itself, and Node cannot set it.
 
 import { AsyncResource } from 'node:async_hooks';
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
