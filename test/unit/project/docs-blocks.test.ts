@@ -160,7 +160,7 @@ const anchor = (heading: string): string =>
 /** A decision by its number. */
 const DECISION = /^docs\/decisions\/\d{4}$/;
 const decisions = new Set(
-  filesIn('docs/decisions', '.md').map((file) => file.slice(0, 'docs/decisions/0000'.length)),
+  filesIn('docs/decisions', '.md').map((file) => file.slice(0, 'docs/decisions/'.length + 4)),
 );
 
 it.each(documents)('%s: its links and the files that it names exist', (file) => {
@@ -181,6 +181,16 @@ it.each(documents)('%s: its links and the files that it names exist', (file) => 
   }
 });
 
+const sources = ['src', 'workers', 'bench', 'test'].flatMap((folder) => filesIn(folder, '.ts'));
+
+it('sources name decisions that exist', () => {
+  const named = sources.flatMap((file) => [
+    ...readFileSync(path.join(ROOT, file), 'utf8').matchAll(/docs\/decisions\/\d{4}/g),
+  ]);
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.flatMap(([name]) => (decisions.has(name) ? [] : name))).toEqual([]);
+});
+
 it('docs/INTERFACE.md has the sections and rules that sources name', () => {
   const parts = readFileSync(path.join(ROOT, 'docs/INTERFACE.md'), 'utf8').split(/^##+ /m);
   const known = new Set(
@@ -192,7 +202,6 @@ it('docs/INTERFACE.md has the sections and rules that sources name', () => {
       ];
     }),
   );
-  const sources = ['src', 'test', 'bench'].flatMap((folder) => filesIn(folder, '.ts'));
   const named = sources.flatMap((file) =>
     [
       ...readFileSync(path.join(ROOT, file), 'utf8').matchAll(/docs\/INTERFACE\.md ([^\n]*)/g),
