@@ -42,9 +42,9 @@ function routes(page: string): string {
   const rows = ROUTE_NAMES.map((name) => {
     const [method = '', path = ''] = name.split(' ');
     const link = `[${code(path)}](#${found(anchors, name)})`;
-    return [method, link, ACCESS[name], OPERATIONS[name].summary];
+    return [method, link, ACCESS[name]];
   });
-  return table(['method', 'path', 'needs', ''], rows);
+  return table(['method', 'path', 'needs'], rows);
 }
 
 /** By route: the anchor of the section whose heading names it. */
@@ -120,7 +120,9 @@ function meaningOf(schema: TSchema | Shown): string {
   const { description = '', default: filledIn } = schema as Shown;
   const byDefault =
     filledIn === undefined ? '' : `Default ${code(JSON.stringify(filledIn).replaceAll('"', ''))}.`;
-  return [description, boundsOf(schema as Shown), byDefault].filter(Boolean).join(' ');
+  // The page says at its start what all times are.
+  const meaning = description.replace(/ ?Unix epoch milliseconds\.$/, '');
+  return [meaning, boundsOf(schema as Shown), byDefault].filter(Boolean).join(' ');
 }
 
 /** The last moment that a Date can hold: no bound worth showing. */

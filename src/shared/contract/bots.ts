@@ -21,7 +21,7 @@ export const Labels = Type.Record(
     maxProperties: 32,
     additionalProperties: false,
     description:
-      'Free labels, at most 32. Names have 1 to 63 letters, digits, dots, dashes, underscores or slashes; values at most 128 characters, without control characters and characters that change the direction of text.',
+      'At most 32. Names: 1 to 63 letters, digits, `.`, `-`, `_` or `/`. Values: at most 128 characters, none of them control or direction characters.',
   },
 );
 
@@ -32,12 +32,12 @@ export const RestartPolicy = Type.Object(
       [Type.Literal('always'), Type.Literal('on-failure'), Type.Literal('never')],
       {
         description:
-          'always: also when its run just returned; on-failure: when it threw, could not be started, or is suspected of the loss of its host; never. Under every policy a bot is restarted when another bot broke its host, and is not when it was stopped by hand or reports itself that a restart is of no use.',
+          '`on-failure`: when it threw, could not be started, or is suspected of the loss of its host; `always`: also when its run returned. Under every policy a bot is restarted when another bot broke its host, and is not when it was stopped by hand or says that a restart is useless.',
       },
     ),
     max_restarts: Type.Union([Type.Integer({ minimum: 0, maximum: 1000 }), Type.Null()], {
       description:
-        'Restarts within window_ms; when one more would be due the bot has failed. null for no limit. Restarts because another bot broke the host are not counted. A start by hand resets the count.',
+        'Restarts within window_ms before the bot has failed; null for no limit. A start by hand resets the count.',
     }),
     window_ms: Type.Integer({
       minimum: 1000,
@@ -46,16 +46,15 @@ export const RestartPolicy = Type.Object(
     backoff_ms: Type.Integer({
       minimum: 0,
       description:
-        'Longest wait before the first restart, in ms; doubled for each further one. Each wait is a half to the whole of it, at random.',
+        'Longest wait before the first restart, in ms; doubled for each further one. Waits are a random half to whole of it.',
     }),
     backoff_cap_ms: Type.Integer({
       minimum: 0,
-      description: 'What the doubling ends at, in ms: no wait is longer.',
+      description: 'Longest wait of all, in ms.',
     }),
     healthy_ms: Type.Integer({
       minimum: 0,
-      description:
-        'A run of at least this long, in ms, ends the doubling: the next wait is backoff_ms again. Its restart still counts within window_ms.',
+      description: 'A run of at least this long, in ms, resets the wait to backoff_ms.',
     }),
   },
   closed,
@@ -67,14 +66,14 @@ export const ISOLATIONS = ['thread', 'process'] as const;
 export type Isolation = (typeof ISOLATIONS)[number];
 export const IsolationSchema = oneOf(ISOLATIONS, {
   description:
-    'What its bot host runs in. `thread`: of the service. `process`: what ends it, native code too, ends that host and nothing else.',
+    'What its host is: a thread of the service, or a process, which can crash alone. Default: as configured.',
 });
 
 /** Bots with the same group share a host. */
 export const HostGroup = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
   description:
-    'Bots with the same group share a bot host, and no other bot does. 1 to 64 letters, digits, dots, dashes or underscores; not together with `dedicated`.',
+    'Bots of a group share a bot host with no others. 1 to 64 letters, digits, dots, dashes or underscores; not together with `dedicated`.',
 });
 
 /** On which node of a cluster a bot is to run. */
@@ -84,7 +83,7 @@ export const BotNode = Type.String({
 });
 const NodeLabels = {
   ...Labels,
-  description: 'Labels of the nodes of the cluster that may run it; the one with most room does.',
+  description: 'Labels of the nodes of the cluster that may run it; the emptiest does.',
 } as typeof Labels;
 
 /** What becomes of a bot whose node is lost. */
@@ -92,7 +91,7 @@ export const FAILOVERS = ['restart', 'stay'] as const;
 export type Failover = (typeof FAILOVERS)[number];
 export const FailoverSchema = oneOf(FAILOVERS, {
   description:
-    'What becomes of it when its node of the cluster is lost. `restart`: another node starts it. `stay`: it waits for its node, which keeps running it while it is cut off.',
+    'When its node of the cluster is lost: `restart` on another node, or `stay`; then the node keeps running it while cut off.',
 });
 
 const limit = (figure: TSchema, description: string) =>
@@ -115,16 +114,13 @@ const whole = Type.Integer({ minimum: 0 });
 export const quotaLimits = {
   cpu: limit(
     Type.Number({ exclusiveMinimum: 0, maximum: 256 }),
-    'Share of a core that one bot may use, averaged over `quota.window_ms`: a number for a hard quota, `{"soft": …, "hard": …}`, or null for none.',
+    'Share of a core that one bot may use: a number (hard quota), `{"soft": …, "hard": …}`, or null for none.',
   ),
   memory_mb: limit(
     Type.Integer({ minimum: 1 }),
-    'The same for the memory of its bot host, in MB, while it is alone there; nothing is known of a bot that shares its host.',
+    'The same for the memory of its bot host, in MB, while it is alone there.',
   ),
-  lines_per_second: limit(
-    whole,
-    'The same for its lines on the stream. `hosts.bot_lines_per_second` limits each second; this one the average.',
-  ),
+  lines_per_second: limit(whole, 'The same for its lines on the stream, on average.'),
   bytes_per_second: limit(whole, 'The same for the bytes of the messages of these lines.'),
   connections: limit(whole, 'The same for its open connections, servers and child processes.'),
 };
@@ -135,7 +131,7 @@ export const BotQuota = Type.Unsafe<Quota>({
   properties: quotaLimits,
   additionalProperties: false,
   description:
-    'What the bot may use where that differs from `quota` of the configuration: `cpu`, `memory_mb`, `lines_per_second`, `bytes_per_second`, `connections`. Each is a number for a hard quota, `{"soft": …, "hard": …}`, or null for none. Needs the scope `admin`.',
+    'Overrides `quota` of the configuration: `cpu`, `memory_mb`, `lines_per_second`, `bytes_per_second`, `connections`. Each is a number (hard quota), `{"soft": …, "hard": …}`, or null for none. Needs the scope `admin`.',
 });
 
 /** A bot as it is stored, in memory and on disk. */
@@ -160,7 +156,7 @@ export interface BotSpec {
   node_labels?: Record<string, string> | undefined;
   /** Absent: `restart`. */
   failover?: Failover | undefined;
-  /** In a cluster: grows each time that a node is given the bot. What an older term says or does counts no more. */
+  /** In a cluster: grows with each assignment to a node. What an older term says or does counts no more. */
   term?: number;
   /** Random; distinguishes the bot from earlier ones with the same id. Bots stored by the first versions have none. */
   incarnation?: string;
@@ -182,7 +178,7 @@ const botFields = {
   restart: Type.Optional(
     Type.Partial(RestartPolicy, {
       ...closed,
-      description: 'What differs from `restart` of the configuration.',
+      description: 'Overrides `restart` of the configuration.',
     }),
   ),
   dedicated: Type.Boolean({
@@ -208,7 +204,7 @@ export const CreateBotBody = Type.Object(
     ...botFields,
     desired: Type.Union([Type.Literal('running'), Type.Literal('stopped')], {
       default: 'running',
-      description: 'Whether it is started at once.',
+      description: 'Whether it starts at once.',
     }),
   },
   closed,

@@ -12,19 +12,19 @@ export const LogEvent = Type.Object(
     level: oneOf(LEVELS),
     scope: Type.String({
       description:
-        'Where it comes from: `bot` (the bot itself, and main about it), `tcp`, `http`, `auth_client`, `tutorial`, `dispatch` (results of `POST /invoke`), `drover.control` (what requests do to bots; and what the service runs, at its start), `drover.config` (who has changed what of a bot; secrets are only named), `drover.rules` (a rule fires, or stops), `auth` (security events), `drover` (the service). Bots may use others.',
+        'Source of the line: `bot` (the bot, and main about it), `tcp`, `http`, `auth_client`, `tutorial`, `dispatch` (results of `POST /invoke`), `drover.control` (requests to bots), `drover.config` (changes of bots), `drover.rules`, `auth` (security events), `drover` (the service). Bots may use others.',
     }),
     session_id: nullable(Type.String(), 'The bot that it is about.'),
-    transport: nullable(oneOf(['tcp', 'http']), 'Of a wire message, how it travelled.'),
-    direction: nullable(oneOf(['outgoing', 'incoming']), 'Of a wire message, which way it went.'),
+    transport: nullable(oneOf(['tcp', 'http']), 'Of a wire message.'),
+    direction: nullable(oneOf(['outgoing', 'incoming']), 'Of a wire message.'),
     correlation_id: Type.Optional(
       Type.String({
         description:
-          'Of a wire message whose bot says which others it belongs to: the same for a request and its replies. Unique only within a bot, a scope, and the requests that wait at the same time.',
+          'Of a wire message, if the bot sets it: the same for a request and its replies. Unique within a bot, a scope, and the pending requests.',
       }),
     ),
     message: Type.String({
-      description: 'A display line; cut at 8,192 characters with a mark that says so.',
+      description: 'A display line, cut at 8,192 characters with a mark.',
     }),
   },
   {
@@ -70,12 +70,12 @@ export type BotUsage = Static<typeof BotUsage>;
 export const BotSnapshot = Type.Object(
   {
     id: Type.String(),
-    kind: Type.String({ description: 'Which kind of bot; `GET /api/kinds` has them.' }),
+    kind: Type.String({ description: 'See `GET /api/kinds`.' }),
     status: Type.String({
       description:
-        "`stopped`, `starting`, `stopping`, `backoff`, `failed`, `deleted` and, in a cluster, `moved` (it left this node; not on the stream of the cluster) and `lost` (its node does not answer) are the service's; a running bot names its own, for example `in_world`.",
+        'Set by the service: `stopped`, `starting`, `stopping`, `backoff`, `failed`, `deleted` and, in a cluster, `moved` (it left this node; not on the stream of the cluster) and `lost` (its node does not answer). A running bot sets others, for example `in_world`.',
     }),
-    desired: oneOf(['running', 'stopped'], { description: 'What is wanted of it.' }),
+    desired: oneOf(['running', 'stopped'], { description: 'The desired state.' }),
     since_ms: time('Since when it has this status.'),
     started_at_ms: nullable(
       Type.Integer(),
@@ -88,10 +88,10 @@ export const BotSnapshot = Type.Object(
     data: freeObject("The bot's own."),
     usage: nullable(
       BotUsage,
-      'What it uses; null when it uses nothing, or does not run. Averages over `quota.window_ms`; changes when that is notable, at most once in 10 s.',
+      'What it uses, averaged over `quota.window_ms`; null for nothing. Published when it changes notably, at most once in 10 s.',
     ),
     over_quota: Type.Array(oneOf(USAGE_NAMES), {
-      description: 'Of what it uses more than a quota of it allows. Changes with `usage`.',
+      description: 'The quotas that it exceeds.',
     }),
     next_try: Type.Optional(
       nullable(
@@ -106,22 +106,20 @@ export const BotSnapshot = Type.Object(
             'The most that there are within the window. Null without a limit.',
           ),
         }),
-        'The next restart of a bot in `backoff`; null otherwise. A start by hand does not wait for it. Absent on an older node of a cluster.',
+        'The next restart of a bot in `backoff`, otherwise null. Absent on an older node of a cluster.',
       ),
     ),
-    node: Type.Optional(
-      Type.String({ description: 'In a cluster: the node that it was given to.' }),
-    ),
+    node: Type.Optional(Type.String({ description: 'In a cluster: the node it is assigned to.' })),
     term: Type.Optional(
       Type.Integer({
         minimum: 1,
-        description: 'In a cluster: grows each time that a node is given the bot.',
+        description: 'In a cluster: grows with each assignment to a node.',
       }),
     ),
     failover: Type.Optional(
       oneOf(['restart', 'stay', 'bound'], {
         description:
-          'In a cluster: what becomes of it when its node is lost. `restart`: another node starts it. `stay`: it waits for its node. `bound`: it waits too, because its secrets are on that node only.',
+          'In a cluster, when its node is lost: `restart` on another node, `stay` until the node returns, or `bound`: it stays because only that node has its secrets.',
       }),
     ),
   },
@@ -171,12 +169,12 @@ export const GapEvent = Type.Object(
     to: Type.String({ description: 'Id of the last lost event.' }),
     dropped: nullable(
       Type.Integer({ minimum: 0 }),
-      'How many were lost; null if unknown: with a filter, after an id of another epoch, or when the broadcaster was replaced.',
+      'How many were lost; null if unknown (a filter, another epoch, a new broadcaster).',
     ),
     node: Type.Optional(
       Type.String({
         description:
-          'On the stream of a cluster: the node that has lost events before they were on it. `from` and `to` are then the id of this event.',
+          'In a cluster: the node that lost events before they were on the stream; `from` and `to` are then the id of this event.',
       }),
     ),
   },

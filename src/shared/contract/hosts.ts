@@ -21,25 +21,25 @@ const HOST = {
 /** One bot host as main sees it, which waits for no host. */
 export const HostInfo = Type.Object(
   {
-    host: Type.Integer({ minimum: 0, description: 'Its number, as in the snapshots of its bots.' }),
+    host: Type.Integer({ minimum: 0, description: 'As in snapshots of bots.' }),
     node: nullable(Type.String(), 'The node of a cluster that it is on; null in a single service.'),
     isolation: oneOf(['thread', 'process'], { description: 'What it runs in.' }),
     state: oneOf(['starting', 'idle', 'working', 'hangs', 'retiring', 'ending'], {
-      description: `\`starting\`: it takes no bots yet. \`idle\`: nothing runs in it at present. \`working\`. \`hangs\`: its code runs, and there was no heartbeat for ${HANGS_MS} ms. \`retiring\`: it takes no more bots, and ends when its bots have moved. \`ending\`: its thread or process is about to end.`,
+      description: `\`starting\`: takes no bots yet. \`idle\`: runs no code. \`hangs\`: no heartbeat for ${HANGS_MS} ms. \`retiring\`: takes no more bots and ends when its bots have moved.`,
     }),
     bots: Type.Integer({ minimum: 0, description: 'Bots on it that the token reaches.' }),
     silent_ms: nullable(
       Type.Integer({ minimum: 0 }),
-      'Time since its last heartbeat, to within 100 ms; null while nothing runs in it: then it does not beat.',
+      'Time since its last heartbeat, to within 100 ms; null while `idle`.',
     ),
     delay_ms: Type.Integer({
       minimum: 0,
       description:
-        'How late its event loop was at worst in its last 10 to 20 s of work, or for how long it has been held by now.',
+        'Worst delay of its event loop in its last 10 to 20 s of work, or how long it is blocked by now.',
     }),
     cpu: nullable(
       Type.Number({ minimum: 0 }),
-      'Share of a core that its thread was busy, since a request 0.4 to 5 s ago; null when there was none.',
+      'Share of a core since a request 0.4 to 5 s ago; null when there was none.',
     ),
     heap: nullable(
       Type.Object({ used_bytes: Type.Integer(), limit_bytes: Type.Integer() }),

@@ -16,7 +16,7 @@ const reason = nullable(Type.String(), 'Why it has failed.');
 /** Of `GET /api/pressure`. */
 export const JournalState = Type.Object(
   { state, reason },
-  { description: 'Whether events are kept. Nothing is refused for it.' },
+  { description: 'Whether events are kept.' },
 );
 
 export const JournalStatus = Type.Object(

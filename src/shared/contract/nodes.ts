@@ -35,16 +35,13 @@ export const ClusterNode = Type.Object(
     node: Type.String({ description: 'Its name.' }),
     state: oneOf(['live', 'cordoned', 'draining', 'lost'], {
       description:
-        '`live`: takes bots. `cordoned`: keeps its bots and takes no new ones. `draining`: gives its bots away. `lost`: its lease has run out.',
+        '`cordoned`: takes no new bots. `draining`: gives its bots away. `lost`: its lease has expired.',
     }),
     is_self: Type.Boolean({ description: 'The node that answers.' }),
     is_leader: Type.Boolean({ description: 'It places bots.' }),
     labels: Labels,
     version: Type.String({ description: 'Version of Drover.' }),
-    address: nullable(
-      Type.String(),
-      'Where its API listens: `http.host`, or the first address of a network interface when that is `0.0.0.0` or `::`; null before it listens.',
-    ),
+    address: nullable(Type.String(), 'Where its API listens, or null before it does.'),
     started_at_ms: time('When it started.'),
     renewed_at_ms: time('When it renewed its lease last.'),
     kinds: Type.Array(Type.String(), { description: 'The bot kinds that it has.' }),
@@ -64,9 +61,9 @@ export const ClusterNode = Type.Object(
       }),
     }),
     leftovers: heldBots(
-      'Bots on its disk that do not run and do not count, because the cluster has another bot with the id. `DELETE /api/bots/{id}?node=` with its name removes one. Absent on an older node.',
+      'Bots on its disk that do not run, because the cluster has another bot with the id. `DELETE /api/bots/{id}?node=` removes one.',
     ),
-    stuck: heldBots('While it drains: its bots that no other node takes now.'),
+    stuck: heldBots('While it drains: bots that no other node takes.'),
   },
   {
     description: 'A node of the cluster.',
@@ -113,8 +110,7 @@ export type NodeList = Static<typeof NodeList>;
 export const ClusterStreamState = Type.Object(
   {
     state: oneOf(['joining', 'on', 'cut_off'], {
-      description:
-        '`on`: the stream is current. `joining`, `cut_off`: it has nothing new of other nodes until it is `on` again.',
+      description: 'Only while `on` does the stream have news of other nodes.',
     }),
     reason: nullable(Type.String(), 'Why it is not `on`, in one line.'),
   },

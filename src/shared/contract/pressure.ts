@@ -19,7 +19,7 @@ export const StoreState = Type.Object(
     }),
     reason: nullable(Type.String(), 'Why it has failed.'),
   },
-  { description: 'Whether changes of bots and tokens are stored. They are refused while not.' },
+  { description: 'Whether changes are stored; they are refused while not.' },
 );
 export type StoreState = Static<typeof StoreState>;
 
@@ -29,10 +29,9 @@ export const PressureReport = Type.Object(
     running: Type.Integer({ description: 'Bots that run.' }),
     capacity: Type.Integer({ description: 'The bot limit.' }),
     short: Type.Array(oneOf(RESOURCES), {
-      description:
-        'Resources at their limit; new streams, new bots, or changes are refused meanwhile.',
+      description: 'Resources at their limit.',
     }),
-    cpu: Share('Recent utilisation of the busiest front or the broadcaster, 0 to 1.'),
+    cpu: Share('Utilisation of the busiest front or the broadcaster, 0 to 1.'),
     memory: Type.Object(
       { used_bytes: Type.Integer(), limit_bytes: Type.Integer() },
       { description: 'Resident memory of the process.' },
@@ -41,9 +40,7 @@ export const PressureReport = Type.Object(
       { open: Type.Integer(), limit: Type.Integer() },
       { description: 'Event streams.' },
     ),
-    queue: Share(
-      'Fullest bot host: bytes of events on their way to the broadcaster, as a share of `hosts.in_flight_bytes`.',
-    ),
+    queue: Share('Fullest bot host: bytes in flight, as a share of `hosts.in_flight_bytes`.'),
     files: Type.Object(
       {
         used: nullable(Type.Integer(), 'Null where the system does not say.'),

@@ -33,10 +33,9 @@ const FILTERS = {
   level: list('Levels of lines: `info`, `warn`, `error`, `state`.', ['warn', 'error']),
   session: list('Ids of bots.', ['demo-1']),
   scope: list('Scopes of lines.', ['tcp']),
-  node: list(
-    'Names of nodes of the cluster. `self` alone is the own stream of the node that answers.',
-    ['h1'],
-  ),
+  node: list('Nodes of the cluster; `self` alone: the separate stream of the answering node.', [
+    'h1',
+  ]),
 };
 
 /** A query: docs/QUERY.md. */
@@ -57,7 +56,7 @@ export const STREAM_QUERY = {
     '1d0b52646d-119',
   ),
   lastEventId: text(
-    'The same, as event-source-polyfill sends it when it reconnects; takes precedence over `last_event_id`.',
+    'The same, as event-source-polyfill sends it; takes precedence over `last_event_id`.',
   ),
 } satisfies QuerySchema;
 
@@ -66,19 +65,17 @@ export const BOTS_QUERY = {
   query: query('Only bots', 'status:failed label:team=a -kind:demo'),
   status: list('Only bots with this status.', ['in_world']),
   kind: list('Only bots with this kind.', ['demo']),
-  node: list(
-    'Only bots that were given to this node of the cluster. `self` alone: what the node that answers has.',
-    ['h1'],
-  ),
+  node: list('Only bots of this node of the cluster; `self`: what the answering node runs.', [
+    'h1',
+  ]),
   sort: text(
-    'A field by which bots are sorted: `bot`, `kind`, `status`, `desired`, `node`, `host`, `restarts`, `last_error`, `since` (how long a bot has had its status), `data.<name>` or `label.<name>`, as in docs/QUERY.md. With `-` before it in the reversed order. Numbers come before texts; bots without the field come last; with the same value the order is that of the ids.',
+    'Order by a field of docs/QUERY.md: `bot`, `kind`, `status`, `desired`, `node`, `host`, `restarts`, `last_error`, `since` (age of the status), `data.<name>` or `label.<name>`; `-` before it reverses. Numbers come before texts, bots without the field last, equal ones by id.',
     '-data.gold',
   ),
   limit: Type.Integer({
     minimum: LIMIT.minimum,
     maximum: LIMIT.maximum,
-    description:
-      'Maximum number of bots, in the order of their ids or of `sort`. Without it all are returned.',
+    description: 'Maximum number of bots, in the order of ids or `sort`. Default: all.',
   }),
   cursor: text('`next` of the previous page, with the same parameters. Needs `limit`.', 'demo-3'),
 } satisfies QuerySchema;
@@ -102,8 +99,7 @@ export const DELETE_BOT_QUERY = {
 /** `DELETE /api/nodes/{node}`. */
 export const REMOVE_NODE_QUERY = {
   bots: oneOf(BOTS_OF_REMOVED, {
-    description:
-      'What becomes of the bots that are on it: `move` gives them to other nodes, `delete` deletes them. Without it a node that has bots is not removed.',
+    description: 'What to do with its bots.',
   }),
 } satisfies QuerySchema;
 
@@ -133,23 +129,23 @@ export const EVENTS_QUERY = {
   ...FILTERS,
   query: query('Only events', 'level:warn,error label:team=a -"keep alive"'),
   order: oneOf(ORDERS, {
-    description: 'Newest or oldest first. The default is `newest`, for downloads `oldest`.',
+    description: 'Default: `newest`, for downloads `oldest`.',
   }),
   after: text(
-    'An id (exclusive) or a time (inclusive): Unix epoch milliseconds, a date (`2026-01-31`, UTC), or a date with time and zone (`2026-01-31T03:00:00Z`, `…+01:00` with `+` as `%2B`).',
+    'An id (exclusive) or a time (inclusive): milliseconds, `2026-01-31` (UTC), or `2026-01-31T03:00:00Z` (`+01:00` with `+` as `%2B`).',
     '2026-01-31T03:00:00Z',
   ),
   before: text('As `after`, but exclusive for times too.'),
   q: Type.String({
     maxLength: MAX_TEXT,
     description:
-      'Text in the message. Ignores case and ANSI escapes. For other events: text anywhere in their JSON; a quote in it is one inside a string, not one of the JSON itself.',
+      'Text in the message, or in the strings of the JSON of other events. Ignores case and ANSI escapes.',
   }),
   limit,
   cursor: text('From the previous page, with the same parameters.'),
   format: oneOf(FORMATS, {
     description:
-      '`json` (the default) returns a page. `ndjson` downloads the whole range, one event per line, without `limit`.',
+      '`json` (default): a page. `ndjson`: the whole range as a download, one event per line.',
   }),
 } satisfies QuerySchema;
 
@@ -165,10 +161,10 @@ export const HISTORY_QUERY = {
   before: text('A time, exclusive. Default: now.'),
   points: Type.Integer({
     ...POINTS,
-    description: 'Into how many parts of the same length the time is divided.',
+    description: 'Number of equal parts of the time.',
   }),
   node: oneOf(['self'], {
-    description: '`self`: only from the node that answers, not from the cluster.',
+    description: '`self`: only the answering node.',
   }),
 } satisfies QuerySchema;
 
@@ -176,7 +172,7 @@ export const HISTORY_QUERY = {
 export const STATES_QUERY = {
   at: text('The moment: a time as in `GET /api/events`. Default: now.', '2026-01-31T03:00:00Z'),
   node: oneOf(['self'], {
-    description: '`self`: only of the node that answers, not of the cluster.',
+    description: '`self`: only the answering node.',
   }),
 } satisfies QuerySchema;
 
@@ -187,10 +183,10 @@ export const STATS_QUERY = {
   step: Type.Integer({
     minimum: 1,
     description:
-      'Length of a bucket in s; without a `query` a multiple of 10. Default: chosen for about 300 buckets; at most 1,000 are returned.',
+      'Length of a bucket in s; without a `query` a multiple of 10. Default: about 300 buckets; at most 1,000.',
   }),
   query: query('Only events', 'level:warn,error label:team=a -"keep alive"'),
   node: oneOf(['self'], {
-    description: '`self`: only of the node that answers, not of the cluster.',
+    description: '`self`: only the answering node.',
   }),
 } satisfies QuerySchema;

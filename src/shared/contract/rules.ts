@@ -20,34 +20,33 @@ const name = Type.String({
   minLength: 1,
   maxLength: MAX_RULE_NAME,
   pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]+$',
-  description: 'What it is called in the alert. No two rules have the same name.',
+  description: 'Unique; alerts show it.',
 });
 const query = Type.String({
   maxLength: MAX_QUERY,
   description:
-    'What it looks at, a query (docs/QUERY.md): for lines, or with the condition `bots` for bots. Empty for all of them.',
+    'A query (docs/QUERY.md) for lines, or for bots with the condition `bots`. Empty for all.',
 });
 const condition = oneOf(CONDITIONS, {
   description:
-    '`count`: at least `threshold` lines match within the window. `rate`: at least `threshold` lines per second, on average over the window. `absence`: no line has matched for as long as the window. `bots`: at least `threshold` bots match now.',
+    '`count`: at least `threshold` lines matched within the window. `rate`: so many per second. `absence`: none matched. `bots`: at least `threshold` bots match now.',
 });
 const threshold = Type.Number({
   exclusiveMinimum: 0,
   maximum: MAX_THRESHOLD,
-  description:
-    'At which number it fires; a whole one but for `rate`. 1 when left out. Not for `absence`.',
+  description: 'When it fires; an integer except for `rate`. Default 1. Not for `absence`.',
 });
 const window = Type.Integer({
   ...WINDOW,
-  description: 'The window in ms. Needed, but for `bots`, which has none.',
+  description: 'Required, except for `bots`, which has no window.',
 });
 const hold = Type.Integer({
   minimum: 0,
   maximum: MAX_FOR_MS,
-  description: 'How long the condition must hold before it fires, in ms. 0 when left out.',
+  description: 'How long the condition must hold before the rule fires. Default 0.',
 });
-const severity = oneOf(SEVERITIES, { description: 'How bad it is. `warn` when left out.' });
-const enabled = Type.Boolean({ description: 'Whether it is looked at. True when left out.' });
+const severity = oneOf(SEVERITIES, { description: 'Default `warn`.' });
+const enabled = Type.Boolean({ description: 'Default true.' });
 
 /** Body of `POST /api/rules` and `PUT /api/rules/{id}`. */
 export const CreateRuleBody = Type.Object(
@@ -82,11 +81,11 @@ export type RuleSettings = Static<typeof RuleSettings>;
 
 const value = nullable(
   Type.Number(),
-  'What the threshold is compared with: lines within the window, lines per second, seconds without a line, or bots. Null before it was looked at.',
+  'What is compared with the threshold. Null before the first evaluation.',
 );
 const bots = Type.Array(Type.String(), {
   maxItems: MAX_RULE_BOTS,
-  description: 'Ids of some of the bots that it is about: of lines those with the last ones.',
+  description: 'Ids of some bots that it is about.',
 });
 
 /** A rule as `GET /api/rules` shows it. */
@@ -139,7 +138,7 @@ export type RuleList = Static<typeof RuleList>;
 export const AlertEvent = Type.Object(
   {
     timestamp_ms: time('When it happened.'),
-    state: oneOf(['firing', 'resolved'], { description: 'It begins to fire, or stops.' }),
+    state: oneOf(['firing', 'resolved']),
     rule: Type.Object(settings, { description: 'The rule as it was then.' }),
     since_ms: time('When it began to fire.'),
     value,

@@ -88,16 +88,13 @@ export const TokenInfo = Type.Object(
     ),
     extended_by_use: Type.Boolean({
       description:
-        'Each use sets `expires_at_ms` to `auth.sign_in_days` after it: so it is for a token from the PIN or a sign-in link.',
+        'Each use extends it to `auth.sign_in_days`, as for tokens from the PIN or a sign-in link.',
     }),
     last_used_at_ms: nullable(
       Type.Integer(),
-      'Its last request, null before the first; may be some seconds late. While a stream is open, renewed every 15 minutes. Unix epoch milliseconds.',
+      'Its last request or null; up to some seconds late, 15 minutes for an open stream. Unix epoch milliseconds.',
     ),
-    last_used_from: nullable(
-      ClientPlace,
-      'Where that request came from, or one of the same 5 seconds; null when it is not known.',
-    ),
+    last_used_from: nullable(ClientPlace, 'Where it came from, or null.'),
     by_pin: Type.Boolean({ description: 'Created with the PIN.' }),
     current: Type.Boolean({ description: 'It is the token of this request.' }),
   },
@@ -146,20 +143,18 @@ export const CreateTokenBody = Type.Object(
       minLength: 1,
       maxLength: MAX_TOKEN_NAME,
       pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]+$',
-      description:
-        'What it is for. No control, format or private-use characters and no line separators.',
+      description: 'No control, format or private-use characters, no line separators.',
     }),
     scopes: Type.Array(Type.Unsafe<Scope>({ type: 'string', enum: SCOPES }), {
       minItems: 1,
       uniqueItems: true,
-      description: 'What it may do.',
     }),
     bots: Type.Optional(
       Type.Array(Type.String({ pattern: BOT_ID.source }), {
         minItems: 1,
         maxItems: 1000,
         uniqueItems: true,
-        description: 'Ids of the bots that it is limited to; they need not exist yet.',
+        description: 'Ids of its bots; they need not exist yet.',
       }),
     ),
     // Not empty: that would select every bot.
@@ -168,7 +163,7 @@ export const CreateTokenBody = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: 8_640_000_000_000_000,
-        description: 'From when on it is refused; never when left out.',
+        description: 'Default: never.',
       }),
     ),
   },
