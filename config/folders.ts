@@ -49,7 +49,7 @@ export function readFolders(root: string): Folder[] {
     .sort((a, b) => b.level - a.level || a.name.localeCompare(b.name));
 }
 
-/** The section of docs/ARCHITECTURE.md: a diagram and a table. */
+/** The section of docs/ARCHITECTURE.md: a diagram. */
 export function foldersSection(folders: readonly Folder[]): string {
   const ids = new Map(folders.map(({ name }) => [name, name.replaceAll(/[^a-z]/g, '_')]));
   const arrows = folders.flatMap(({ name, imports }) =>
@@ -59,23 +59,16 @@ export function foldersSection(folders: readonly Folder[]): string {
       .map((target) => `  ${ids.get(name)} --> ${ids.get(target)}`),
   );
   const boxes = folders.map(({ name }) => `  ${ids.get(name)}["${name}"]`);
-  const rows = folders.map(
-    ({ name, level, imports }) => `| ${level} | ${name} | ${imports.join(', ') || 'nothing'} |`,
-  );
   return [
     BEGIN,
     '',
-    `${summary(folders)} The diagram omits the arrows to src/shared.`,
+    `${summary(folders)} The diagram omits those to src/shared.`,
     '',
     '```mermaid',
     'flowchart TD',
     ...boxes,
     ...arrows,
     '```',
-    '',
-    '| level | folder | imports |',
-    '| --- | --- | --- |',
-    ...rows,
     '',
     END,
   ].join('\n');
