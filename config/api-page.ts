@@ -6,12 +6,8 @@ import { NAMED_SCHEMAS } from '../src/front/reference/named-schemas.js';
 import { OPERATIONS } from '../src/front/reference/operations.js';
 import { QUERIES } from '../src/front/route-parameters.js';
 import { ACCESS, ROUTE_NAMES } from '../src/front/route-table.js';
-import { ClusterStreamState } from '../src/shared/contract/nodes.js';
 import type { TSchema } from '../src/shared/contract/typebox.js';
 import { code, table } from './markdown.js';
-
-/** `ClusterEvent` is only on the stream, which OpenAPI does not describe: linters call a component that nothing refers to a mistake. */
-const SCHEMAS = { ...NAMED_SCHEMAS, ClusterEvent: ClusterStreamState };
 
 /** The page with its tables made again. @throws Error for a table that is unknown, or a route without a section. */
 export function apiPage(page: string): string {
@@ -24,7 +20,7 @@ export function apiPage(page: string): string {
 
 function contentOf(kind: string, name: string, page: string): string {
   if (kind === 'routes') return routes(page);
-  if (kind === 'fields') return fields(found(SCHEMAS, name));
+  if (kind === 'fields') return fields(found(NAMED_SCHEMAS, name));
   if (kind === 'query') return parameters(found(QUERIES, name));
   const { body } = found(OPERATIONS, name);
   if (kind === 'body' && body) return fields(body.schema, true);
@@ -96,10 +92,10 @@ function fields(schema: TSchema, isBody = false): string {
   const rows = Object.entries(properties).map(([name, field]) => {
     // A default is filled in before a body is validated.
     const isRequired = required.includes(name) && field.default === undefined;
-    const cells = [code(name), typeOf(field), meaningOf(field)];
-    return isBody ? [...cells.slice(0, 2), isRequired ? 'yes' : '', ...cells.slice(2)] : cells;
+    const type = isBody && isRequired ? `${typeOf(field)}, required` : typeOf(field);
+    return [code(name), type, meaningOf(field)];
   });
-  return table(isBody ? ['field', 'type', 'required', ''] : ['field', 'type', ''], rows);
+  return table(['field', 'type', ''], rows);
 }
 
 function typeOf(schema: TSchema | Shown): string {
