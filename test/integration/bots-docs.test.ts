@@ -1,4 +1,4 @@
-// The tutorials of docs/BOTS.md, typed as they are, against real servers. Only addresses differ.
+// The tutorials of docs/BOTS.md and the bot of README.md, typed as they are, against real servers. Only addresses differ.
 
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -47,6 +47,27 @@ it('a page is watched', async () => {
   await reader.serve('--no-demo --kinds my-bots');
   const own = (text: string): string => text.replace('8090/health', `${port}/health`);
   await typeCommands(reader, docBlock('docs/BOTS.md', '"kind":"watcher"'), 'watching', own);
+});
+
+it('README.md: the bot answers, and connects again', async () => {
+  const reader = await readerWith(docBlock('README.md', "kind: 'pong'"));
+  const heard: string[] = [];
+  const server = net.createServer((socket) => {
+    // It closes the connection after each answer.
+    socket
+      .on('error', () => {})
+      .on('data', (data) => {
+        heard.push(String(data));
+        socket.end();
+      });
+    socket.write('PING\n');
+  });
+  const port = await listen(server);
+  await reader.serve('--no-demo --kinds my-bots');
+  const config = JSON.stringify({ host: '127.0.0.1', port });
+  await reader.run(`drover bots create ball --kind pong --config '${config}'`);
+  await expect.poll(() => heard.slice(0, 2)).toEqual(['PONG\n', 'PONG\n']);
+  await reader.run('drover bots stop ball');
 });
 
 it('a TCP client talks, and connects again', async () => {
