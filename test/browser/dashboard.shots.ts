@@ -1,5 +1,5 @@
-// `npm run shots`: a picture of every view of the built dashboard, at four widths in both themes, and in another language at the
-// narrowest one. Each picture is a test, so `npm run shots -- -t '390 light log'` takes some. SHOTS_OUT sets the directory,
+// `npm run long -- shots`: a picture of every view of the built dashboard, at four widths in both themes, and in another language at the
+// narrowest one. Each picture is a test, so `npm run long -- shots -t '390 light log'` takes some. SHOTS_OUT sets the directory,
 // SHOTS_LANGUAGE the other language, SHOTS_BOTS the size of the herd.
 
 import { mkdirSync } from 'node:fs';

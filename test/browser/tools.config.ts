@@ -1,4 +1,4 @@
-// `npm run shots` and `npm run lograte`: screenshots and measurements in a browser, separate from the tests.
+// `npm run long -- shots` and `npm run long -- log-rate`: screenshots and measurements in a browser, separate from the tests.
 
 import { defineConfig } from 'vitest/config';
 import { PATIENCE_MS } from '../harness/patience.js';

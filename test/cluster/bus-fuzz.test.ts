@@ -1,6 +1,6 @@
 // Each subject and each bucket of a cluster, with all sorts of bytes: no crash, nothing is cut off, and every route answers as before.
 //
-// This is the short form. `npm run fuzz -- --part bus` sets the environment for a long one, and FUZZ_SEED repeats a run.
+// This is the short form. `npm run long -- fuzz --part bus` sets the environment for a long one, and FUZZ_SEED repeats a run.
 
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';

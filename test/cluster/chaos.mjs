@@ -1,6 +1,6 @@
-// Run by `npm run chaos:cluster`: the long form of chaos.test.ts, with progress, a summary, and exit code 0 on success.
+// Run by `npm run long -- chaos-cluster`: the long form of chaos.test.ts, with progress, a summary, and exit code 0 on success.
 //
-//   npm run chaos:cluster -- --minutes 10 --bots 40 --lease 12000 --seed 7
+//   npm run long -- chaos-cluster --minutes 10 --bots 40 --lease 12000 --seed 7
 
 import { parseArgs } from 'node:util';
 import { startVitest } from 'vitest/node';
@@ -36,7 +36,7 @@ for (const [name, value] of Object.entries(values)) {
 }
 process.env.CHAOS_PROGRESS = 'true';
 
-// A failed run is a finding, so it is not retried. `npm run chaos:cluster -- --seed` repeats it.
+// A failed run is a finding, so it is not retried. `npm run long -- chaos-cluster --seed` repeats it.
 const vitest = await startVitest('test', ['test/cluster/chaos.test.ts'], {
   watch: false,
   run: true,

@@ -2,7 +2,7 @@
 // A witness outside of it, to which each bot is connected, never sees two of a bot. In the end every change that was acknowledged is true,
 // and clients account for every event.
 //
-// This is the short form, each fault once. `npm run chaos:cluster` (chaos.mjs) sets the environment for the long one, where a seed chooses
+// This is the short form, each fault once. `npm run long -- chaos-cluster` (chaos.mjs) sets the environment for the long one, where a seed chooses
 // the faults, several at once, and where the health of nodes is judged too: that takes a machine with time for it.
 
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Measures what docs/CLUSTER.md says of leases: `npm run leasetable`. Nodes of several clusters, each with another lease, on three NATS
+// Measures what docs/CLUSTER.md says of leases: `npm run long -- leases`. Nodes of several clusters, each with another lease, on three NATS
 // servers. In each round the server that leads all buckets of leases is killed; then a node of each cluster is.
 
 import { expect, it, onTestFinished } from 'vitest';

@@ -1,8 +1,8 @@
-// Run by `npm run fuzz`: the long form of fuzz.test.ts on both engines, of what queries and masks can cost, and of the fuzz of the
+// Run by `npm run long -- fuzz`: the long form of fuzz.test.ts on both engines, of what queries and masks can cost, and of the fuzz of the
 // pipes between bot host processes and the service, with progress, a summary, and exit code 0 on success. The part bus, what comes over
 // NATS, needs nats-server and is run only when it is asked for.
 //
-//   npm run fuzz -- --seed 7 --cases 100000 --engine node --part http
+//   npm run long -- fuzz --seed 7 --cases 100000 --engine node --part http
 
 import { parseArgs } from 'node:util';
 import { startVitest } from 'vitest/node';
@@ -52,7 +52,7 @@ const FILES = {
   pipe: ['test/unit/host-relay/pipe-fuzz.test.ts', 'test/integration/process-intruder.test.ts'],
 };
 
-// A failed run is a finding, so it is not retried. `npm run fuzz -- --seed` repeats it.
+// A failed run is a finding, so it is not retried. `npm run long -- fuzz --seed` repeats it.
 const parts = values.part.split(',');
 const files = parts.flatMap((part) => FILES[part]);
 const isBus = values.part === 'bus';

@@ -1,6 +1,6 @@
 // Malformed HTTP, sent raw: no crash, no hang, no leak, and the next valid request is served.
 //
-// This is the short form. `npm run fuzz` (fuzz.mjs) sets the environment for a long one, and FUZZ_SEED repeats a run.
+// This is the short form. `npm run long -- fuzz` (fuzz.mjs) sets the environment for a long one, and FUZZ_SEED repeats a run.
 
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ import { Target } from './target.js';
 
 const given = (name: string, otherwise: number): number =>
   Number(process.env[`FUZZ_${name}`] ?? otherwise);
-/** `npm test` always sends the same few cases. `npm run fuzz` sends many, different each time. */
+/** `npm test` always sends the same few cases. `npm run long -- fuzz` sends many, different each time. */
 const allCases = given('CASES', 600);
 const seed = given('SEED', 1);
 const isLong = allCases >= 10_000;

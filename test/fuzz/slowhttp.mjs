@@ -1,9 +1,9 @@
-// Run by `npm run slowhttp`: slowhttptest against the built service on loopback, with slow heads and then slow bodies,
+// Run by `npm run long -- slowhttp`: slowhttptest against the built service on loopback, with slow heads and then slow bodies,
 // while it times GET /health and reads a stream. Prints a table. Exit code 0 when the 99th percentile of /health stayed
 // within its limit and the stream was not interrupted.
 //
 //   apt-get install slowhttptest
-//   npm run slowhttp -- --connections 5000 --seconds 25 --engine uws,node
+//   npm run long -- slowhttp --connections 5000 --seconds 25 --engine uws,node
 
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

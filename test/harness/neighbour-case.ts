@@ -1,4 +1,4 @@
-// What a case of neighbours.test.ts cost its neighbours, as a line for the table of `npm run neighbours -- --cases`.
+// What a case of neighbours.test.ts cost its neighbours, as a line for the table of `npm run long -- neighbours --cases`.
 
 import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';

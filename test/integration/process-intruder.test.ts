@@ -23,7 +23,7 @@ import { type Service, startService, stopClean } from '../harness/service.js';
 import { logOf, snapshotOf } from '../harness/shapes.js';
 import type { SseStream } from '../harness/sse.js';
 
-/** `npm test` always has the same cases. `npm run fuzz` has more, different each time. */
+/** `npm test` always has the same cases. `npm run long -- fuzz` has more, different each time. */
 const cases = Number(process.env['FUZZ_WIRE_CASES'] ?? 8);
 const seed = Number(process.env['FUZZ_SEED'] ?? 1);
 

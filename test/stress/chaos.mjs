@@ -1,6 +1,6 @@
-// Run by `npm run chaos`: the long form of chaos.test.ts, with progress, a summary, and exit code 0 on success.
+// Run by `npm run long -- chaos`: the long form of chaos.test.ts, with progress, a summary, and exit code 0 on success.
 //
-//   npm run chaos -- --seed 7 --bots 200 --kills 50 --crashes 5
+//   npm run long -- chaos --seed 7 --bots 200 --kills 50 --crashes 5
 
 import { parseArgs } from 'node:util';
 import { startVitest } from 'vitest/node';
@@ -35,7 +35,7 @@ for (const [name, value] of Object.entries(values)) {
 }
 process.env.CHAOS_PROGRESS = 'true';
 
-// A failed run is a finding, so it is not retried. `npm run chaos -- --seed` repeats it.
+// A failed run is a finding, so it is not retried. `npm run long -- chaos --seed` repeats it.
 const vitest = await startVitest('test', ['test/stress/chaos.test.ts'], {
   watch: false,
   run: true,

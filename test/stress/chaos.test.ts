@@ -2,7 +2,7 @@
 // is in its desired state, none ever ran twice, and none is missing. Half of the bots are in processes, and some of these abort or
 // take all the memory that they get: the service never ends because of that.
 //
-// This is the short form. `npm run chaos` (chaos.mjs) sets the environment for a long one, and CHAOS_SEED repeats a run.
+// This is the short form. `npm run long -- chaos` (chaos.mjs) sets the environment for a long one, and CHAOS_SEED repeats a run.
 
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';

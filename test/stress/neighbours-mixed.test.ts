@@ -1,7 +1,7 @@
 // Healthy bots beside ten that are careless or hostile, all on two hosts: none of the healthy ones fails, and none restarts more
 // than once for each of the others.
 //
-// This is the short form. `npm run neighbours` (neighbours.mjs) sets the environment for a long one, and prints a table.
+// This is the short form. `npm run long -- neighbours` (neighbours.mjs) sets the environment for a long one, and prints a table.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';

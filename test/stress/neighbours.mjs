@@ -1,8 +1,8 @@
-// Run by `npm run neighbours`: the long form of neighbours-mixed.test.ts, or each case of neighbours.test.ts, with a table. Its exit
+// Run by `npm run long -- neighbours`: the long form of neighbours-mixed.test.ts, or each case of neighbours.test.ts, with a table. Its exit
 // code is 0 on success.
 //
-//   npm run neighbours -- --minutes 10 --bots 200
-//   npm run neighbours -- --cases
+//   npm run long -- neighbours --minutes 10 --bots 200
+//   npm run long -- neighbours --cases
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 // Many clients that send their heads and bodies slowly. Others are served, a stream continues, and the slow ones are
-// closed. docs/ENGINES.md (Slow clients) has the results of `npm run slowhttp`.
+// closed. docs/ENGINES.md (Slow clients) has the results of `npm run long -- slowhttp`.
 
 import { readdirSync } from 'node:fs';
 import net from 'node:net';

@@ -1,6 +1,6 @@
-// Run by `npm run soak`: the long form of soak.test.ts, with progress, a report, and exit code 0 when nothing grew.
+// Run by `npm run long -- soak`: the long form of soak.test.ts, with progress, a report, and exit code 0 when nothing grew.
 //
-//   npm run soak -- --minutes 10 --engine uws
+//   npm run long -- soak --minutes 10 --engine uws
 
 import { parseArgs } from 'node:util';
 import { startVitest } from 'vitest/node';

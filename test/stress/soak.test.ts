@@ -2,7 +2,7 @@
 // and revoked, bots are invoked, created, restarted and deleted, and invalid requests arrive. In the end memory, open
 // files and latency are unchanged, every resumed stream has received every number once, and nothing is left over.
 //
-// This is the short form. `npm run soak` (soak.mjs) sets the environment for a long one.
+// This is the short form. `npm run long -- soak` (soak.mjs) sets the environment for a long one.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';

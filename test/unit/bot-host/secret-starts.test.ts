@@ -67,7 +67,7 @@ const cases = secrets.chain((known) => {
   const text = fc.array(fc.oneof(mixed, whole, junk), { maxLength: 6 }).map((all) => all.join(''));
   return fc.record({ known: fc.constant(known), text });
 });
-// The short form is always the same. `npm run fuzz` runs many more, from another seed each time.
+// The short form is always the same. `npm run long -- fuzz` runs many more, from another seed each time.
 const runs = {
   numRuns: Math.ceil(Number(process.env['FUZZ_CASES'] ?? 4000) / 10),
   seed: Number(process.env['FUZZ_SEED'] ?? 1),

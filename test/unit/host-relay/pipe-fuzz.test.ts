@@ -18,7 +18,7 @@ import { CALLED, pipeCases, type Way } from '../../harness/pipe-cases.js';
 import { PipedHost } from '../../harness/piped-host.js';
 import { randomFrom } from '../../harness/random.js';
 
-/** `npm test` always has the same cases. `npm run fuzz` has more, different each time. */
+/** `npm test` always has the same cases. `npm run long -- fuzz` has more, different each time. */
 const cases = Number(process.env['FUZZ_CASES'] ?? 2000);
 const seed = Number(process.env['FUZZ_SEED'] ?? 1);
 

@@ -1,6 +1,6 @@
 // What a query can cost, counted, not timed: hostile expressions and queries from a grammar that loves nests and counts.
 //
-// This is the short form, always the same. `npm run fuzz` runs many more, from another seed each time.
+// This is the short form, always the same. `npm run long -- fuzz` runs many more, from another seed each time.
 
 import { afterEach, expect, it, vi } from 'vitest';
 import { botField } from '../../../../src/shared/query/bot-field.js';
