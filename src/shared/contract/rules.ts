@@ -29,7 +29,7 @@ const query = Type.String({
 });
 const condition = oneOf(CONDITIONS, {
   description:
-    '`count`: at least `threshold` lines matched within the window. `rate`: so many per second. `absence`: none matched. `bots`: at least `threshold` bots match now.',
+    '`count`: at least `threshold` lines matched within the window. `rate`: at least as many per second. `absence`: none matched. `bots`: at least `threshold` bots match now.',
 });
 const threshold = Type.Number({
   exclusiveMinimum: 0,
