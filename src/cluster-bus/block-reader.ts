@@ -70,22 +70,26 @@ export class BlockReader {
   }
 }
 
-/** How many frames the stream has had before a message; null when what is needed to count them has left the window. */
+/**
+ * How many frames the stream has had before a message; null when what is needed to count them has left the window.
+ * @param missing what counts as its frames up to and with a message that is not there.
+ */
 export async function totalBefore(
   reader: Pick<BlockReader, 'at'>,
   seq: number,
+  missing: (seq: number) => number | null = () => null,
 ): Promise<number | null> {
-  // A block says what was counted at a message before it.
-  let base = await reader.at(seq);
-  for (let n = seq - 1; base?.head.type === 'none' && n > 0; n--) base = await reader.at(n);
-  if (!base) return null;
+  let n = seq;
+  let base = await reader.at(n);
+  while (base?.head.type === 'none' && n > 1) base = await reader.at(--n);
   // There was never a block.
-  if (base.head.type === 'none') return seq - 1;
-  let { total } = base.head.at;
-  for (let n = base.head.at.seq + 1; n < seq; n++) {
+  if (base?.head.type === 'none') return seq - 1;
+  // A block says what was counted at a message before it.
+  let total = base ? base.head.at.total : missing(n);
+  if (base) n = base.head.at.seq;
+  while (total !== null && ++n < seq) {
     const between = await reader.at(n);
-    if (!between) return null;
-    total += between.head.count;
+    total = between ? total + between.head.count : missing(n);
   }
   return total;
 }

@@ -304,10 +304,11 @@ export class ClusterBus {
   async #join(connection: NatsConnection, stream: EventStream): Promise<void> {
     const facts = await stream.facts();
     const ring = this.#cluster;
-    const isThere = this.#seq + 1 >= facts.first && this.#seq <= facts.last;
-    if (ring?.identity.epoch === facts.epoch && isThere) return;
+    const isSame = ring?.identity.epoch === facts.epoch && this.#seq <= facts.last;
+    if (isSame && (await hasNext(stream, this.#seq, facts))) return;
     const other = await askBaseline(connection, this.#signer, this.#names);
-    const usable = other?.epoch === facts.epoch && other.seq + 1 >= facts.first ? other : null;
+    const isUsable = other?.epoch === facts.epoch && (await hasNext(stream, other.seq, facts));
+    const usable = isUsable ? other : null;
     if (usable) this.#sessions.reset(usable.sessions);
     else this.#sessions.reset(await this.#peers.ownSessions());
     // On a stream that was made again each node publishes the snapshots of its bots.
@@ -327,13 +328,15 @@ export class ClusterBus {
   }
 
   /** How many frames the stream has had: a block says it as of a message before it, the rest is counted. */
-  async #count(stream: EventStream, { last }: StreamFacts): Promise<Total> {
+  async #count(stream: EventStream, { first, last }: StreamFacts): Promise<Total> {
     if (last === 0) return { seq: 0, total: 0 };
-    const unknown: Total = { seq: last, total: last * MOST_FRAMES };
     const reader = stream.reader();
     const newest = await reader.at(last);
-    const before = await totalBefore(reader, last);
-    return !newest || before === null ? unknown : { seq: last, total: before + newest.head.count };
+    // Who counts on after the same message that was deleted counts the same.
+    const missing = (seq: number): number | null => (seq < first ? null : seq * MOST_FRAMES);
+    const before = await totalBefore(reader, last, missing);
+    const total = before === null ? last * MOST_FRAMES : before + (newest?.head.count ?? 0);
+    return { seq: last, total };
   }
 
   /** Writes what comes to the ring. Returns when it has to be joined again. */
@@ -505,4 +508,13 @@ export class ClusterBus {
     this.#reason = reason;
     this.#peers.changed(this.status, null);
   }
+}
+
+/** Whether the stream can be read on after a message: the next one has neither left the window nor was it deleted. */
+async function hasNext(
+  stream: EventStream,
+  seq: number,
+  { first, last }: StreamFacts,
+): Promise<boolean> {
+  return seq + 1 >= first && (seq >= last || (await stream.at(seq + 1)) !== null);
 }

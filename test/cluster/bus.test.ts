@@ -173,6 +173,46 @@ describe('the stream of a cluster', () => {
     expect(await on).toBe(seq);
   });
 
+  it('continues after a message that somebody has deleted before it was read, with the same ids on each node', async () => {
+    const relay = await Relay.before(Number(new URL(server.url).port));
+    const all = ['h1', 'h2'].map((name) => {
+      const made = new BusNode(name, [`nats://${new URL(relay.url).host}`]);
+      nodes.push(made);
+      return made;
+    });
+    const [h1, h2] = all as [BusNode, BusNode];
+    for (const one of all) {
+      await one.on_();
+      one.bus.publish([]);
+    }
+    h1.log('before');
+    await Promise.all(all.map((one) => one.has('before')));
+    const nats = await server.connect();
+    const { streams } = await jetstreamManager(nats);
+    const { stream, events } = clusterNames('drover');
+    const deleteOf = async (count: number, deleted: readonly number[]): Promise<void> => {
+      relay.hang();
+      relay.disconnect();
+      await Promise.all(all.map((one) => one.on_('cut_off')));
+      const { last_seq: last } = (await streams.info(stream)).state;
+      for (let n = 0; n < count; n++) await jetstream(nats).publish(events('zz'), '12345');
+      for (const n of deleted) await streams.deleteMessage(stream, last + n);
+      relay.wake();
+    };
+    // The next one and a later one; and all that there are.
+    for (const [count, deleted] of [
+      [5, [1, 3]],
+      [2, [1, 2]],
+    ] as const) {
+      await deleteOf(count, deleted);
+      await Promise.all(all.map((one) => one.on_()));
+      for (const one of all) one.log(`after ${count} of ${one.node}`);
+      for (const one of all) for (const other of all) await one.has(`after ${count} of ${other.node}`);
+      const last = (one: BusNode) => one.seen.filter(({ text }) => text.startsWith(`after ${count}`));
+      expect(last(h2)).toEqual(last(h1));
+    }
+  });
+
   it('shows the snapshot of the newest term', async () => {
     const [h1, h2, h3] = await three();
     h1.show('bot', { status: 'new', term: 3 });
