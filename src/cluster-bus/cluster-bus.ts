@@ -112,6 +112,7 @@ export class ClusterBus {
           void this.#look?.();
         } else if (reason !== null) this.#cutOff(reason);
       },
+      say: (line) => peers.changed(this.status, line),
     });
     void this.#run();
   }

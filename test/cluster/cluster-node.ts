@@ -218,6 +218,7 @@ export class ClusterNode {
       config,
       name: node,
       onChange: () => this.membership?.linkChanged(),
+      say: () => {},
     });
     const notJoined = (): DroverError => new DroverError('unavailable', 'it has not joined');
     this.store = new ClusterStore(disk.store, node, sealingOf(hasKey), notJoined);

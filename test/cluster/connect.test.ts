@@ -35,15 +35,17 @@ async function serve(options?: NatsOptions): Promise<NatsServer> {
   return server;
 }
 
-function link(config: Partial<NatsConfig>): { link: NatsLink; told: NatsStatus[] } {
+function link(config: Partial<NatsConfig>) {
   const told: NatsStatus[] = [];
+  const said: string[] = [];
   const made = new NatsLink({
     config: { servers: [], credentials: null, tls: NO_TLS, ...config },
     name: 'test',
     onChange: (status) => told.push(status),
+    say: (line) => said.push(line),
   });
   links.push(made);
-  return { link: made, told };
+  return { link: made, told, said };
 }
 
 async function reason(config: Partial<NatsConfig>): Promise<string | null> {
@@ -135,4 +137,25 @@ it('files and addresses that are wrong end the start', () => {
   expect(() => link({ servers: ['nats://a:b@h1', 'nats://a:c@h2'] })).toThrow(
     'the addresses in cluster.servers have different users or passwords',
   );
+});
+
+it('a reader of messages that throws is named once, and ends neither itself nor another one', async () => {
+  const server = await serve();
+  const { link: made, said } = link({ servers: [server.url] });
+  const nats = await made.connected();
+  const read: string[] = [];
+  nats.subscribe('bad', {
+    callback: (_, message) => {
+      read.push(message.string());
+      throw new Error('no such thing');
+    },
+  });
+  nats.subscribe('good', { callback: (_, message) => void read.push(message.string()) });
+  for (const text of ['1', '2']) {
+    nats.publish('bad', text);
+    nats.publish('good', text);
+  }
+  await nats.flush();
+  expect(read).toEqual(['1', '1', '2', '2']);
+  expect(said).toEqual(['a message to bad of NATS could not be handled: no such thing']);
 });

@@ -50,7 +50,10 @@ export class TestNodes {
     const config = { ...clusterConfig(name, servers, leaseMs), name: cluster };
     const log: string[] = [];
     const said: string[] = [];
-    const link = new NatsLink({ config, name, onChange: () => membership.linkChanged() });
+    const link = new NatsLink({
+      ...{ config, name, say: (line) => said.push(line) },
+      onChange: () => membership.linkChanged(),
+    });
     const membership: Membership = new Membership({
       config,
       link,

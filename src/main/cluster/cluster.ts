@@ -190,6 +190,7 @@ export class Cluster implements ClusterControl {
       config,
       name: `drover ${config.node}`,
       onChange: () => this.#membership.linkChanged(),
+      say: (line) => say('error', line),
     });
     this.#membership = new Membership({
       config,

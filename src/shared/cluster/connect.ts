@@ -2,6 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { Deferred } from '../deferred.js';
+import { messageOf } from '../errors.js';
 import { type ConnectionOptions, connect, type NatsConnection } from './nats.js';
 import { type NatsConfig, natsOptions } from './nats-options.js';
 import { reasonOf } from './reasons.js';
@@ -11,6 +12,8 @@ const DIAL_TIMEOUT_MS = 5000;
 /** Servers are asked this often whether they are there. Two questions without an answer end the connection: a partition has no reset. */
 const PING_MS = 2000;
 const PINGS = 2;
+/** What readers of messages throw is said once in this, in ms: others can make it happen as often as they like. */
+const SAID_MS = 60_000;
 
 export interface NatsStatus {
   isConnected: boolean;
@@ -24,20 +27,25 @@ export interface NatsLinkOptions {
   name: string;
   /** Called after each change of the status. */
   onChange: (status: NatsStatus) => void;
+  /** A line for the operator. */
+  say: (line: string) => void;
 }
 
 /** Connects, and connects again for ever. */
 export class NatsLink {
   readonly #options: ConnectionOptions;
   readonly #onChange: (status: NatsStatus) => void;
+  readonly #say: (line: string) => void;
+  #saidMs = Number.NEGATIVE_INFINITY;
   readonly #first = new Deferred<NatsConnection>();
   readonly #closing = new AbortController();
   #connection: NatsConnection | null = null;
   #status: NatsStatus = { isConnected: false, reason: null };
 
   /** @throws StartupError when the configuration is wrong: an address, or a file that cannot be read. Not when no server answers. */
-  constructor({ config, name, onChange }: NatsLinkOptions) {
+  constructor({ config, name, onChange, say }: NatsLinkOptions) {
     this.#onChange = onChange;
+    this.#say = say;
     this.#options = {
       ...natsOptions(config),
       name,
@@ -79,6 +87,7 @@ export class NatsLink {
       try {
         const connection = await connect(this.#options);
         if (signal.aborted) return await connection.close();
+        this.#guard(connection);
         this.#connection = connection;
         void this.#follow(connection);
         this.#set({ isConnected: true, reason: null });
@@ -89,6 +98,32 @@ export class NatsLink {
       }
       await delay(RETRY_MS, undefined, { signal, ref: false }).catch(() => {});
     }
+  }
+
+  /** The client reads nothing more from a connection after a callback of any subscription has thrown. */
+  #guard(connection: NatsConnection): void {
+    const subscribe = connection.subscribe.bind(connection);
+    connection.subscribe = (subject, options = {}) => {
+      const { callback, ...rest } = options;
+      if (!callback) return subscribe(subject, rest);
+      return subscribe(subject, {
+        ...rest,
+        callback: (...told) => {
+          try {
+            callback(...told);
+          } catch (thrown) {
+            this.#failed(subject, thrown);
+          }
+        },
+      });
+    };
+  }
+
+  #failed(subject: string, thrown: unknown): void {
+    const now = performance.now();
+    if (now - this.#saidMs < SAID_MS) return;
+    this.#saidMs = now;
+    this.#say(`a message to ${subject} of NATS could not be handled: ${messageOf(thrown)}`);
   }
 
   async #follow(connection: NatsConnection): Promise<void> {
