@@ -137,6 +137,44 @@ describe('with a key', () => {
     expect(b.told.get('x')).toMatchObject({ value: { n: 4 } });
   });
 
+  it('a write that NATS has refused is a fault when somebody else stores it', async () => {
+    const [a, b] = [await open(), await open()];
+    const kv = await raw(a.nats);
+    /** What the bucket sends, and is refused. */
+    const refused = async (write: () => Promise<unknown>): Promise<Uint8Array> => {
+      const sent: Uint8Array[] = [];
+      const listener = a.nats.subscribe('$KV.values.x', {
+        callback: (_, { data }) => void sent.push(data),
+      });
+      await a.nats.flush();
+      await expect(write()).rejects.toThrow(/wrong last sequence/);
+      await a.nats.flush();
+      listener.unsubscribe();
+      return sent[0] ?? new Uint8Array();
+    };
+    const fault = expect.objectContaining({ reason: expect.stringMatching(/an earlier one/) });
+    const first = await a.bucket.create('x', { v: 1, n: 1 });
+    await b.bucket.put('x', { v: 1, n: 2 }, first);
+    // The writer has seen the later one, as one that writes what it has read some time before.
+    await vi.waitFor(() => expect(a.told.get('x')).toMatchObject({ value: { n: 2 } }), 40_000);
+    const late = await refused(() => a.bucket.put('x', { v: 1, n: 3 }, first));
+    expect(late.length).toBeGreaterThan(0);
+    await kv.put('x', late);
+    await vi.waitFor(() => expect(b.bucket.faults.get('x')).toEqual(fault), 40_000);
+    await vi.waitFor(() => expect(a.bucket.faults.get('x')).toEqual(fault), 40_000);
+    await b.bucket.set('x', { v: 1, n: 4 });
+    // Of a key that is there nothing is signed that says the opposite.
+    expect(await refused(() => a.bucket.put('x', { v: 1, n: 5 }, 0))).toHaveLength(0);
+    await expect(a.bucket.create('x', { v: 1, n: 5 })).rejects.toThrow(/wrong last sequence/);
+    const { revision = 0 } = (await a.bucket.get('x')) ?? {};
+    await b.bucket.put('x', { v: 1, n: 6 }, revision);
+    const marker = headers();
+    marker.set('KV-Operation', 'DEL');
+    const removal = await refused(() => a.bucket.remove('x', revision));
+    a.nats.publish('$KV.values.x', removal, { headers: marker });
+    await vi.waitFor(() => expect(b.bucket.faults.get('x')).toEqual(fault), 40_000);
+  });
+
   it('a value whose key was gone meanwhile is one: NATS drops leases that have run out', async () => {
     const [a, b] = [await open(), await open()];
     await a.bucket.create('x', { v: 1, n: 1 });

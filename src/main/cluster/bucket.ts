@@ -1,9 +1,10 @@
 // In main. A key-value bucket of a cluster: makes it, checks its version, and reads and writes what is in it. Each value is signed (with a
 // key of the cluster) and checked; what is none is told apart, and can be removed.
 //
-// A removal is signed too: NATS takes a marker with a body. A value names the revision up to which its writer knew the bucket, so that an
-// earlier value of a key that somebody writes again is none. Revisions count from 1 in a bucket that is made again, so the signature names
-// when the bucket was made, too.
+// A removal is signed too: NATS takes a marker with a body. The signature names the revision that is replaced; for a key that has none, a
+// revision at which the bucket did not have the key. Who knows a later one of the key takes it for none: so neither an earlier value that
+// somebody stores again counts, nor one that NATS has refused. Revisions count from 1 in a bucket that is made again, so the signature
+// names when the bucket was made, too.
 
 import { checkNamed, type Named } from '../../shared/bus-validators.js';
 import { PROTOCOL, READABLE } from '../../shared/cluster/names.js';
@@ -17,7 +18,7 @@ import {
   type NatsConnection,
 } from '../../shared/cluster/nats.js';
 import { agreeOnProtocol, DESCRIPTION } from '../../shared/cluster/protocol-description.js';
-import { isWrongSequence } from '../../shared/cluster/reasons.js';
+import { isWrongSequence, wrongSequence } from '../../shared/cluster/reasons.js';
 import type { Context, Signer } from '../../shared/cluster/signer.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 
@@ -284,12 +285,21 @@ export class Bucket<T> {
   ): Promise<number> {
     const created = this.#created;
     const highest = this.#highest;
-    const revision = await write(this.#signed(what, key, expected, text), expected);
+    const stamp = expected === 0 ? await this.#seenWithout(key) : expected;
+    const signed = this.#options.signer.sign(this.#context(what, key), stamp, text);
+    const revision = await write(signed, expected);
     // It was signed for the earlier bucket.
     if (revision <= highest && (await this.#isAnother(created)))
       return await this.#store(what, key, revision, text, write);
     this.#accept(key, revision);
     return revision;
+  }
+
+  /** @returns a revision at which the bucket did not have the key. @throws an error of JetStream, of the wrong sequence when it has it. */
+  async #seenWithout(key: string): Promise<number> {
+    const highest = this.#highest;
+    if (await this.#open.get(key)) throw wrongSequence();
+    return highest;
   }
 
   /** Whether the bucket was made again after `created`: the watch may not have seen it yet. */
@@ -306,11 +316,6 @@ export class Bucket<T> {
   #opened(key: string, isRemoved: boolean, data: Uint8Array) {
     const text = new TextDecoder().decode(data);
     return this.#options.signer.open(this.#context(isRemoved ? 'removal' : 'record', key), text);
-  }
-
-  #signed(what: What, key: string, expected: number, text: string): string {
-    const stamp = Math.max(expected, this.#highest);
-    return this.#options.signer.sign(this.#context(what, key), stamp, text);
   }
 
   #context(what: What, key: string): Context {

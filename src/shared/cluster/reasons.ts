@@ -19,6 +19,12 @@ export function isWrongSequence(thrown: unknown): boolean {
   return thrown instanceof JetStreamApiError && WRONG_SEQUENCE.includes(thrown.code);
 }
 
+/** What JetStream would say. */
+export function wrongSequence(): JetStreamApiError {
+  const [err_code = 0] = WRONG_SEQUENCE;
+  return new JetStreamApiError({ code: 400, err_code, description: 'wrong last sequence' });
+}
+
 /** The stream or bucket does not exist. A publish to a stream that does not exist has no responder. */
 export function isMissing(thrown: unknown): boolean {
   return (
