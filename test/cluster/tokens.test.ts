@@ -20,7 +20,7 @@ import type { SharedToken } from '../../src/main/cluster/tokens-bucket.js';
 import { Store } from '../../src/main/store/store.js';
 import { TokenStore } from '../../src/main/store/token-store.js';
 import { clusterNames } from '../../src/shared/cluster/names.js';
-import { Kvm, type NatsConnection } from '../../src/shared/cluster/nats.js';
+import { jetstreamManager, Kvm, type NatsConnection } from '../../src/shared/cluster/nats.js';
 import { Signer } from '../../src/shared/cluster/signer.js';
 import { NatsServer } from '../harness/nats.js';
 
@@ -290,6 +290,49 @@ it('nothing is lost when the bucket is deleted', async () => {
   await soon(() => expect(c.accepted).toEqual(new Set([one, two])));
   expect(a.accepted).toEqual(new Set([one, two]));
   expect(b.accepted).toEqual(new Set([one, two]));
+});
+
+it('a revoked token whose record somebody stores again is revoked again, also by a node that starts', async () => {
+  const [a, b] = [await Node.start('a'), await Node.start('b')];
+  const id = await a.make();
+  await soon(() => expect(b.accepted).toContain(id));
+  const kv = await new Kvm(await server.connect()).open(names.tokens);
+  const record = (await kv.get(id))?.value ?? '';
+  await b.sync.revoke(id, 'nobody');
+  for (const stored of [record, 'junk']) {
+    await kv.put(id, stored);
+    await vi.waitFor(async () => expect(await inBucket(id)).toBe(false), LONG);
+  }
+  for (const node of [a, b]) {
+    expect(node.accepted).not.toContain(id);
+    await node.stop();
+  }
+  await kv.put(id, record);
+  // It has not made it.
+  const again = await Node.start('b');
+  await vi.waitFor(async () => expect(await inBucket(id)).toBe(false), LONG);
+  expect(again.accepted).not.toContain(id);
+});
+
+it('tokens that are not in the bucket any more, and that nobody has removed, are published again', async () => {
+  const [a, b] = [await Node.start('a'), await Node.start('b')];
+  const [own, orphan] = [await b.make(), await a.make()];
+  const both = new Set([own, orphan]);
+  await soon(() => expect([a.accepted, b.accepted]).toEqual([both, both]));
+  await a.stop();
+  live.delete('a');
+  const nats = await server.connect();
+  await (await jetstreamManager(nats)).streams.purge(`KV_${names.tokens}`);
+  // The watch begins again.
+  await server.kill();
+  await server.run();
+  for (const id of both) await vi.waitFor(async () => expect(await inBucket(id)).toBe(true), LONG);
+  expect(b.accepted).toEqual(both);
+  const c = await Node.start('c');
+  await soon(() => expect(c.accepted).toEqual(both));
+  const again = await Node.start('a');
+  await soon(() => expect(again.accepted).toEqual(both));
+  expect(again.registry.own().map(({ id }) => id)).toEqual([orphan]);
 });
 
 it('a ticket of one node works on another, and once', async () => {

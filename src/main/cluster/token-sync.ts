@@ -74,6 +74,8 @@ export class TokenSync implements TokenSharing {
   #uses = new Map<string, TokenUse>();
   /** Last uses that are to be kept in the bucket. Bounded by the number of tokens. */
   readonly #late = new Map<string, TokenUse>();
+  /** Tokens that are revoked and for which the bucket has something else than their removal. Bounded by the revocations. */
+  readonly #revived = new Set<string>();
   readonly #firstLoad = new Deferred();
   readonly #teller: NodeJS.Timeout;
   #retry: NodeJS.Timeout | undefined;
@@ -89,12 +91,11 @@ export class TokenSync implements TokenSharing {
         this.#firstLoad.resolve();
         void this.#loaded(tokens);
       },
-      changed: (id, token) => {
-        // What was read before this may still be applied.
-        if (token === null) this.#revocations.markDead(id);
-        void this.#apply(id, token);
+      changed: (id, token) => void this.#apply(id, token),
+      spoiled: (id) => {
+        if (this.#revocations.isDead(id)) this.#revived.add(id);
+        this.#retryLater();
       },
-      spoiled: () => this.#retryLater(),
     });
     registry.share(this);
     calls.serve({
@@ -184,6 +185,7 @@ export class TokenSync implements TokenSharing {
     this.#isClosed = true;
     clearInterval(this.#teller);
     clearTimeout(this.#retry);
+    this.#revocations.close();
     this.#bucket.close();
   }
 
@@ -200,9 +202,15 @@ export class TokenSync implements TokenSharing {
   /** What the bucket says of a token. Never rejects. */
   async #apply(id: string, token: SharedToken | null): Promise<void> {
     const { registry, node, identity, say } = this.#options;
+    // What was read before this may still be applied.
+    if (token === null) this.#revocations.markDead(id);
+    const isDead = this.#revocations.isDead(id);
+    if (token !== null && isDead) {
+      this.#revived.add(id);
+      this.#retryLater();
+    }
     try {
-      if (token === null) await this.#forget(id);
-      else if (this.#revocations.isDead(id)) return;
+      if (token === null || isDead) await this.#forget(id);
       else if (token.node === node && registry.has(id)) {
         this.#usedElsewhere(id, token.use);
         const own = registry.ownRecord(id);
@@ -328,10 +336,20 @@ export class TokenSync implements TokenSharing {
 
   /** What the bucket does not have, and what was not confirmed. Never rejects. */
   async #catchUp(): Promise<void> {
+    for (const id of this.#revived) this.removed(id);
+    this.#revived.clear();
     const open = this.#revocations.all();
-    const missing = this.#options.registry.own().filter(({ id }) => !this.#bucket.has(id));
+    const { registry, others } = this.#options;
+    const missing = registry.own().filter(({ id }) => !this.#bucket.has(id));
+    // The nodes that have made the others publish them, if they are there.
+    const homes = new Set(others.others());
+    const orphans = this.#bucket
+      .missing()
+      .filter(({ node, record: { id } }) => !homes.has(node) && !registry.ownRecord(id))
+      .filter(({ record: { id } }) => registry.has(id));
     await Promise.allSettled([
       ...missing.map((record) => this.#publish(record)),
+      ...orphans.map((token) => this.#bucket.restore(token)),
       ...open.map((id) => this.#spread(id)),
     ]);
   }

@@ -44,8 +44,8 @@ export interface TokensBucketOptions {
   /** What the bucket has when it is current, and each change after that. Null: the token was removed. */
   loaded(tokens: ReadonlyMap<string, SharedToken | null>): void;
   changed(id: string, token: SharedToken | null): void;
-  /** What the bucket has for a token is none. */
-  spoiled(): void;
+  /** The bucket has what is none for a token, or nothing any more. */
+  spoiled(id: string): void;
   say(level: 'info' | 'warn' | 'error', line: string): void;
 }
 
@@ -54,12 +54,10 @@ export class TokensBucket {
   readonly #watch: KvWatch<SharedToken | KeyCheck>;
   readonly bucket: Bucket<SharedToken | KeyCheck>;
   #created = '';
-  /** The bucket was made again: what it does not have was not removed. */
-  #isRemade = false;
   /** What has come since the watch began, until it has told everything. Bounded by the bucket. */
   #round: Map<string, SharedToken | null> | null = new Map();
-  /** The tokens that it has, with the time of the last use that it knows, or of their creation. */
-  readonly #present = new Map<string, number>();
+  /** The tokens that it has, or had: only a removal that is signed removes one. Bounded by the number of tokens. */
+  readonly #tokens = new Map<string, { token: SharedToken; isThere: boolean }>();
   /** The last one that was of a key of this node. */
   #keyCheck: KeyCheck | null = null;
   #isKeyCurrent = false;
@@ -93,19 +91,35 @@ export class TokensBucket {
   }
 
   has(id: string): boolean {
-    return this.#present.has(id);
+    return this.#tokens.get(id)?.isThere === true;
+  }
+
+  /** Tokens that it had: what it has now is none, or was signed with an earlier key. */
+  missing(): SharedToken[] {
+    return [...this.#tokens.values()].filter(({ isThere }) => !isThere).map(({ token }) => token);
   }
 
   /** @throws Error in one line. */
   async put(id: string, token: SharedToken): Promise<void> {
     await this.#current().set(keyOf(id), token);
-    this.#present.set(id, lastUseOf(token));
+    this.#tokens.set(id, { token, isThere: true });
+  }
+
+  /** Writes a token that is missing. @throws Error in one line. */
+  async restore(token: SharedToken): Promise<void> {
+    const { id } = token.record;
+    const bucket = this.#current();
+    const entry = await bucket.get(keyOf(id));
+    const isMissing = !entry || entry.isCleared || (entry.value === null && entry.fault !== null);
+    if (!isMissing) return;
+    await bucket.put(keyOf(id), token, entry?.revision ?? 0);
+    this.#tokens.set(id, { token, isThere: true });
   }
 
   /** How late the last use that it knows is, in ms; null when it does not have the token. */
   lagOf(id: string, { at_ms }: TokenUse): number | null {
-    const known = this.#present.get(id);
-    return known === undefined ? null : at_ms - known;
+    const known = this.#tokens.get(id);
+    return known?.isThere ? at_ms - lastUseOf(known.token) : null;
   }
 
   /** Keeps a later use. A token that was removed meanwhile stays removed. @throws Error in one line. */
@@ -125,7 +139,7 @@ export class TokensBucket {
   /** Leaves a mark. @throws Error in one line. */
   async remove(id: string): Promise<void> {
     await this.#current().remove(keyOf(id));
-    this.#present.delete(id);
+    this.#tokens.delete(id);
   }
 
   close(): void {
@@ -146,19 +160,18 @@ export class TokensBucket {
     const id = idOfKey(key);
     const { fault } = entry;
     if (fault) {
-      this.#present.delete(id);
+      this.#spoiled(id);
       if (fault.isNews)
         this.#options.say(
           'error',
           `the record of token ${id}: ${fault.reason}; it is not accepted here`,
         );
-      this.#options.spoiled();
       return;
     }
     const token = entry.value as SharedToken | null;
     // One that is signed with an earlier key gets the present one from its node.
-    if (token && entry.isCurrent) this.#present.set(id, lastUseOf(token));
-    else this.#present.delete(id);
+    if (token) this.#tokens.set(id, { token, isThere: entry.isCurrent });
+    else this.#tokens.delete(id);
     if (this.#round) this.#round.set(id, token);
     else this.#options.changed(id, token);
   }
@@ -167,26 +180,28 @@ export class TokensBucket {
   #turn(): void {
     const { created } = this.bucket;
     if (created === this.#created) return;
-    this.#isRemade = this.#created !== '';
-    if (this.#isRemade) this.#keyCheck = null;
+    this.#keyCheck = null;
     this.#created = created;
   }
 
   #vanished(key: string): void {
     this.#turn();
-    if (isReserved(key)) return;
-    const id = idOfKey(key);
-    this.#present.delete(id);
-    if (this.#isRemade) return;
-    if (this.#round) this.#round.set(id, null);
-    else this.#options.changed(id, null);
+    if (key === KEY_CHECK) {
+      this.#isKeyCurrent = false;
+      void this.#writeKeyCheck();
+    } else if (!isReserved(key)) this.#spoiled(idOfKey(key));
+  }
+
+  #spoiled(id: string): void {
+    const known = this.#tokens.get(id);
+    if (known) known.isThere = false;
+    this.#options.spoiled(id);
   }
 
   #loaded(): void {
     this.#turn();
     const round = this.#round ?? new Map();
     this.#round = null;
-    this.#isRemade = false;
     this.#fault = null;
     this.#options.loaded(round);
     void this.#writeKeyCheck();
