@@ -25,10 +25,10 @@ afterEach(async () => {
   await server.stop();
 });
 
-async function open(connection?: NatsConnection): Promise<BotRecords> {
+async function open(connection?: NatsConnection, signer = Signer.NONE): Promise<BotRecords> {
   const say = (_: string, line: string): void => void lines.push(line);
   const nats = connection ?? (await server.connect());
-  const records = new BotRecords(nats, { bucket: BUCKET, replicas: 1, signer: Signer.NONE, say });
+  const records = new BotRecords(nats, { bucket: BUCKET, replicas: 1, signer, say });
   opened.push(records);
   await loaded(records);
   return records;
@@ -91,6 +91,30 @@ it('gives a bot a higher term than a deleted one with its id had', async () => {
   await b.create('x', record('x', 'h2', b.firstTerm('x')));
   await vi.waitFor(() => expect(a.get('x')?.node).toBe('h2'), 40_000);
   expect(a.isDeleted('x')).toBe(false);
+});
+
+it('a bot that was deleted stays so when somebody stores its record again, or a marker', async () => {
+  const signer = new Signer({ keys: [new Uint8Array(32).fill(1)], acceptsUnsigned: false });
+  const [a, b] = [await open(undefined, signer), await open(undefined, signer)];
+  await a.create('x', record('x', 'h1'));
+  const kv = await new Kvm(await server.connect()).open(BUCKET);
+  const stored = (await kv.get('x'))?.value ?? '';
+  await a.remove('x', () => true);
+  await vi.waitFor(() => expect(b.isDeleted('x')).toBe(true), 40_000);
+  const { value: removal } = (await kv.get('x')) ?? {};
+  for (const forge of [() => kv.put('x', stored), () => kv.delete('x')]) {
+    const forged = await forge();
+    await vi.waitFor(async () => {
+      const now = await kv.get('x');
+      expect(now?.revision).toBeGreaterThan(forged ?? 0);
+      expect(now?.operation).toBe('DEL');
+      expect(now?.length).toBe(removal?.length);
+    }, 40_000);
+  }
+  // It knows nothing of what was before.
+  const late = await open(undefined, signer);
+  expect([late.isDeleted('x'), late.get('x')]).toEqual([true, undefined]);
+  expect([a.isDeleted('x'), b.isDeleted('x')]).toEqual([true, true]);
 });
 
 it('refuses changes while NATS is away, and has all records again when it is back', async () => {

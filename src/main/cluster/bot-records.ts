@@ -284,6 +284,11 @@ export class Records<R> {
     else if (fault) {
       const line = `the record of ${this.#options.noun} ${id} is left as it is: ${fault.reason}`;
       if (fault.isNews) this.#options.say('error', line);
+      if (fault.hidesRemoval) {
+        // What NATS does not take now is told again.
+        this.#write((bucket) => bucket.removeAgain(keyOf(id))).catch(() => {});
+        return;
+      }
       // It is said to be removed, and no node has said so.
       if (isRemoved) this.#forget(id);
       else this.#setUnreadable(id);

@@ -68,6 +68,8 @@ export interface Fault {
   reason: string;
   /** It is of a later version: others can read it. */
   isLater: boolean;
+  /** It was removed, and somebody has stored an earlier value again, or a marker that no node has written. */
+  hidesRemoval: boolean;
   /** Not the same as before, and one of those that are remembered: it is to be said once. */
   isNews: boolean;
 }
@@ -87,6 +89,12 @@ export function checkRecord<R extends { v: number }>(name: Named<'BusRecords'>, 
   return value as R;
 }
 
+class EarlierValueError extends Error {
+  constructor() {
+    super('it is an earlier one that somebody has written again');
+  }
+}
+
 export class Bucket<T> {
   readonly #nats: NatsConnection;
   readonly #options: BucketOptions<T>;
@@ -97,8 +105,8 @@ export class Bucket<T> {
   #ttlMs = 0;
   /** The highest revision of the bucket that is known here. */
   #highest = 0;
-  /** Revisions of the values and removals that were accepted. Bounded by the bucket. */
-  readonly #accepted = new Map<string, number>();
+  /** The values and removals that were accepted. Bounded by the bucket. */
+  readonly #accepted = new Map<string, { revision: number; isRemoval: boolean }>();
   readonly #faults = new Map<string, Fault>();
 
   constructor(nats: NatsConnection, options: BucketOptions<T>) {
@@ -175,20 +183,21 @@ export class Bucket<T> {
     this.#highest = Math.max(this.#highest, revision);
     try {
       const { text, stamp, isCurrent } = this.#opened(key, isRemoved, data);
-      const before = this.#accepted.get(key) ?? 0;
-      if (stamp !== null && revision > before && stamp < before) {
-        throw new Error('it is an earlier one that somebody has written again');
-      }
+      const before = this.revisionOf(key);
+      if (stamp !== null && revision > before && stamp < before) throw new EarlierValueError();
       const value = isRemoved ? null : this.#options.read(key, text);
-      this.#accept(key, revision);
       const isCleared = isRemoved && text.includes(CLEARED_FIELD);
+      this.#accept(key, revision, isCleared ? this.#isRemoved(key) : isRemoved);
       return { revision, value, isRemoved, isCleared, isCurrent, fault: null };
     } catch (thrown) {
       const isLater = thrown instanceof LaterValueError;
       const reason = messageOf(thrown);
       const before = this.#faults.get(key);
       const isKept = before !== undefined || this.#faults.size < MAX_FAULTS;
-      const fault = { revision, reason, isLater, isNews: isKept && before?.reason !== reason };
+      const isNews = isKept && before?.reason !== reason;
+      const hidesRemoval =
+        this.#isRemoved(key) && (isRemoved || thrown instanceof EarlierValueError);
+      const fault = { revision, reason, isLater, hidesRemoval, isNews };
       if (isKept) this.#faults.set(key, fault);
       const nothing = { value: null, isCleared: false, isCurrent: false };
       return { revision, isRemoved, ...nothing, fault };
@@ -197,7 +206,7 @@ export class Bucket<T> {
 
   /** Of the last value or removal that was accepted; 0 for none. */
   revisionOf(key: string): number {
-    return this.#accepted.get(key) ?? 0;
+    return this.#accepted.get(key)?.revision ?? 0;
   }
 
   /** There is nothing for a key any more. */
@@ -253,6 +262,14 @@ export class Bucket<T> {
     await this.#mark(key, expected, REMOVED);
   }
 
+  /** Removes what {@link Fault.hidesRemoval}. @throws an error of JetStream. */
+  async removeAgain(key: string): Promise<void> {
+    await this.#attempts(async () => {
+      const entry = await this.get(key);
+      if (entry?.fault?.hidesRemoval) await this.#mark(key, entry.revision, REMOVED);
+    });
+  }
+
   /** Removes what is no value. @returns whether there was such a thing. */
   async clear(key: string): Promise<boolean> {
     if (!this.#faults.has(key)) return false;
@@ -291,7 +308,7 @@ export class Bucket<T> {
     // It was signed for the earlier bucket.
     if (revision <= highest && (await this.#isAnother(created)))
       return await this.#store(what, key, revision, text, write);
-    this.#accept(key, revision);
+    this.#accept(key, revision, text === CLEARED ? this.#isRemoved(key) : what === 'removal');
     return revision;
   }
 
@@ -322,9 +339,13 @@ export class Bucket<T> {
     return [what, this.name, this.#created, key];
   }
 
-  #accept(key: string, revision: number): void {
+  #isRemoved(key: string): boolean {
+    return this.#accepted.get(key)?.isRemoval === true;
+  }
+
+  #accept(key: string, revision: number, isRemoval: boolean): void {
     this.#highest = Math.max(this.#highest, revision);
-    this.#accepted.set(key, Math.max(this.#accepted.get(key) ?? 0, revision));
+    if (revision >= this.revisionOf(key)) this.#accepted.set(key, { revision, isRemoval });
     const fault = this.#faults.get(key);
     if (fault && fault.revision <= revision) this.#faults.delete(key);
   }
