@@ -241,6 +241,7 @@ export class ClusterNode {
       signer: Signer.NONE,
       describe: () => ({ address: null, kinds, figures, has_key: saysKey() }),
       hasBots: (name) => (this.records?.on(name).size ?? 0) > 0,
+      answers: async () => false,
       removed: {
         has: (name) => this.removed?.has(name) ?? false,
         identity: async (name) => this.removed?.identity(name),

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { clusterNames } from '../../src/shared/cluster/names.js';
 import { jetstreamManager, Kvm } from '../../src/shared/cluster/nats.js';
 import { NatsServer } from '../harness/nats.js';
@@ -216,6 +216,33 @@ describe('a leader', () => {
     expect(b.membership.members.leader).toBe('h2');
     await expect.poll(() => b.membership.members.end('h1'), patient).toBe(true);
   });
+});
+
+it('a leader that is killed is replaced, and its lease ended, whatever somebody writes to its keys; not while it answers', async () => {
+  const asked: string[] = [];
+  let isThere = true;
+  const answers = async (node: string): Promise<boolean> => {
+    asked.push(node);
+    return isThere;
+  };
+  const child = await freezable('h1', SHORT_MS);
+  const b = await nodes.join('h2', { servers: [server.url], leaseMs: SHORT_MS, answers });
+  await expect.poll(() => b.membership.members.leader, patient).toBe('h1');
+  const nats = await server.connect();
+  const writing = setInterval(() => {
+    if (nats.isClosed()) return;
+    for (const key of ['leader', 'node.h1', 'node.zz']) nats.publish(`$KV.${BUCKET}.${key}`, 'x');
+  }, SHORT_MS / 20);
+  onTestFinished(() => clearInterval(writing));
+  // One that is there writes over it.
+  await expect.poll(() => b.membership.members.get('h1')?.isLive, patient).toBe(true);
+  child.kill('SIGKILL');
+  await expect.poll(() => b.log, patient).toContain('elected');
+  const end = () => b.membership.members.end('h1');
+  await expect.poll(async () => [await end(), asked.length > 0], patient).toEqual([false, true]);
+  isThere = false;
+  await expect.poll(end, patient).toBe(true);
+  expect(b.membership.members.all().map(({ node }) => node)).toEqual(['h1', 'h2']);
 });
 
 describe('a leader whose key', () => {

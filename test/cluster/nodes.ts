@@ -32,6 +32,8 @@ export interface NodeOptions {
   signer?: Signer;
   /** Nodes that bots are given to. */
   withBots?: string[];
+  /** Whether a node answers its calls. Default: none does. */
+  answers?: (node: string) => Promise<boolean>;
 }
 
 export class TestNodes {
@@ -70,6 +72,7 @@ export class TestNodes {
         figures: { bots: 0, running: 0, streams: 0, cpu: 0, memory_mb: 0, unpublished: 0 },
       }),
       hasBots: (node) => withBots.includes(node),
+      answers: options.answers ?? (async () => false),
       removed: { has: () => false, identity: async () => undefined, forget: async () => {} },
       events: {
         onHeld: () => log.push('held'),

@@ -76,6 +76,8 @@ const CLOSE_MS = 1500;
 /** How long a start waits for the records of the bots, in ms. */
 const RECORDS_MS = 5000;
 const ASK_MS = 5000;
+/** How long a node whose lease may be hidden has to say that it is there, in ms. */
+const ANSWERS_MS = 2000;
 
 /** What the cluster needs of the service. The functions are called after the service was composed. */
 export interface ClusterParts {
@@ -203,6 +205,14 @@ export class Cluster implements ClusterControl {
       signer: this.#signer,
       describe: () => this.#describe(),
       hasBots: (node) => (this.#connected?.records.on(node).size ?? 0) > 0,
+      answers: async (node) => {
+        // Every release has this one, and nothing of it is new.
+        const asked = this.#expected.calls.call(node, 'tokensUsed', { uses: {} }, ANSWERS_MS);
+        return await asked.then(
+          () => true,
+          () => false,
+        );
+      },
       removed: {
         has: (node) => this.#connected?.removed.has(node) ?? false,
         identity: async (node) => {

@@ -111,7 +111,7 @@ export class Lease {
   /** Grows when the lease is given up: the answer to a renewal that comes after that must not extend the deadline. */
   #generation = 0;
   /** Another's entry, and since when it is unchanged. */
-  #other: { revision: number; sinceMs: number; hasChanged: boolean } | null = null;
+  #other: { revision: number; sinceMs: number; hasChanged: boolean; isLease: boolean } | null = null;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
@@ -174,7 +174,7 @@ export class Lease {
     const value = entry?.value ?? null;
     // What an earlier run began has ended with it, or at its deadline at the latest; the revision excludes that it renews.
     const isOther = value !== null && ownerOf(value) === 'other';
-    if (entry && (isOther || entry.fault !== undefined) && !this.#watchOther(entry.revision)) {
+    if (entry && (isOther || entry.fault !== undefined) && !this.#watchOther(entry)) {
       if (value !== null) events.onOther(value, this.#other?.hasChanged ?? false);
       else events.onTrouble(`what has the key of its lease is no lease: ${entry.fault}`, null);
       return false;
@@ -185,11 +185,18 @@ export class Lease {
   }
 
   /** @returns whether another's lease has run out: it was not renewed for so long, as seen from here. */
-  #watchOther(revision: number): boolean {
+  #watchOther({ revision, fault }: LeaseEntry): boolean {
     const { clock, leaseMs } = this.#options;
-    if (this.#other?.revision !== revision)
-      this.#other = { revision, sinceMs: clock.now(), hasChanged: this.#other !== null };
-    return clock.now() - this.#other.sinceMs >= leaseMs + marginOf(leaseMs);
+    const isLease = fault === undefined;
+    const before = this.#other;
+    if (before?.revision !== revision) {
+      // More of what is no lease hides no renewal for longer: who has the lease writes over it.
+      const isSame = before !== null && !isLease && !before.isLease;
+      const sinceMs = isSame ? before.sinceMs : clock.now();
+      this.#other = { revision, sinceMs, hasChanged: before !== null, isLease };
+    }
+    const { sinceMs } = this.#other as { sinceMs: number };
+    return clock.now() - sinceMs >= leaseMs + marginOf(leaseMs);
   }
 
   /** @param isNew the key was not this one's before: it is held once it can be read back. @throws NotKeptError; of the store. */

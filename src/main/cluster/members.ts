@@ -26,6 +26,8 @@ export interface MembersOptions {
   hasBots: (node: string) => boolean;
   /** Whether it was removed from the cluster: then it is forgotten at once. */
   isRemoved: (node: string) => boolean;
+  /** Whether the node answers a call. */
+  answers: (node: string) => Promise<boolean>;
 }
 
 export class ClusterMembers implements Members {
@@ -67,9 +69,9 @@ export class ClusterMembers implements Members {
     const { bucket, clock } = this.#options;
     this.#watch ??= new KvWatch(nats, bucket, {
       entry: (key, { value, revision, fault }) => {
-        // The owner may have renewed the lease before somebody has written that.
-        if (fault) this.#seen.disturbed(key, revision);
-        else this.#seen.saw(key, value, revision);
+        if (!fault) this.#seen.saw(key, value, revision);
+        // The owner may have renewed the lease before somebody has written that. Anybody can write any key, so others are not kept.
+        else if (this.#seen.get(key)) this.#seen.disturbed(key, revision);
         this.#update(key);
       },
       vanished: (key) => {
@@ -126,7 +128,7 @@ export class ClusterMembers implements Members {
     const lease = this.#seen.get(key);
     const store = this.#options.bucket.lease(key);
     // Of one that has ended it is asked whether it still has: the node may hold another by now, and have written that it has its bots.
-    const revision = lease && !lease.isEnded ? lease.revision : null;
+    const revision = lease && !lease.isEnded && !lease.isDisturbed ? lease.revision : null;
     try {
       if (revision !== null) {
         await store.end(revision);
@@ -137,7 +139,29 @@ export class ClusterMembers implements Members {
     }
     // The bucket has dropped it, or another has ended it, or it was renewed after all.
     const entry = await store.read();
-    return entry === null || (entry.value === null && entry.fault === undefined);
+    if (entry?.fault !== undefined) return await this.#endDisturbed(node, entry.revision);
+    return entry === null || entry.value === null;
+  }
+
+  /** The lease may be under what is none, and the owner may have it. */
+  async #endDisturbed(node: string, revision: number): Promise<boolean> {
+    const key = nodeKey(node);
+    if (!this.#seen.get(key)?.isDisturbed) {
+      this.#seen.disturbed(key, revision);
+      return false;
+    }
+    if (await this.#options.answers(node)) {
+      this.#seen.answered(key);
+      return false;
+    }
+    const store = this.#options.bucket.lease(key);
+    try {
+      await store.end(revision);
+      return true;
+    } catch (thrown) {
+      if (!store.isOutdated(thrown)) throw thrown;
+      return false;
+    }
   }
 
   forgetRemoved(): void {

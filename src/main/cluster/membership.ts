@@ -63,6 +63,8 @@ export interface MembershipOptions {
   describe: () => Pick<NodeRecord, 'address' | 'kinds' | 'figures' | 'has_key' | 'leftovers'>;
   /** Whether bots are given to the node. */
   hasBots: (node: string) => boolean;
+  /** As MembersOptions.answers. */
+  answers: (node: string) => Promise<boolean>;
   /** Of the nodes that were removed from the cluster for good. */
   removed: {
     has(node: string): boolean;
@@ -118,6 +120,7 @@ export class Membership {
       isHeld: () => this.#lease.state === 'held',
       isLeader: () => this.#leadership.isElected,
       hasBots: options.hasBots,
+      answers: options.answers,
       isRemoved: (other) => options.removed.has(other),
     });
     this.#lease = new Lease({

@@ -10,6 +10,8 @@ export interface SeenLease {
   revision: number | null;
   /** It was ended: by its owner, or because it had run out. */
   isEnded: boolean;
+  /** Its key has had what is no lease since the last one that was seen. */
+  isDisturbed: boolean;
   seenMs: number;
 }
 
@@ -47,15 +49,27 @@ export class SeenLeases {
     const lease = this.#leases.get(key);
     if (lease?.revision === revision) return;
     const seenMs = this.#clock.now();
-    if (value !== null) this.#leases.set(key, { value, revision, isEnded: false, seenMs });
+    const fresh = { isEnded: false, isDisturbed: false, seenMs };
+    if (value !== null) this.#leases.set(key, { value, revision, ...fresh });
     else if (lease) Object.assign(lease, { revision, isEnded: true });
   }
 
-  /** Its key has what is no lease: the owner may have renewed it just before that, or may hold it again. */
+  /**
+   * Its key has what is no lease: the owner may have renewed it just before that, or may hold it again. That counts once: an owner that is
+   * there writes over it, and who wants to end the lease asks it.
+   */
   disturbed(key: string, revision: number): void {
-    const { value = '', revision: before } = this.#leases.get(key) ?? {};
-    if (before === revision) return;
-    this.#leases.set(key, { value, revision, isEnded: false, seenMs: this.#clock.now() });
+    const known = this.#leases.get(key);
+    if (known?.revision === revision) return;
+    const { value = '', isDisturbed = false } = known ?? {};
+    const seenMs = isDisturbed && known ? known.seenMs : this.#clock.now();
+    this.#leases.set(key, { value, revision, isEnded: false, isDisturbed: true, seenMs });
+  }
+
+  /** Its owner has said that it is there. */
+  answered(key: string): void {
+    const lease = this.#leases.get(key);
+    if (lease) lease.seenMs = this.#clock.now();
   }
 
   /** The owner may still count on it until its time is over. */

@@ -98,12 +98,21 @@ it('counts for its whole time from when somebody has written what is no lease: t
   expect(seen.mayBeEnded(KEY)).toBe(false);
   await time.pass(MARGIN_MS);
   expect(seen.mayBeEnded(KEY)).toBe(true);
-  expect(seen.get(KEY)).toMatchObject({ value: '{}', revision: 2 });
-  // It has ended, and the node may hold another by now.
-  seen.saw(KEY, null, 3);
+  // More of it counts no longer, and neither does what is written over the end of the lease.
+  seen.disturbed(KEY, 3);
+  expect(seen.get(KEY)).toMatchObject({ value: '{}', revision: 3 });
   expect(seen.mayBeEnded(KEY)).toBe(true);
-  seen.disturbed(KEY, 4);
-  expect(seen.mayBeEnded(KEY)).toBe(false);
+  seen.saw(KEY, null, 4);
+  seen.disturbed(KEY, 5);
+  expect(seen.mayBeEnded(KEY)).toBe(true);
+  // Who wants to end it has asked the owner.
+  seen.answered(KEY);
+  expect(seen.isLive(KEY)).toBe(true);
+  seen.saw(KEY, '{}', 6);
+  await time.pass(LEASE_MS);
+  seen.disturbed(KEY, 7);
+  await time.pass(LEASE_MS);
+  expect(seen.isLive(KEY)).toBe(true);
 });
 
 it('has run out when nobody has ended it, and not while renewals may have been missed', async () => {
