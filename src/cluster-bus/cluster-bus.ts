@@ -18,9 +18,9 @@ import type { ReadBlock, Total } from './block.js';
 import { type BlockReader, type StreamMessage, totalBefore } from './block-reader.js';
 import { BlockWriter } from './block-writer.js';
 import { ClusterRing } from './cluster-ring.js';
-import { EventStream, type StreamFacts } from './event-stream.js';
+import { EventStream, type ReadOf, type StreamFacts } from './event-stream.js';
 import { OwnFrames, type OwnJournal } from './own-frames.js';
-import { Publisher, WrongSequence } from './publisher.js';
+import { type BlockSink, Publisher, WrongSequence } from './publisher.js';
 import { Sessions } from './sessions.js';
 
 const RETRY_MS = 500;
@@ -29,6 +29,8 @@ const LOOK_MS = 1000;
 const STALLED = 'events of the cluster do not arrive from NATS';
 /** More than the frames of any message: where nobody has counted, numbers continue after all that can have been used. */
 const MOST_FRAMES = 8192;
+/** Nodes whose last block is remembered. Without a key anybody can publish as any node. */
+const MAX_BLOCKS = 1000;
 
 export interface BusPeers {
   /** @param isBlind no other node could tell which bots there are. */
@@ -57,6 +59,8 @@ export class ClusterBus {
   readonly #signer: Signer;
   readonly #listeners: BlockListener[] = [];
   readonly #joinListeners: (() => void)[] = [];
+  /** The last block of each node that was read since the stream was joined. */
+  readonly #blocks = new Map<string, ReadOf['block']>();
   /** Who waits for messages. */
   readonly #waiting: { seq: number; done: Deferred }[] = [];
   #cluster: ClusterRing | undefined;
@@ -223,7 +227,7 @@ export class ClusterBus {
   async fence(node: string, of: string | null, bots: readonly LostBot[]): Promise<void> {
     const stream = this.#stream;
     if (!stream) throw new Error('the stream of the cluster is not there');
-    const sink = stream.sink(node);
+    const sink = this.#sink(stream, node);
     const left = [...bots];
     do {
       const last = await sink.last(1);
@@ -317,6 +321,7 @@ export class ClusterBus {
     const { seq, total } =
       usable ?? (isRead ? { seq: 0, total: 0 } : await this.#count(stream, facts));
     this.#seq = seq;
+    this.#blocks.clear();
     if (ring?.identity.epoch !== facts.epoch) {
       // What is waited for does not come on this one.
       const remade = new Error('the stream of the cluster was made again');
@@ -387,6 +392,7 @@ export class ClusterBus {
     if (seq !== this.#seq + 1) return;
     this.#write(block, seq);
     this.#seq = seq;
+    if (block.head.type !== 'none') this.#remember(message.node, { seq, head: block.head });
     this.#figures.behind = Math.max(0, this.#streamLast - seq);
     this.#reachedSeq(seq);
     this.#mayBeOn();
@@ -450,11 +456,22 @@ export class ClusterBus {
   }
 
   #open(stream: EventStream, keep: readonly string[]): void {
-    const sink = stream.sink(this.#start.config.node);
+    const sink = this.#sink(stream, this.#start.config.node);
     // Frames that came since are of bots that were placed here since.
     if (this.#isOpen) this.#publisher.resume(sink);
     else this.#publisher.open(sink, keep);
     this.#isOpen = true;
+  }
+
+  #sink(stream: EventStream, node: string): BlockSink {
+    return stream.sink(node, () => ({ seq: this.#seq, block: this.#blocks.get(node) ?? null }));
+  }
+
+  #remember(node: string, block: ReadOf['block']): void {
+    this.#blocks.delete(node);
+    this.#blocks.set(node, block);
+    const [oldest] = this.#blocks.keys();
+    if (this.#blocks.size > MAX_BLOCKS && oldest !== undefined) this.#blocks.delete(oldest);
   }
 
   #write(block: ReadBlock, seq: number): void {

@@ -46,6 +46,12 @@ export interface StreamFacts {
   last: number;
 }
 
+/** The last block of a node among the messages up to `seq`; null when it is not known. */
+export interface ReadOf {
+  seq: number;
+  block: LastBlock['block'];
+}
+
 export class EventStream {
   readonly #names: ClusterNames;
   readonly #config: ClusterConfig;
@@ -89,8 +95,8 @@ export class EventStream {
     return { epoch: epochOf(created), first: state.first_seq, last: state.last_seq };
   }
 
-  /** What the publisher of a node needs. */
-  sink(node: string): BlockSink {
+  /** What the publisher of a node needs. @param read what was read of its messages, one after the other. */
+  sink(node: string, read: () => ReadOf = () => ({ seq: 0, block: null })): BlockSink {
     const subject = this.#names.events(node);
     return {
       publish: async (bytes, lastSubjectSequence) => {
@@ -103,7 +109,7 @@ export class EventStream {
         }
       },
       sign: (last) => (head, packed) => this.#signer.sign(blockContext(node), last, head, packed),
-      last: (from) => this.#lastOf(node, from),
+      last: (from) => this.#lastOf(node, from, read()),
     };
   }
 
@@ -132,14 +138,15 @@ export class EventStream {
   }
 
   /** @param from sequence from which on the last block is looked for, when it is not the last message. */
-  async #lastOf(node: string, from: number): Promise<LastBlock | null> {
+  async #lastOf(node: string, from: number, read: ReadOf): Promise<LastBlock | null> {
     const last = this.#message(await this.#get({ last_by_subj: this.#names.events(node) }));
     if (!last) return null;
     const reader = this.reader();
     const { head } = await reader.read(last);
     if (head.type !== 'none') return { seq: last.seq, block: { seq: last.seq, head } };
-    let block: LastBlock['block'] = null;
-    let message = await this.nextOf(node, from);
+    // Others can write more than can be asked for one by one.
+    let { block } = read;
+    let message = await this.nextOf(node, block ? Math.max(from, read.seq + 1) : from);
     while (message && message.seq < last.seq) {
       const { seq } = message;
       const found = await reader.read(message);

@@ -213,6 +213,25 @@ describe('the stream of a cluster', () => {
     }
   });
 
+  it('fences a node without reading again what others have written to its subject', async () => {
+    const [h1, h2] = await three();
+    h1.show('bot', { status: 'a', term: 1 });
+    await h2.has('a');
+    const nats = await server.connect();
+    const { events } = clusterNames('drover');
+    for (let n = 0; n < 300; n++) nats.publish(events('h1'), '12345');
+    const { seq } = await jetstream(nats).publish(events('h1'), '12345');
+    expect(await h2.bus.readUpTo(seq, 40_000)).toBe(true);
+    let asked = 0;
+    nats.subscribe('$JS.API.STREAM.MSG.GET.>', { callback: () => void (asked += 1) });
+    await nats.flush();
+    await h2.bus.fence('h1', h1.incarnation, [lostBot('bot')]);
+    await nats.flush();
+    expect(h2.texts('h1').slice(-2)).toEqual(['gap', 'lost']);
+    // Other nodes read, too.
+    expect(asked).toBeLessThan(30);
+  });
+
   it('shows the snapshot of the newest term', async () => {
     const [h1, h2, h3] = await three();
     h1.show('bot', { status: 'new', term: 3 });
