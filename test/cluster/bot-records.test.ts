@@ -117,6 +117,31 @@ it('a bot that was deleted stays so when somebody stores its record again, or a 
   expect([a.isDeleted('x'), b.isDeleted('x')]).toEqual([true, true]);
 });
 
+it('repairs a record, and clears one, when there are more bad ones than it lists', async () => {
+  const [a, b] = [await open(), await open()];
+  await a.create('x', record('x', 'h1'));
+  const kv = await new Kvm(await server.connect()).open(BUCKET);
+  for (let n = 0; n < 2; n += 1) {
+    await Promise.all(Array.from({ length: 1000 }, (_, key) => kv.put(`junk-${key}`, `${n}`)));
+  }
+  await kv.put('x', 'x');
+  await kv.put('y', 'x');
+  await vi.waitFor(
+    () => expect([a.isUnreadable('x'), a.isUnreadable('y')]).toEqual([true, true]),
+    40_000,
+  );
+  expect(a.bucket.faults.has('x')).toBe(false);
+  await a.repair('x', record('x', 'h1'));
+  expect(a.get('x')?.node).toBe('h1');
+  await vi.waitFor(() => expect(b.get('x')?.node).toBe('h1'), 40_000);
+  expect(await a.bucket.clear('y')).toBe(true);
+  await vi.waitFor(() => expect(b.isUnreadable('y')).toBe(false), 40_000);
+  for (const key of ['x', 'none', '_later', 'a b', '>', ''])
+    expect(await a.bucket.clear(key)).toBe(false);
+  // Each node has said some of them.
+  expect(lines.length).toBeLessThanOrEqual(2 * 60);
+});
+
 it('refuses changes while NATS is away, and has all records again when it is back', async () => {
   const [a, b] = [await open(), await open()];
   await a.create('x', record('x', 'h1'));

@@ -177,9 +177,8 @@ export class Records<R> {
   /** Writes a record in the place of what is none. One of a later version is left. */
   repair(id: string, record: R): Promise<void> {
     return this.#write(async (bucket) => {
-      const fault = bucket.faults.get(keyOf(id));
-      if (!fault || fault.isLater) return;
-      this.#set(id, record, await bucket.put(keyOf(id), record, fault.revision));
+      const revision = await bucket.repair(keyOf(id), record);
+      if (revision > 0) this.#set(id, record, revision);
     });
   }
 

@@ -23,10 +23,15 @@ import type { Context, Signer } from '../../shared/cluster/signer.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 
 const OPERATION = 'KV-Operation';
+/** What NATS takes as a key. */
+const KEY = /^[-/=\w]+(\.[-/=\w]+)*$/;
 /** Attempts of a write that nothing else depends on: others write at the same time. */
 const ATTEMPTS = 16;
-/** Values that are none whose keys are remembered. Of more it is only said that there are some. */
+/** Values that are none whose keys are remembered. More are not listed, and are repaired as these are. */
 const MAX_FAULTS = 1000;
+/** What is none is said so often in a minute: others can write as often as they like. */
+const MAX_NEWS = 60;
+const NEWS_MS = 60_000;
 const REMOVED = JSON.stringify({ v: PROTOCOL });
 /** Nothing was removed: what was there was no value. */
 const CLEARED_FIELD = '"cleared":true';
@@ -70,7 +75,7 @@ export interface Fault {
   isLater: boolean;
   /** It was removed, and somebody has stored an earlier value again, or a marker that no node has written. */
   hidesRemoval: boolean;
-  /** Not the same as before, and one of those that are remembered: it is to be said once. */
+  /** Not the same as before, and not too many: it is to be said. */
   isNews: boolean;
 }
 
@@ -108,6 +113,9 @@ export class Bucket<T> {
   /** The values and removals that were accepted. Bounded by the bucket. */
   readonly #accepted = new Map<string, { revision: number; isRemoval: boolean }>();
   readonly #faults = new Map<string, Fault>();
+  /** Since then so much was told. */
+  #newsMs = Number.NEGATIVE_INFINITY;
+  #news = 0;
 
   constructor(nats: NatsConnection, options: BucketOptions<T>) {
     this.#nats = nats;
@@ -194,7 +202,7 @@ export class Bucket<T> {
       const reason = messageOf(thrown);
       const before = this.#faults.get(key);
       const isKept = before !== undefined || this.#faults.size < MAX_FAULTS;
-      const isNews = isKept && before?.reason !== reason;
+      const isNews = isKept && before?.reason !== reason && this.#mayTell();
       const hidesRemoval =
         this.#isRemoved(key) && (isRemoved || thrown instanceof EarlierValueError);
       const fault = { revision, reason, isLater, hidesRemoval, isNews };
@@ -202,6 +210,16 @@ export class Bucket<T> {
       const nothing = { value: null, isCleared: false, isCurrent: false };
       return { revision, isRemoved, ...nothing, fault };
     }
+  }
+
+  #mayTell(): boolean {
+    const now = performance.now();
+    if (now - this.#newsMs >= NEWS_MS) {
+      this.#newsMs = now;
+      this.#news = 0;
+    }
+    this.#news += 1;
+    return this.#news <= MAX_NEWS;
   }
 
   /** Of the last value or removal that was accepted; 0 for none. */
@@ -270,15 +288,25 @@ export class Bucket<T> {
     });
   }
 
+  /** Writes a value in the place of what is none. What is of a later version is left. @returns the revision, 0 when nothing was written. */
+  async repair(key: string, value: T): Promise<number> {
+    const { fault, revision = 0 } = (await this.get(key)) ?? {};
+    return fault && !fault.isLater ? await this.put(key, value, revision) : 0;
+  }
+
   /** Removes what is no value. @returns whether there was such a thing. */
   async clear(key: string): Promise<boolean> {
-    if (!this.#faults.has(key)) return false;
+    if (!this.knows(key) || !KEY.test(key)) return false;
+    const wasFound = this.#faults.has(key);
+    let isCleared = false;
     await this.#attempts(async () => {
       const entry = await this.get(key);
+      isCleared = wasFound || Boolean(entry?.fault);
       // NATS may have dropped it by itself, and nobody was told.
-      if (!entry || entry.fault) await this.#mark(key, entry?.revision ?? 0, CLEARED);
+      const isLeft = entry ? entry.fault : wasFound;
+      if (isLeft) await this.#mark(key, entry?.revision ?? 0, CLEARED);
     });
-    return true;
+    return isCleared;
   }
 
   async #mark(key: string, expected: number, text: string): Promise<void> {

@@ -111,7 +111,8 @@ export class Lease {
   /** Grows when the lease is given up: the answer to a renewal that comes after that must not extend the deadline. */
   #generation = 0;
   /** Another's entry, and since when it is unchanged. */
-  #other: { revision: number; sinceMs: number; hasChanged: boolean; isLease: boolean } | null = null;
+  #other: { revision: number; sinceMs: number; hasChanged: boolean; isLease: boolean } | null =
+    null;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
