@@ -3,8 +3,13 @@
 import { cpSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { BotRecords } from '../../src/main/cluster/bot-records.js';
+import { BotRecords, Records } from '../../src/main/cluster/bot-records.js';
+import { ClusterRules, readRuleRecord } from '../../src/main/cluster/cluster-rules.js';
 import type { BotRecord } from '../../src/main/cluster/parts.js';
+import { RemovedNodes } from '../../src/main/cluster/removed-nodes.js';
+import { ruleOfBody } from '../../src/main/rules/rule-of-body.js';
+import type { RuleRecord } from '../../src/main/rules/rules.js';
+import type { RuleStore } from '../../src/main/store/rule-store.js';
 import { headers, Kvm, type NatsConnection } from '../../src/shared/cluster/nats.js';
 import { Signer } from '../../src/shared/cluster/signer.js';
 import { NatsServer } from '../harness/nats.js';
@@ -140,6 +145,60 @@ it('repairs a record, and clears one, when there are more bad ones than it lists
     expect(await a.bucket.clear(key)).toBe(false);
   // Each node has said some of them.
   expect(lines.length).toBeLessThanOrEqual(2 * 60);
+});
+
+it('does not take what is none for a node that was not removed', async () => {
+  const signer = new Signer({ keys: [new Uint8Array(32).fill(1)], acceptsUnsigned: false });
+  const bucket = 'drover-test-removed';
+  const options = { bucket, replicas: 1, signer, say: () => {} };
+  const removed = new RemovedNodes(await server.connect(), options);
+  onTestFinished(() => removed.records.close());
+  await vi.waitFor(() => expect(removed.records.fault).toBeNull(), 40_000);
+  expect(await removed.identity('h1')).toBeUndefined();
+  await removed.mark('h1', 'id');
+  expect(await removed.identity('h1')).toBe('id');
+  const kv = await new Kvm(await server.connect()).open(bucket);
+  for (const forge of [() => kv.put('h1', 'x'), () => kv.delete('h1')]) {
+    await forge();
+    const why = /has for the removed node h1 is none: it is not signed/;
+    await expect(removed.identity('h1')).rejects.toThrow(why);
+  }
+});
+
+it('removes a rule whose record is none, on each node', async () => {
+  const made = ruleOfBody('r', { name: 'r', query: '', condition: 'bots', threshold: 1 });
+  const disks: Set<string>[] = [];
+  const join = async () => {
+    const disk = new Set(['r']);
+    disks.push(disk);
+    const local = {
+      all: () => [...disk].map(() => made),
+      get: (id: string) => (disk.has(id) ? { rule: made, changedAt: 1 } : undefined),
+      put: async () => {},
+      remove: async (id: string) => void disk.delete(id),
+    };
+    const nothing = (): void => {};
+    const rules = new ClusterRules({
+      ...{ local: local as unknown as RuleStore, notJoined: () => '', say: nothing },
+      rules: () => ({ learn: nothing, lack: nothing, speak: nothing, decide: nothing }),
+      caughtUp: async () => {},
+    });
+    const records = new Records<RuleRecord>(await server.connect(), {
+      ...{ bucket: 'drover-test-rules', replicas: 1, signer: Signer.NONE, say: nothing },
+      ...{ noun: 'rule', read: readRuleRecord },
+    });
+    onTestFinished(() => rules.close());
+    rules.attach(records);
+    await vi.waitFor(() => expect(records.get('r')).toBeDefined(), 40_000);
+    return { rules, records };
+  };
+  const [a, b] = [await join(), await join()];
+  await (await new Kvm(await server.connect()).open('drover-test-rules')).put('r', 'x');
+  for (const { records } of [a, b])
+    await vi.waitFor(() => expect(records.isUnreadable('r')).toBe(true), 40_000);
+  await a.rules.remove('r');
+  await vi.waitFor(() => expect(disks).toEqual([new Set(), new Set()]), 40_000);
+  expect([a.records.isDeleted('r'), b.records.isDeleted('r')]).toEqual([true, true]);
 });
 
 it('refuses changes while NATS is away, and has all records again when it is back', async () => {

@@ -196,10 +196,24 @@ export class Records<R> {
     return removed !== null;
   }
 
-  /** As NATS has it now; null when there is none. @throws Error. */
+  /** Removes what is no record, for all nodes. @throws DroverError `unavailable`, also for one of a later version. */
+  removeUnreadable(id: string): Promise<void> {
+    return this.#write(async (bucket) => {
+      const { fault } = (await bucket.get(keyOf(id))) ?? {};
+      if (fault?.isLater) throw refusedChange(fault.reason);
+      await bucket.remove(keyOf(id));
+      this.#setDeleted(id, bucket.revisionOf(keyOf(id)));
+    });
+  }
+
+  /** As NATS has it now; null when there is none. @throws Error, a DroverError when what it has is none. */
   async ask(id: string): Promise<R | null> {
     if (!this.bucket.isOpen) await this.bucket.open();
-    return (await this.bucket.get(keyOf(id)))?.value ?? null;
+    const { value = null, fault } = (await this.bucket.get(keyOf(id))) ?? {};
+    if (!fault) return value;
+    const { noun, bucket } = this.#options;
+    const why = `what the bucket ${bucket} has for the ${noun} ${id} is none: ${fault.reason}`;
+    throw new DroverError('unavailable', `${why} (drover nodes remove-record)`);
   }
 
   close(): void {

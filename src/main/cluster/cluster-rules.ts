@@ -98,7 +98,9 @@ export class ClusterRules implements RuleSharing, Pick<RuleStore, 'all' | 'put' 
 
   /** @throws DroverError `unavailable`. */
   async remove(id: string): Promise<void> {
-    await this.#expected.remove(id, () => true);
+    const records = this.#expected;
+    if (records.isUnreadable(id)) await records.removeUnreadable(id);
+    else await records.remove(id, () => true);
     await this.#parts.local.remove(id);
   }
 
