@@ -11,7 +11,7 @@
 
 import { brotliDecompressSync } from 'node:zlib';
 import { checkNamed, parseJson } from '../shared/bus-validators.js';
-import { PROTOCOL, READABLE } from '../shared/cluster/names.js';
+import { laterVersion, PROTOCOL, READABLE } from '../shared/cluster/names.js';
 import { DroverError, messageOf } from '../shared/errors.js';
 import { MAX_FRAME_BYTES } from '../shared/memory/layout.js';
 import { KIND_CODE, NO_LEVEL } from '../shared/stream/frame.js';
@@ -196,10 +196,10 @@ export type OpenHead = (head: string, packed: Uint8Array) => string;
 
 /** The block is of a version that this release does not read. */
 export class LaterVersionError extends DroverError {
-  constructor({ node, v }: Pick<BlockHead, 'node' | 'v'>) {
+  constructor(v: number) {
     super(
       'unavailable',
-      `node ${node} publishes version ${v} of the protocol; this one knows version ${READABLE}: update it`,
+      `a node publishes version ${v} of the protocol; this one knows version ${READABLE}: update it`,
     );
   }
 }
@@ -217,7 +217,7 @@ export function decodeBlock(bytes: Uint8Array, open: OpenHead = (head) => head):
   if (end > block.length) throw noBlock('it is cut');
   const packed = block.subarray(end);
   const head = parseJson(open(block.toString('utf8', HEADER_BYTES, end), packed)) as BlockHead;
-  if (head?.v > READABLE) throw new LaterVersionError(head);
+  if (laterVersion(head?.v) !== null) throw new LaterVersionError(head.v);
   checkNamed('BusMessages', 'block', head);
   return new ReadBlock(head, unpacked(packed, head.size)).checked();
 }

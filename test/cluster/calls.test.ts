@@ -139,6 +139,20 @@ it('refuses a message of a later version, and ignores fields that it does not kn
   expect(noJson.json()).toMatchObject({ error: { code: 'unavailable' } });
 });
 
+it('a version of any size, or none, is refused in a short answer, and ends nothing', async () => {
+  const [{ nats }, { calls: b }] = [await node('a'), await node('b')];
+  b.serve({ hello: () => 'hello' });
+  const long = '9'.repeat(1_048_550);
+  for (const v of [`"${long}"`, long, '[9]', '1e308', 'true']) {
+    const { data } = await nats.request(names.calls('b'), `{"v":${v},"id":"x"}`, { timeout: LONG });
+    expect(JSON.parse(Buffer.from(data).toString())).toMatchObject({
+      error: { code: 'unavailable' },
+    });
+    expect(data.length).toBeLessThan(1000);
+  }
+  expect(await ask(nats, { method: 'hello' })).toEqual({ v: 1, result: 'hello' });
+});
+
 it('carries an answer that is longer than a message, and refuses such an input', async () => {
   const [{ calls: a }, { calls: b }] = [await node('a'), await node('b')];
   const long = 'äöü'.repeat(1_000_000);

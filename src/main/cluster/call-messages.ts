@@ -2,7 +2,7 @@
 // can read it.
 
 import { checkNamed, parseJson } from '../../shared/bus-validators.js';
-import { READABLE } from '../../shared/cluster/names.js';
+import { laterVersion, READABLE } from '../../shared/cluster/names.js';
 import type { Context, Opened, Signer } from '../../shared/cluster/signer.js';
 import { DroverError, messageOf, type PlainError } from '../../shared/errors.js';
 
@@ -67,14 +67,14 @@ export function decode<M extends CallMessage | AnswerMessage>(
   let message: M;
   try {
     message = parseJson(opened.text) as M;
-    if (!(message?.v > READABLE))
+    if (laterVersion(message?.v) === null)
       checkNamed('BusMessages', context[0] as 'call' | 'answer', message);
   } catch (thrown) {
     const why = messageOf(thrown);
     throw new DroverError('unavailable', `${from} sent what is no message of Drover: ${why}`);
   }
-  const { v } = message;
-  if (v > READABLE) {
+  const v = laterVersion(message.v);
+  if (v !== null) {
     const versions = `version ${v} of the messages, this node knows ${READABLE}`;
     throw new DroverError('unavailable', `${from} uses ${versions}: update this node`);
   }

@@ -12,6 +12,11 @@ export const PROTOCOL: number = 1;
  */
 export const READABLE: number = 1;
 
+/** A version that this release does not read; null for one that it reads, and for what is none: it can be as long as a message. */
+export function laterVersion(v: unknown): number | null {
+  return typeof v === 'number' && v > READABLE ? v : null;
+}
+
 /** Copies of the stream and of each bucket on the NATS servers. */
 export function replicasOf(config: { replicas: number | null; servers: string[] }): number {
   return config.replicas ?? (config.servers.length >= 3 ? 3 : 1);
