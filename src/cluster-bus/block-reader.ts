@@ -18,7 +18,7 @@ export interface BlockSource {
   /** The next message of a node, from a sequence on. */
   nextOf(node: string, seq: number): Promise<StreamMessage | null>;
   /** Whether the stream says that nobody had published a later version when it had this message. */
-  hasNoLater(seq: number): boolean;
+  hasNoLater(seq: number): Promise<boolean>;
 }
 
 export const blockContext = (node: string): string[] => ['block', node];
@@ -56,7 +56,8 @@ export class BlockReader {
         return opened.text;
       });
     } catch (thrown) {
-      if (thrown instanceof LaterVersionError && !this.#source.hasNoLater(seq)) throw thrown;
+      const isLater = thrown instanceof LaterVersionError && !(await this.#source.hasNoLater(seq));
+      if (isLater) throw thrown;
       return gapBlock();
     }
     const isOfNode = block.head.node === node && block.head.at.seq < seq;

@@ -84,9 +84,7 @@ export class EventStream {
   ): Promise<EventStream> {
     const manager = await jetstreamManager(connection, { timeout: ANSWER_MS });
     const stream = new EventStream(connection, manager, names, config, signer);
-    const { last } = await stream.facts().catch(() => ({ last: 0 }));
-    await stream.#ensure();
-    stream.#known = last;
+    await stream.#agree();
     return stream;
   }
 
@@ -118,7 +116,9 @@ export class EventStream {
     return new BlockReader(this, this.#signer);
   }
 
-  hasNoLater(seq: number): boolean {
+  /** @throws StartupError when the stream is of a later version. */
+  async hasNoLater(seq: number): Promise<boolean> {
+    if (seq > this.#known) await this.#agree();
     return seq <= this.#known;
   }
 
@@ -181,6 +181,12 @@ export class EventStream {
 
   #message(stored: StoredMsg | null): StreamMessage | null {
     return stored && { seq: stored.seq, node: this.nodeOf(stored.subject), bytes: stored.data };
+  }
+
+  async #agree(): Promise<void> {
+    const { last } = await this.facts().catch(() => ({ last: 0 }));
+    await this.#ensure();
+    this.#known = last;
   }
 
   async #ensure(): Promise<void> {

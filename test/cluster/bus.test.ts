@@ -302,12 +302,15 @@ describe('the stream of a cluster', () => {
     h1.bus.publish([]);
     h1.log('before');
     await h2.has('before');
+    const states: string[] = [];
+    for (const one of [h1, h2]) one.on('status', ({ state }) => states.push(state));
     for (const subject of [names.events('h1'), names.events('zz')])
       await jetstream(connection).publish(subject, message());
     h1.log('after');
     await Promise.all([h1.has('after'), h2.has('after')]);
     expect(h1.seen).toEqual(h2.seen);
     expect(h1.seen.map(({ text }) => text)).toEqual(['before', 'gap', 'gap', 'after']);
+    expect(states).toEqual([]);
     // Alone: it has to count what is on the stream.
     await Promise.all([h1.bus.close(0), h2.bus.close(0)]);
     const h3 = node('h3');
