@@ -1,6 +1,6 @@
 // What the bus threads of nodes ask each other about the past. Carried by long-answers.ts. Later versions may add fields.
 
-import { checkNamed } from '../shared/bus-validators.js';
+import { checkNamed, parseNamed } from '../shared/bus-validators.js';
 import type {
   FieldHistoryRequest,
   PageRequest,
@@ -105,9 +105,12 @@ export function withHead(head: object, ...rest: readonly Uint8Array[]): Uint8Arr
   return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), ...rest]);
 }
 
-/** @throws SyntaxError when the first line is not JSON. */
-export function splitHead<H>(answer: Buffer): { head: H; rest: Buffer } {
+/** @throws DroverError `bad_request` when the first line is not the head of such an answer. */
+export function splitHead<H>(
+  kind: HistoryQuestion['kind'],
+  answer: Buffer,
+): { head: H; rest: Buffer } {
   const end = answer.indexOf(NEWLINE);
-  const head = JSON.parse(answer.toString('utf8', 0, end)) as H;
+  const head = parseNamed<H>('BusHistory', kind, answer.toString('utf8', 0, end));
   return { head, rest: answer.subarray(end + 1) };
 }

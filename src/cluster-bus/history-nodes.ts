@@ -1,5 +1,6 @@
 // Runs in the bus thread. Puts a question about the past to the nodes that can have an answer: to this one directly, to others over NATS.
 
+import { parseNamed } from '../shared/bus-validators.js';
 import type { BusMember } from '../shared/cluster/bus-messages.js';
 import type { ClusterNames } from '../shared/cluster/names.js';
 import type { NatsConnection } from '../shared/cluster/nats.js';
@@ -75,9 +76,8 @@ export async function askAll<T>(
 ): Promise<{ answers: { node: string; answer: T }[]; missing: MissingNode[] }> {
   const asked = nodes.of(wanted, afterMs).map((node) => [node, question] as const);
   const answered = await nodes.ask(new Map(asked), cancelled);
-  const { answers, missing, faults } = readAnswers(
-    answered,
-    (bytes) => JSON.parse(bytes.toString()) as T,
+  const { answers, missing, faults } = readAnswers(answered, (bytes) =>
+    parseNamed<T>('BusHistory', question.kind, bytes.toString()),
   );
   if (answers.length === 0) {
     throw faults.values().next().value ?? new DroverError('unavailable', 'no node answers');

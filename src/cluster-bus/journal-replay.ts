@@ -64,7 +64,7 @@ export async function replayFromJournals(
 }
 
 function blocksOf(bytes: Buffer): Pick<FramesAnswerHead, 'upTo'> & { found: Found[] } {
-  const { head, rest } = splitHead<FramesAnswerHead>(bytes);
+  const { head, rest } = splitHead<FramesAnswerHead>('frames', bytes);
   let at = 0;
   const found = head.blocks.map(({ first, bytes: length }) => {
     const block = decodeBlock(rest.subarray(at, at + length));

@@ -47,9 +47,9 @@ export class StampedLines {
   readonly #bytes: Buffer;
   #line: StampedLine | null;
 
-  /** @throws SyntaxError when the first line is not JSON. */
+  /** @throws DroverError `bad_request` when it does not begin with its head. */
   constructor(answer: Buffer) {
-    const { head, rest } = splitHead<PageAnswerHead>(answer);
+    const { head, rest } = splitHead<PageAnswerHead>('page', answer);
     this.head = head;
     this.#bytes = rest;
     this.#line = lineFrom(rest, 0);

@@ -6,6 +6,7 @@ import { ERRORS } from '../errors.js';
 import { InvokeBody } from './api.js';
 import { BOT_ID } from './bot-id.js';
 import { BOT_ACTIONS, CreateBotBody, FAILOVERS, Incident, Labels, UpdateBotBody } from './bots.js';
+import { FieldHistory, PastStates, StatsAnswer } from './journal-schemas.js';
 import { nullable, oneOf } from './json-schema.js';
 import { NODE_NAME } from './node-name.js';
 import { BOTS_OF_REMOVED } from './nodes.js';
@@ -270,6 +271,28 @@ export const BusAnswers = Type.Partial(
     revokeToken: anything,
     learnToken: anything,
     tokensUsed: anything,
+  }),
+  closed,
+);
+
+/**
+ * Answers about the past, by kind of question; of pages and of frames their heads. What events are in them is not read: there are too
+ * many.
+ */
+export const BusHistory = Type.Partial(
+  object({
+    page: object({ at: orNull(natural), forgottenBelow: natural }),
+    stats: StatsAnswer,
+    counts: StatsAnswer,
+    states: PastStates,
+    'field-history': object({
+      ...FieldHistory.properties,
+      step_ms: Type.Integer({ minimum: 1 }),
+    }),
+    frames: object({
+      blocks: list(object({ first: natural, bytes: natural })),
+      upTo: orNull(natural),
+    }),
   }),
   closed,
 );

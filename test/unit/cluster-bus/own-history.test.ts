@@ -70,7 +70,7 @@ async function ask(more: Partial<PageQuestion> = {}, order: 'newest' | 'oldest' 
     at: null,
     ...more,
   });
-  const { head, rest } = splitHead<PageAnswerHead>(Buffer.from(bytes));
+  const { head, rest } = splitHead<PageAnswerHead>('page', Buffer.from(bytes));
   const ids = [...rest.toString().matchAll(/"id":"([^"]+)"/g)].map(([, id]) => id);
   return { head, ids };
 }
@@ -128,6 +128,6 @@ it('without a journal it answers at once that it has no frames of the past', asy
     oldest: async () => null,
   });
   const question = { kind: 'frames', epoch: 'c1', from: 1, maxBytes: 1 << 20 } as const;
-  const { head } = splitHead(Buffer.from(await history.answer(question)));
+  const { head } = splitHead('frames', Buffer.from(await history.answer(question)));
   expect(head).toEqual({ blocks: [], upTo: null });
 });
