@@ -3,13 +3,14 @@
 
 import { randomUUID } from 'node:crypto';
 import { checkNamed, parseJson, parseNamed } from '../shared/bus-validators.js';
-import { type ClusterNames, PROTOCOL, READABLE } from '../shared/cluster/names.js';
-import { createInbox, type Msg, type NatsConnection } from '../shared/cluster/nats.js';
+import { type ClusterNames, INBOX, PROTOCOL, READABLE } from '../shared/cluster/names.js';
+import type { Msg, NatsConnection } from '../shared/cluster/nats.js';
+import { newInbox } from '../shared/cluster/nats-options.js';
 import type { Signer } from '../shared/cluster/signer.js';
 import { Deferred } from '../shared/deferred.js';
 import { withTimeout } from '../shared/with-timeout.js';
 import type { Total } from './block.js';
-import { askForLong, openQuestion, serveLongAnswers, signQuestion } from './long-answers.js';
+import { askForLong, Questions, serveLongAnswers, signQuestion } from './long-answers.js';
 
 /** How long another node may take to say that it is there, and to send its state, in ms. */
 const WHO_MS = 1000;
@@ -29,9 +30,10 @@ export function serveBaseline(
   node: string,
   state: () => Baseline | null,
 ): () => void {
+  const questions = new Questions(signer, names.allBus);
   const who = connection.subscribe(names.allBus, {
     callback: (_, message: Msg) => {
-      const id = state() && questionIn(signer, names.allBus, message);
+      const id = state() && questionIn(questions, message);
       if (id === null) return;
       const answer = JSON.stringify({ v: PROTOCOL, node });
       message.respond(signer.sign(['who', id], 0, answer));
@@ -74,7 +76,7 @@ async function anyNode(
   subject: string,
 ): Promise<string | null> {
   const id = randomUUID();
-  const inbox = createInbox();
+  const inbox = newInbox(connection);
   const found = new Deferred<string | null>();
   const subscription = connection.subscribe(inbox, {
     callback: (_, message) => {
@@ -96,10 +98,10 @@ async function anyNode(
 }
 
 /** The id of a question that this version can answer; null for another. Earlier releases send none. */
-function questionIn(signer: Signer, subject: string, message: Msg): string | null {
+function questionIn(questions: Questions, message: Msg): string | null {
   try {
-    const asked = openQuestion(signer, subject, message.string()) as { v: number; id?: unknown };
-    return asked.v <= READABLE ? String(asked.id ?? '') : null;
+    const { v, id } = questions.open(message.string()) as { v: number; id?: unknown };
+    return v <= READABLE && INBOX.test(message.reply ?? '') ? String(id ?? '') : null;
   } catch {
     return null;
   }

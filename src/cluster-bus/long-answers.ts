@@ -1,13 +1,21 @@
 // Runs in the bus thread. Questions to the bus threads of other nodes, with answers that may be longer than a message of NATS: they come
 // as several, compressed, to a subject of the one who asks.
 
-import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
-import { checkNamed, parseJson, parseNamed } from '../shared/bus-validators.js';
-import { PROTOCOL, READABLE } from '../shared/cluster/names.js';
-import { type Msg, type NatsConnection, RequestError } from '../shared/cluster/nats.js';
-import { type Context, expiryOf, type Signer } from '../shared/cluster/signer.js';
+import { checkNamed, errorOf, parseJson, parseNamed } from '../shared/bus-validators.js';
+import {
+  MAX_ANSWER_BYTES,
+  openPart,
+  PART_ROOM_BYTES,
+  sealPart,
+} from '../shared/cluster/answer-parts.js';
+import { MACHINE_CLOCKS } from '../shared/cluster/lease-deadline.js';
+import { INBOX, PROTOCOL, READABLE } from '../shared/cluster/names.js';
+import type { Msg, NatsConnection } from '../shared/cluster/nats.js';
+import { newInbox } from '../shared/cluster/nats-options.js';
+import { SendTimes } from '../shared/cluster/send-times.js';
+import type { Context, Signer } from '../shared/cluster/signer.js';
 import { Deferred } from '../shared/deferred.js';
 import { DroverError, messageOf, type PlainError } from '../shared/errors.js';
 import { withTimeout } from '../shared/with-timeout.js';
@@ -16,19 +24,61 @@ const deflate = promisify(deflateRaw);
 const inflate = promisify(inflateRaw);
 /** Bytes of a message, or less when the server allows less: 1 MiB by default. */
 const PART_BYTES = 512 * 1024;
-/** An answer that is longer than this is refused, compressed or not. */
-const MAX_BYTES = 64 * 1024 * 1024;
+/** Questions that are known at once; more are refused as overloaded. */
+const MAX_KNOWN = 100_000;
+/** Status that NATS answers with when nobody listens to the subject. */
+const NO_RESPONDERS = 503;
 
 /** What is asked goes beside these. */
 interface Question {
   v: number;
-  /** The subject to which the parts of the answer go. */
+  /** The subject to which the answer goes. */
   parts: string;
 }
 
 type Reply = { v: number; count: number } | { v: number; error: PlainError };
 
-const replyTo = ({ parts }: Pick<Question, 'parts'>): Context => ['reply', parts];
+const replyTo = (parts: string): Context => ['reply', parts];
+
+/** What comes to a subject of this node. */
+export class Questions {
+  readonly #signer: Signer;
+  readonly #context: Context;
+  readonly #times: SendTimes;
+  readonly #now: () => number;
+  /** Those that would be accepted again, and until when, by the monotonic clock in ms. */
+  readonly #known = new Map<string, number>();
+
+  constructor(signer: Signer, subject: string, clocks = MACHINE_CLOCKS) {
+    this.#signer = signer;
+    this.#context = ['question', subject];
+    this.#times = new SendTimes(clocks);
+    this.#now = clocks.monotonic;
+  }
+
+  /**
+   * @returns null for one that was here already.
+   * @throws DroverError when it is not signed as it has to be, was not sent just now, or is no JSON.
+   */
+  open(signed: string): unknown {
+    const { text, stamp } = this.#signer.open(this.#context, signed);
+    if (stamp !== null && !this.#isNew(`${stamp} ${text}`, stamp)) return null;
+    return parseJson(text);
+  }
+
+  #isNew(question: string, stamp: number): boolean {
+    const leftMs = this.#times.check(stamp);
+    const now = this.#now();
+    for (const [known, until] of this.#known) {
+      if (until > now) break;
+      this.#known.delete(known);
+    }
+    if (this.#known.has(question)) return false;
+    if (this.#known.size >= MAX_KNOWN) throw new DroverError('overloaded');
+    this.#known.set(question, now + leftMs);
+    return true;
+  }
+}
 
 /** @returns what is answered; null for no answer at all, as if nobody was there. @throws DroverError, which the other side gets. */
 export type Answer<Q> = (question: Q) => Promise<Uint8Array | null>;
@@ -40,8 +90,9 @@ export function serveLongAnswers<Q extends object>(
   subject: string,
   answer: Answer<Q>,
 ): () => void {
+  const questions = new Questions(signer, subject);
   const callback = (fault: unknown, message: Msg): void => {
-    if (fault === null) void respond(connection, signer, subject, message, answer);
+    if (fault === null) void respond(connection, signer, questions, message, answer);
   };
   const subscription = connection.subscribe(subject, { callback });
   return () => subscription.unsubscribe();
@@ -50,20 +101,23 @@ export function serveLongAnswers<Q extends object>(
 async function respond<Q extends object>(
   connection: NatsConnection,
   signer: Signer,
-  subject: string,
+  questions: Questions,
   message: Msg,
   answer: Answer<Q>,
 ): Promise<void> {
-  let trusted: Pick<Question, 'parts'> | null = null;
-  const reply = (value: Reply, ...packed: Uint8Array[]): void => {
+  let inbox: string | null = null;
+  const reply = (value: Reply): void => {
+    if (connection.isClosed()) return;
     const text = JSON.stringify(value);
-    message.respond(trusted ? signer.sign(replyTo(trusted), 0, text, ...packed) : text);
+    if (inbox !== null) connection.publish(inbox, signer.sign(replyTo(inbox), 0, text));
+    else if (INBOX.test(message.reply ?? '')) message.respond(text);
   };
   try {
-    const asked = openQuestion(signer, subject, message.string());
+    const asked = questions.open(message.string());
+    if (asked === null) return;
     checkNamed('BusMessages', 'question', asked);
-    trusted = asked as Question & Q;
     const { v, parts, ...question } = asked as Question & Q;
+    inbox = parts;
     if (v > READABLE) {
       throw new DroverError(
         'unavailable',
@@ -73,11 +127,13 @@ async function respond<Q extends object>(
     const bytes = await answer(question as unknown as Q);
     if (bytes === null || connection.isClosed()) return;
     const packed = await deflate(bytes, { level: 1 });
-    const size = Math.min(PART_BYTES, connection.info?.max_payload ?? PART_BYTES);
+    const most = (connection.info?.max_payload ?? PART_BYTES) - PART_ROOM_BYTES;
+    const size = Math.min(PART_BYTES, most);
     const count = Math.ceil(packed.length / size);
-    reply({ v: PROTOCOL, count }, packed);
+    reply({ v: PROTOCOL, count });
     for (let at = 0; at < count; at++) {
-      connection.publish(parts, packed.subarray(at * size, (at + 1) * size));
+      const part = packed.subarray(at * size, (at + 1) * size);
+      connection.publish(parts, sealPart(signer, replyTo(parts), at, part));
     }
   } catch (thrown) {
     const fault = thrown instanceof DroverError ? thrown : new DroverError('internal');
@@ -85,20 +141,15 @@ async function respond<Q extends object>(
   }
 }
 
-/** @throws DroverError when it is not signed as it has to be, was not sent just now, or is no JSON. */
-export function openQuestion(signer: Signer, subject: string, text: string): unknown {
-  const opened = signer.open(['question', subject], text);
-  const why = opened.stamp === null ? null : expiryOf(opened.stamp, Date.now());
-  if (why !== null) throw new DroverError('unavailable', `it does not answer: ${why}`);
-  return parseJson(opened.text);
-}
+const times = new SendTimes();
 
 export function signQuestion(signer: Signer, subject: string, question: object): string {
-  return signer.sign(['question', subject], Date.now(), JSON.stringify(question));
+  return signer.sign(['question', subject], times.stamp(), JSON.stringify(question));
 }
 
 /**
- * Asks. @throws DroverError what the other side has thrown; `unavailable` when nobody answers to the subject, at once, when the answer
+ * Asks. What is no answer to the question is left out: somebody else may have sent it.
+ * @throws DroverError what the other side has thrown; `unavailable` when nobody answers to the subject, at once, when the answer
  * cannot be read, or is not complete in time; `no_answer` when `gone` is aborted.
  */
 export async function askForLong(
@@ -109,57 +160,90 @@ export async function askForLong(
   withinMs: number,
   gone?: AbortSignal,
 ): Promise<Buffer> {
-  const parts = `_INBOX.${randomUUID()}`;
+  const parts = newInbox(connection);
   const subscription = connection.subscribe(parts);
   const left = new Deferred<never>();
   left.promise.catch(() => {});
   const leave = (): void => left.reject(new DroverError('no_answer'));
   if (gone?.aborted) leave();
   gone?.addEventListener('abort', leave);
-  try {
-    const asked = { v: PROTOCOL, parts, ...question };
-    const gathered = async (): Promise<Buffer> => {
-      // Ours ends first: that of NATS would read as if the NATS servers were away.
-      const timeout = 2 * withinMs;
-      const text = signQuestion(signer, subject, asked);
-      const message = await connection.request(subject, text, { timeout });
-      const signed = message.string();
-      const reply = readable(() => parseNamed<Reply>('BusMessages', 'reply', signed));
-      if (reply.v > READABLE) {
-        throw new DroverError('unavailable', `it answers with version ${reply.v} of the protocol`);
-      }
-      const trust = (...packed: Uint8Array[]): void =>
-        void signer.open(replyTo(asked), signed, ...packed);
-      if ('error' in reply) {
-        trust();
-        throw DroverError.fromPlain(reply.error);
-      }
-      const found: Uint8Array[] = [];
-      let bytes = 0;
-      if (reply.count > 0) {
-        for await (const part of subscription) {
-          bytes += part.data.length;
-          if (bytes > MAX_BYTES) throw unreadable(`it has more than ${MAX_BYTES} bytes`);
-          if (found.push(part.data) === reply.count) break;
-        }
-      }
-      const packed = Buffer.concat(found);
-      trust(packed);
-      return await inflate(packed, { maxOutputLength: MAX_BYTES }).catch((thrown) => {
-        throw unreadable(messageOf(thrown));
-      });
-    };
-    return await withTimeout(Promise.race([gathered(), left.promise]), withinMs, () => {
-      throw new DroverError('unavailable', 'no answer in time');
-    });
-  } catch (thrown) {
-    if (thrown instanceof RequestError && thrown.isNoResponders()) {
-      throw new DroverError('unavailable', 'nobody answers');
+  const gathering = new Gathering(signer, replyTo(parts));
+  const gathered = async (): Promise<Buffer> => {
+    const text = signQuestion(signer, subject, { v: PROTOCOL, parts, ...question });
+    connection.publish(subject, text, { reply: parts });
+    for await (const { headers, data } of subscription) {
+      if (headers?.code === NO_RESPONDERS) throw new DroverError('unavailable', 'nobody answers');
+      if (gathering.take(data)) break;
     }
-    throw thrown;
+    return gathering.whole();
+  };
+  try {
+    return await withTimeout(Promise.race([gathered(), left.promise]), withinMs, () => {
+      throw gathering.untrusted ?? new DroverError('unavailable', 'no answer in time');
+    });
   } finally {
     gone?.removeEventListener('abort', leave);
     subscription.unsubscribe();
+  }
+}
+
+/** An answer that comes: its head, then its parts. */
+class Gathering {
+  readonly #signer: Signer;
+  readonly #context: Context;
+  readonly #parts: Uint8Array[] = [];
+  #count: number | null = null;
+  #bytes = 0;
+  /** Why something that came was not taken. */
+  untrusted: DroverError | null = null;
+
+  constructor(signer: Signer, context: Context) {
+    this.#signer = signer;
+    this.#context = context;
+  }
+
+  /** @returns whether it is complete. @throws DroverError */
+  take(data: Uint8Array): boolean {
+    if (this.#count === null) this.#head(data);
+    else this.#part(data);
+    return this.#parts.length === this.#count;
+  }
+
+  /** @throws DroverError */
+  whole(): Promise<Buffer> {
+    const packed = Buffer.concat(this.#parts);
+    return inflate(packed, { maxOutputLength: MAX_ANSWER_BYTES }).catch((thrown) => {
+      throw unreadable(messageOf(thrown));
+    });
+  }
+
+  #head(data: Uint8Array): void {
+    let reply: Reply;
+    try {
+      const { text } = this.#signer.open(this.#context, Buffer.from(data).toString());
+      reply = parseNamed<Reply>('BusMessages', 'reply', text);
+    } catch (thrown) {
+      this.untrusted = unreadable(messageOf(thrown));
+      return;
+    }
+    if (reply.v > READABLE) {
+      throw new DroverError('unavailable', `it answers with version ${reply.v} of the protocol`);
+    }
+    if ('error' in reply) throw errorOf(reply.error);
+    this.#count = reply.count;
+  }
+
+  #part(data: Uint8Array): void {
+    const part = openPart(this.#signer, this.#context, this.#parts.length, data);
+    if (!part) {
+      this.untrusted = unreadable('a part of it is not trusted');
+      return;
+    }
+    this.#bytes += part.length;
+    if (this.#bytes > MAX_ANSWER_BYTES) {
+      throw unreadable(`it has more than ${MAX_ANSWER_BYTES} bytes`);
+    }
+    this.#parts.push(part);
   }
 }
 

@@ -2,7 +2,7 @@ import type { ValidateFunction } from 'ajv';
 import * as generated from '#generated/bus-validators.js';
 import { explainNamed } from './contract/explain.js';
 import { isDeeper } from './contract/json-depth.js';
-import { DroverError, messageOf } from './errors.js';
+import { DroverError, messageOf, type PlainError } from './errors.js';
 import type { SchemaName, SchemaValue } from './schemas.js';
 
 type BusSchema = Extract<SchemaName, `Bus${string}`>;
@@ -20,6 +20,11 @@ const SHOWN_UNITS = 400;
 export function checkNamed<S extends BusSchema>(schema: S, name: string, value: unknown): void {
   const why = explainNamed(BUS_VALIDATORS[schema], name, value);
   if (why !== null) throw new DroverError('bad_request', why.slice(0, SHOWN_UNITS));
+}
+
+/** What another node has thrown: it is shown, and stored as the reason of something. */
+export function errorOf({ code, message, retryAfterS }: PlainError): DroverError {
+  return new DroverError(code, message.slice(0, SHOWN_UNITS), retryAfterS);
 }
 
 /** JSON that the schema has by this name. @throws DroverError `bad_request` that says what is wrong. */

@@ -249,16 +249,18 @@ it('with a key, nodes without it, or with another, do nothing for each other and
   let ran = 0;
   const run = { run: () => ++ran };
   for (const calls of [a, b, none, other, lax]) calls.serve(run);
-  const ask = (from: NodeCalls, to: string) => from.call(to, 'run', null, LONG);
+  const ask = (from: NodeCalls, to: string, withinMs = LONG) =>
+    from.call(to, 'run', null, withinMs);
   expect(await ask(a, 'b')).toBe(1);
+  // They are refused, and that is not signed, so another node with a key waits on.
   await expect(ask(none, 'b')).rejects.toThrow(
     'the caller of node b is not trusted: it is not signed with the key of the cluster',
   );
-  await expect(ask(other, 'b')).rejects.toThrow(/node b is not trusted: it is not signed/);
+  await expect(ask(other, 'b', 500)).rejects.toThrow(/node b is not trusted: it is not signed/);
   expect(ran).toBe(1);
   // What they do for a node with a key it does not believe.
-  await expect(ask(a, 'none')).rejects.toThrow(/node none is not trusted: it is not signed/);
-  await expect(ask(a, 'other')).rejects.toThrow(/node other is not trusted/);
+  await expect(ask(a, 'none', 500)).rejects.toThrow(/node none is not trusted: it is not signed/);
+  await expect(ask(a, 'other', 500)).rejects.toThrow(/node other is not trusted/);
   ran = 10;
   expect(await ask(none, 'lax')).toBe(11);
   expect(await ask(lax, 'none')).toBe(12);
@@ -267,7 +269,7 @@ it('with a key, nodes without it, or with another, do nothing for each other and
 
 it('a signed call is of one node, runs once, and not after its time', async () => {
   let now = 1_000_000;
-  const key = { signer: signerOf(1), now: () => now };
+  const key = { signer: signerOf(1), clocks: { monotonic: () => now, wall: () => now } };
   const results = new CallResults(() => now);
   const [{ calls: a }, { calls: b, nats }] = [
     await node('a', undefined, key),
@@ -281,8 +283,8 @@ it('a signed call is of one node, runs once, and not after its time', async () =
   await nats.flush();
   await a.call('b', 'run', null, 1000);
   const [recorded = new Uint8Array()] = sent;
-  const repeat = async (to: string): Promise<string> => {
-    const { data } = await nats.request(names.calls(to), recorded, { timeout: LONG });
+  const repeat = async (to: string, call = recorded): Promise<string> => {
+    const { data } = await nats.request(names.calls(to), call, { timeout: LONG });
     return Buffer.from(data).toString();
   };
   // As long as it is accepted, it is known.
@@ -290,19 +292,26 @@ it('a signed call is of one node, runs once, and not after its time', async () =
     now = 1_000_000 + afterMs;
     expect(await repeat('b')).toContain('"result":1');
   }
-  now = 1_015_001;
+  now = 1_031_000;
   await a.call('b', 'run', null, 1000);
-  expect(await repeat('b')).toMatch(/the clock of who has sent it is 15 s behind this one/);
+  const latest = sent.at(-1);
+  expect(await repeat('b')).toMatch(/the clock of who has sent it is 31 s behind this one/);
   expect(await repeat('c')).toMatch(/not trusted/);
-  now = 984_000;
-  expect(await repeat('b')).toMatch(/the clock of who has sent it is 16 s ahead of this one/);
+  const { calls: early } = await node('early', undefined, {
+    ...key,
+    clocks: { monotonic: () => now, wall: () => now - 47_000 },
+  });
+  early.serve({ run: () => ++ran });
+  await expect(a.call('early', 'run', null, 1000)).rejects.toThrow(
+    /the clock of who has sent it is 47 s ahead of this one/,
+  );
   expect(ran).toBe(2);
   // One that has just started does not know whether it has run.
-  now = 1_000_001;
+  now += 1;
   b.close();
   const { calls: again } = await node('b', undefined, key);
   again.serve({ run: () => ++ran });
-  expect(await repeat('b')).toMatch(/sent before the node had started/);
+  expect(await repeat('b', latest)).toMatch(/sent before the node had started/);
   expect(ran).toBe(2);
 });
 
@@ -323,7 +332,107 @@ it('an answer is one to its call only, also when it comes in parts', async () =>
   });
   await nats.flush();
   expect(await a.call('b', 'short', null, LONG)).toBe('short');
-  await expect(a.call('forged', 'short', null, LONG)).rejects.toThrow(/not trusted/);
+  await expect(a.call('forged', 'short', null, 500)).rejects.toThrow(/not trusted/);
+});
+
+it('what is not trusted on its inbox does not end a call, which waits on for its answer', async () => {
+  const key = { signer: signerOf(1) };
+  const [{ calls: a, nats }, { calls: b }] = [
+    await node('a', undefined, key),
+    await node('b', undefined, key),
+  ];
+  const long = 'x'.repeat(3 * 2 ** 20);
+  const methods = { short: () => 'right', long: () => long };
+  b.serve(methods);
+  // What was an answer, and its parts, is none to another call.
+  const earlier: Uint8Array[] = [];
+  nats.subscribe('_INBOX.>', { callback: (_, { data }) => void earlier.push(data) });
+  await nats.flush();
+  expect(await a.call('b', 'long', null, LONG)).toBe(long);
+  expect(earlier.length).toBeGreaterThan(3);
+  const texts = ['', '{}', 'null', '{"v":1,"result":"forged"}', '{"v":1,"part":0}\nforged'];
+  const junk = [...texts.map((text) => Buffer.from(text)), ...earlier.slice(0, 8)];
+  // Somebody is quicker than the node, each time.
+  nats.subscribe(names.calls('slow'), {
+    callback: (_, { data, reply = '' }) => {
+      for (const forged of junk) nats.publish(reply, forged);
+      nats.publish(names.calls('behind'), data, { reply });
+    },
+  });
+  const slow = await node('slow', undefined, {
+    ...key,
+    names: { calls: () => names.calls('behind') },
+  });
+  slow.calls.serve(methods);
+  await nats.flush();
+  expect(await a.call('slow', 'short', null, LONG)).toBe('right');
+  expect(await a.call('slow', 'long', null, LONG)).toBe(long);
+});
+
+it('an answer in parts is bounded', async () => {
+  const { calls: a, nats } = await node('a');
+  const room = Buffer.alloc(1_000_000, ' ');
+  let parts = 0;
+  nats.subscribe(names.calls('endless'), {
+    callback: (_, message) => {
+      const { part } = message.json<{ part?: number }>();
+      if (part === undefined) return void message.respond('{"v":1,"parts":65536}');
+      parts += 1;
+      message.respond(Buffer.concat([Buffer.from(`{"v":1,"part":${part}}\n`), room]));
+    },
+  });
+  await nats.flush();
+  await expect(a.call('endless', 'x', null, LONG)).rejects.toThrow(
+    'the answer of node endless has more than 67108864 bytes',
+  );
+  expect(parts).toBe(68);
+});
+
+it('answers go to inboxes only: who may call makes no node send to what others listen to', async () => {
+  const [{ nats }, { calls: b }] = [await node('a'), await node('b')];
+  b.serve({ hello: () => 'hello' });
+  const said: string[] = [];
+  nats.subscribe('>', { callback: (_, { subject }) => void said.push(subject) });
+  const data = '{"v":1,"id":"x","method":"hello","deadline_ms":1000}';
+  for (const reply of ['$JS.API.STREAM.PURGE.x', names.events('b'), names.calls('a')])
+    nats.publish(names.calls('b'), data, { reply });
+  expect(await ask(nats, { id: 'y', method: 'hello' })).toEqual({ v: 1, result: 'hello' });
+  await nats.flush();
+  expect(said.filter((one) => !/^(_INBOX|drover\.test\.calls\.b)/.test(one))).toEqual([]);
+});
+
+it('a wall clock that is set back opens no old signature, and refuses no new one', async () => {
+  let [monotonic, wall] = [0, 1_000_000];
+  const key = {
+    signer: signerOf(1),
+    clocks: { monotonic: () => monotonic, wall: () => wall },
+  };
+  const [{ calls: a }, { calls: b, nats }] = [
+    await node('a', undefined, key),
+    await node('b', new CallResults(() => monotonic), key),
+  ];
+  let ran = 0;
+  b.serve({ run: () => ++ran });
+  const sent: Uint8Array[] = [];
+  nats.subscribe(names.calls('b'), { callback: (_, { data }) => void sent.push(data) });
+  await nats.flush();
+  expect(await a.call('b', 'run', null, 1000)).toBe(1);
+  const [recorded = new Uint8Array()] = sent;
+  for (const [afterMs, byMs] of [
+    [61_000, -60_000],
+    [100, -3_600_000],
+    [60_000, 0],
+    [100, 7_200_000],
+    [100_000, -7_200_000],
+  ] as const) {
+    monotonic += afterMs;
+    wall += afterMs + byMs;
+    const before = ran;
+    expect(await a.call('b', 'run', null, 1000)).toBe(before + 1);
+    const { data } = await nats.request(names.calls('b'), recorded, { timeout: LONG });
+    expect(Buffer.from(data).toString()).toMatch(/the clock of who has sent it is \d+ s behind/);
+  }
+  expect(ran).toBe(6);
 });
 
 it('what is asked and answered is checked as HTTP checks it', async () => {

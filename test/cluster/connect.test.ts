@@ -39,7 +39,7 @@ function link(config: Partial<NatsConfig>) {
   const told: NatsStatus[] = [];
   const said: string[] = [];
   const made = new NatsLink({
-    config: { servers: [], credentials: null, tls: NO_TLS, ...config },
+    config: { name: 'test', servers: [], credentials: null, tls: NO_TLS, ...config },
     name: 'test',
     onChange: (status) => told.push(status),
     say: (line) => said.push(line),

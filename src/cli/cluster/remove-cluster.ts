@@ -8,6 +8,7 @@ const DIAL_MS = 3000;
 /** @param name of the cluster; all its streams and buckets go. */
 export async function removeCluster(servers: string[], name: string): Promise<void> {
   const options = natsOptions({
+    name,
     servers,
     credentials: null,
     tls: { ca: null, cert: null, key: null },

@@ -29,8 +29,6 @@ export interface AnswerMessage {
   parts?: number;
 }
 
-/** First byte of a part, which is no JSON. */
-const PART = 0;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -48,9 +46,16 @@ export function encode(
   return encoder.encode(signer.sign(context, stamp, JSON.stringify(message)));
 }
 
+/** A message that is not signed as it has to be, or is none: somebody else may have sent it. */
+export class UntrustedMessage extends DroverError {
+  constructor(why: string) {
+    super('unavailable', why);
+  }
+}
+
 /**
  * @param from who has sent it, for the error.
- * @throws DroverError `unavailable` when it is not signed as it has to be, is of a later version, or no message.
+ * @throws UntrustedMessage; DroverError `unavailable` when it is of a later version.
  */
 export function decode<M extends CallMessage | AnswerMessage>(
   signer: Signer,
@@ -62,7 +67,7 @@ export function decode<M extends CallMessage | AnswerMessage>(
   try {
     opened = signer.open(context, decoder.decode(data));
   } catch (thrown) {
-    throw new DroverError('unavailable', `${from} is not trusted: ${messageOf(thrown)}`);
+    throw new UntrustedMessage(`${from} is not trusted: ${messageOf(thrown)}`);
   }
   let message: M;
   try {
@@ -70,8 +75,7 @@ export function decode<M extends CallMessage | AnswerMessage>(
     if (laterVersion(message?.v) === null)
       checkNamed('BusMessages', context[0] as 'call' | 'answer', message);
   } catch (thrown) {
-    const why = messageOf(thrown);
-    throw new DroverError('unavailable', `${from} sent what is no message of Drover: ${why}`);
+    throw new UntrustedMessage(`${from} sent what is no message of Drover: ${messageOf(thrown)}`);
   }
   const v = laterVersion(message.v);
   if (v !== null) {
@@ -79,21 +83,6 @@ export function decode<M extends CallMessage | AnswerMessage>(
     throw new DroverError('unavailable', `${from} uses ${versions}: update this node`);
   }
   return { message, stamp: opened.stamp };
-}
-
-/** @returns null unless there is such a part. */
-export function partOf(answer: Uint8Array, part: number, size: number): Uint8Array | null {
-  const bytes = answer.subarray(part * size, (part + 1) * size);
-  if (bytes.length === 0) return null;
-  const message = new Uint8Array(bytes.length + 1);
-  message[0] = PART;
-  message.set(bytes, 1);
-  return message;
-}
-
-/** The bytes of a part; null when the message is none. */
-export function bytesOfPart(message: Uint8Array): Uint8Array | null {
-  return message[0] === PART ? message.subarray(1) : null;
 }
 
 /** Checks what is asked of a method, or what it answers, as HTTP checks it. @throws DroverError `bad_request`. */

@@ -1,10 +1,12 @@
 // Runs in main. Owns the subscription for calls of other nodes, and runs them.
 
-import { PROTOCOL } from '../../shared/cluster/names.js';
+import { MAX_ANSWER_BYTES, PART_ROOM_BYTES, sealPart } from '../../shared/cluster/answer-parts.js';
+import { INBOX, PROTOCOL } from '../../shared/cluster/names.js';
 import type { Msg, NatsConnection, Subscription } from '../../shared/cluster/nats.js';
-import { EXPIRES_MS, expiryOf, Signer } from '../../shared/cluster/signer.js';
+import type { SendTimes } from '../../shared/cluster/send-times.js';
+import { Signer } from '../../shared/cluster/signer.js';
 import { answerable } from '../../shared/contract/rpc.js';
-import { DroverError } from '../../shared/errors.js';
+import { DroverError, messageOf } from '../../shared/errors.js';
 import {
   type AnswerMessage,
   answerContext,
@@ -13,15 +15,10 @@ import {
   callContext,
   decode,
   encode,
-  partOf,
 } from './call-messages.js';
 import { CallResults, type KnownCall } from './call-results.js';
 import type { CallMethods } from './parts.js';
 
-/** Longest answer, in bytes: more would hold up the main threads of both nodes. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/** Of a message of NATS, for what surrounds a part. */
-const ROOM_BYTES = 1024;
 const RETRY_AFTER_S = 1;
 /** What NATS carries unless its configuration says otherwise (max_payload). */
 export const USUAL_PAYLOAD_BYTES = 1024 * 1024;
@@ -33,28 +30,22 @@ export interface CallServerOptions {
   signer: Signer;
   check: CallCheck;
   results?: CallResults | undefined;
-  /** Unix epoch ms. */
-  now?: () => number;
+  times: SendTimes;
 }
 
 export class CallServer {
   readonly #nats: NatsConnection;
   readonly #options: CallServerOptions;
   readonly #node: string;
-  readonly #now: () => number;
-  /** Calls from before this are not known here: they may have run. */
-  readonly #since: number;
   readonly #subscription: Subscription;
   readonly #results: CallResults;
   #methods: CallMethods = {};
 
   constructor(nats: NatsConnection, options: CallServerOptions) {
-    const { node, subject, results = new CallResults(), now = Date.now } = options;
+    const { node, subject, results = new CallResults() } = options;
     this.#nats = nats;
     this.#options = options;
     this.#node = node;
-    this.#now = now;
-    this.#since = now();
     this.#results = results;
     this.#subscription = nats.subscribe(subject, {
       callback: (error, message) => {
@@ -89,6 +80,8 @@ export class CallServer {
   }
 
   #take({ data, reply = '' }: Msg): void {
+    // Nobody makes this node send to what others listen to.
+    if (reply !== '' && !INBOX.test(reply)) return;
     const { signer } = this.#options;
     let id: string | null = null;
     try {
@@ -123,15 +116,12 @@ export class CallServer {
   /** For how long the same call would be accepted again, in ms. @throws DroverError `unavailable` when it is not. */
   #leftMs(stamp: number | null): number {
     if (stamp === null) return 0;
-    const now = this.#now();
-    const early = stamp < this.#since ? 'it was sent before the node had started' : null;
-    const why = expiryOf(stamp, now) ?? early;
-    if (why === null) return stamp + EXPIRES_MS - now;
-    throw new DroverError(
-      'unavailable',
-      `node ${this.#node} does not accept the call: ${why}`,
-      RETRY_AFTER_S,
-    );
+    try {
+      return this.#options.times.check(stamp);
+    } catch (thrown) {
+      const why = `node ${this.#node} does not accept the call: ${messageOf(thrown)}`;
+      throw new DroverError('unavailable', why, RETRY_AFTER_S);
+    }
   }
 
   async #run(call: KnownCall, method: string, input: unknown): Promise<void> {
@@ -163,8 +153,10 @@ export class CallServer {
   }
 
   #partOf(id: string, part: number): Uint8Array {
-    const answer = this.#results.get(id)?.answer;
-    return (answer && partOf(answer, part, this.#partBytes)) ?? this.#dropped(id);
+    const size = this.#partBytes;
+    const bytes = this.#results.get(id)?.answer?.subarray(part * size, (part + 1) * size);
+    if (!bytes?.length) return this.#dropped(id);
+    return sealPart(this.#options.signer, answerContext(id), part, bytes);
   }
 
   #dropped(id: string): Uint8Array {
@@ -177,7 +169,7 @@ export class CallServer {
   }
 
   get #partBytes(): number {
-    return (this.#nats.info?.max_payload ?? USUAL_PAYLOAD_BYTES) - ROOM_BYTES;
+    return (this.#nats.info?.max_payload ?? USUAL_PAYLOAD_BYTES) - PART_ROOM_BYTES;
   }
 
   /** What cannot be sent is asked for again. */

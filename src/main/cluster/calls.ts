@@ -1,25 +1,25 @@
 // Runs in main. Owns the calls of this node to the main threads of others, by request and reply over NATS.
 
 import { randomUUID } from 'node:crypto';
+import { errorOf } from '../../shared/bus-validators.js';
+import { MAX_ANSWER_BYTES, openPart } from '../../shared/cluster/answer-parts.js';
+import type { LeaseClocks } from '../../shared/cluster/lease-deadline.js';
 import type { ClusterNames } from '../../shared/cluster/names.js';
 import { PROTOCOL } from '../../shared/cluster/names.js';
-import {
-  createInbox,
-  type Msg,
-  type NatsConnection,
-  type Subscription,
-} from '../../shared/cluster/nats.js';
+import type { Msg, NatsConnection, Subscription } from '../../shared/cluster/nats.js';
+import { newInbox } from '../../shared/cluster/nats-options.js';
+import { SendTimes } from '../../shared/cluster/send-times.js';
 import type { Signer } from '../../shared/cluster/signer.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import {
   type AnswerMessage,
   answerContext,
-  bytesOfPart,
   type CallCheck,
   type CallMessage,
   callContext,
   decode,
   encode,
+  UntrustedMessage,
 } from './call-messages.js';
 import type { CallResults } from './call-results.js';
 import { CallServer, USUAL_PAYLOAD_BYTES } from './call-server.js';
@@ -45,14 +45,16 @@ export interface CallsOptions {
   check: CallCheck;
   /** For tests. */
   results?: CallResults;
-  now?: () => number;
+  clocks?: LeaseClocks;
 }
 
 /** A message that waits for its answer. */
 class Exchange {
   readonly node: string;
   readonly message: CallMessage;
-  readonly settle: (answer: Uint8Array | DroverError) => void;
+  /** Something came to its inbox. */
+  readonly take: (data: Uint8Array) => void;
+  readonly fail: (error: DroverError) => void;
   /** It may have reached the node already. */
   isRepeated = false;
   retry: NodeJS.Timeout | undefined;
@@ -60,11 +62,13 @@ class Exchange {
   constructor(
     node: string,
     message: CallMessage,
-    settle: (answer: Uint8Array | DroverError) => void,
+    take: (data: Uint8Array) => void,
+    fail: (error: DroverError) => void,
   ) {
     this.node = node;
     this.message = message;
-    this.settle = settle;
+    this.take = take;
+    this.fail = fail;
   }
 }
 
@@ -73,7 +77,8 @@ export class NodeCalls implements Calls {
   readonly #nats: NatsConnection;
   readonly #options: CallsOptions;
   readonly #server: CallServer;
-  readonly #inbox = createInbox();
+  readonly #times: SendTimes;
+  readonly #inbox: string;
   readonly #replies: Subscription;
   readonly #open = new Map<string, Exchange>();
   #lastExchange = 0;
@@ -85,7 +90,10 @@ export class NodeCalls implements Calls {
     this.#nats = nats;
     this.#options = options;
     const { node, names } = options;
-    this.#server = new CallServer(nats, { ...options, subject: names.calls(node) });
+    this.#inbox = newInbox(nats);
+    this.#times = new SendTimes(options.clocks);
+    const served = { ...options, subject: names.calls(node), times: this.#times };
+    this.#server = new CallServer(nats, served);
     this.#replies = nats.subscribe(`${this.#inbox}.*`, {
       callback: (error, message) => {
         if (!error) this.#reply(message);
@@ -112,7 +120,8 @@ export class NodeCalls implements Calls {
     const cancel = (): void => this.#publish(node, { v: PROTOCOL, id, cancel: true });
     gone?.addEventListener('abort', cancel, { once: true });
     try {
-      const asked = this.#ask(node, message, until, cancel);
+      const read = (data: Uint8Array): AnswerMessage => this.#read(node, id, data);
+      const asked = this.#ask(node, message, until, read, cancel);
       // NATS keeps the order of one connection: it comes after the call.
       if (gone?.aborted) cancel();
       const result = await this.#resultOf(node, id, await asked, until);
@@ -128,43 +137,79 @@ export class NodeCalls implements Calls {
     this.#isClosed = true;
     this.#server.close();
     this.#replies.unsubscribe();
-    for (const { settle } of this.#open.values()) settle(new DroverError('unavailable'));
+    for (const { fail } of this.#open.values()) fail(new DroverError('unavailable'));
   }
 
-  async #resultOf(node: string, id: string, data: Uint8Array, until: number): Promise<unknown> {
-    const { signer } = this.#options;
-    const from = `node ${node}`;
-    const { message: answer } = decode<AnswerMessage>(signer, answerContext(id), from, data);
-    if (answer.error) throw DroverError.fromPlain(answer.error);
+  async #resultOf(
+    node: string,
+    id: string,
+    answer: AnswerMessage,
+    until: number,
+  ): Promise<unknown> {
+    if (answer.error) throw errorOf(answer.error);
     if (answer.parts === undefined) return answer.result;
-    const parts: Uint8Array[] = [];
+    const found: Uint8Array[] = [];
+    let bytes = 0;
     for (let part = 0; part < answer.parts; part += 1) {
-      const asked = await this.#ask(node, { v: PROTOCOL, id, part }, until, () => {});
-      const bytes = bytesOfPart(asked);
-      if (bytes) parts.push(bytes);
-      else await this.#resultOf(node, id, asked, until);
+      const message = { v: PROTOCOL, id, part };
+      const read = (data: Uint8Array): Uint8Array | AnswerMessage =>
+        openPart(this.#options.signer, answerContext(id), part, data) ?? this.#read(node, id, data);
+      const asked = await this.#ask(node, message, until, read);
+      if (!(asked instanceof Uint8Array)) return this.#resultOf(node, id, asked, until);
+      bytes += asked.length;
+      if (bytes > MAX_ANSWER_BYTES) {
+        const why = `has more than ${MAX_ANSWER_BYTES} bytes`;
+        throw new DroverError('unavailable', `the answer of node ${node} ${why}`);
+      }
+      found.push(asked);
     }
-    return this.#resultOf(node, id, Buffer.concat(parts), until);
+    return this.#resultOf(node, id, this.#read(node, id, Buffer.concat(found)), until);
   }
 
-  /** @param late is called when there is no answer in time. */
-  #ask(node: string, message: CallMessage, until: number, late: () => void): Promise<Uint8Array> {
+  #read(node: string, id: string, data: Uint8Array): AnswerMessage {
+    const { signer } = this.#options;
+    return decode<AnswerMessage>(signer, answerContext(id), `node ${node}`, data).message;
+  }
+
+  /**
+   * @param read throws {@link UntrustedMessage} for what is no answer: it is waited on for the right one.
+   * @param late is called when there is no answer in time.
+   */
+  #ask<T>(
+    node: string,
+    message: CallMessage,
+    until: number,
+    read: (data: Uint8Array) => T,
+    late: () => void = () => {},
+  ): Promise<T> {
     const refusal = this.#refusal(node, this.#encode(node, message).length);
     if (refusal) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
       this.#lastExchange += 1;
       const key = String(this.#lastExchange);
-      const timer = setTimeout(() => {
-        exchange.settle(new NodeUnreachable(node, 'it does not answer in time'));
-        late();
-      }, until - performance.now());
-      const exchange = new Exchange(node, message, (answer) => {
+      let untrusted: UntrustedMessage | null = null;
+      const end = (): void => {
         clearTimeout(timer);
         clearTimeout(exchange.retry);
         this.#open.delete(key);
-        if (answer instanceof DroverError) reject(answer);
-        else resolve(answer);
+      };
+      const take = (data: Uint8Array): void => {
+        try {
+          resolve(read(data));
+          end();
+        } catch (thrown) {
+          if (thrown instanceof UntrustedMessage) untrusted = thrown;
+          else exchange.fail(thrown as DroverError);
+        }
+      };
+      const exchange = new Exchange(node, message, take, (error) => {
+        end();
+        reject(error);
       });
+      const timer = setTimeout(() => {
+        exchange.fail(untrusted ?? new NodeUnreachable(node, 'it does not answer in time'));
+        late();
+      }, until - performance.now());
       this.#open.set(key, exchange);
       this.#send(key, exchange);
     });
@@ -194,8 +239,8 @@ export class NodeCalls implements Calls {
   }
 
   #encode(node: string, message: CallMessage): Uint8Array {
-    const { signer, now = Date.now } = this.#options;
-    return encode(signer, callContext(node), message, now());
+    const { signer } = this.#options;
+    return encode(signer, callContext(node), message, this.#times.stamp());
   }
 
   #checkAnswer(node: string, method: string, result: unknown): void {
@@ -211,10 +256,10 @@ export class NodeCalls implements Calls {
     const key = subject.slice(this.#inbox.length + 1);
     const exchange = this.#open.get(key);
     if (!exchange) return;
-    if (headers?.code !== NO_RESPONDERS) exchange.settle(data);
+    if (headers?.code !== NO_RESPONDERS) exchange.take(data);
     else if (exchange.isRepeated) {
       exchange.retry = setTimeout(() => this.#send(key, exchange), AGAIN_MS);
-    } else exchange.settle(new NodeUnreachable(exchange.node, 'nothing answers to its name'));
+    } else exchange.fail(new NodeUnreachable(exchange.node, 'nothing answers to its name'));
   }
 
   async #follow(): Promise<void> {

@@ -2,13 +2,13 @@
 
 import {
   AckPolicy,
-  createInbox,
   DeliverPolicy,
   jetstreamManager,
   type Msg,
   type MsgHdrs,
   type NatsConnection,
 } from '../../shared/cluster/nats.js';
+import { newInbox } from '../../shared/cluster/nats-options.js';
 import { reasonOf } from '../../shared/cluster/reasons.js';
 import { Deferred } from '../../shared/deferred.js';
 import { messageOf } from '../../shared/errors.js';
@@ -139,7 +139,7 @@ export class KvWatch<T> {
       },
       interrupted: ended.resolve,
     });
-    const inbox = createInbox();
+    const inbox = newInbox(this.#nats);
     const subscription = this.#nats.subscribe(inbox, {
       callback: (error, message) => {
         if (error) ended.resolve(messageOf(error));

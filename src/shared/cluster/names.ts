@@ -17,6 +17,9 @@ export function laterVersion(v: unknown): number | null {
   return typeof v === 'number' && v > READABLE ? v : null;
 }
 
+/** Where answers go: to nothing else a node sends what it was asked. */
+export const INBOX = /^(_INBOX|drover\.[A-Za-z0-9-]+\.inbox)\.[A-Za-z0-9._-]+$/;
+
 /** Copies of the stream and of each bucket on the NATS servers. */
 export function replicasOf(config: { replicas: number | null; servers: string[] }): number {
   return config.replicas ?? (config.servers.length >= 3 ? 3 : 1);

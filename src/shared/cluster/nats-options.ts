@@ -1,5 +1,6 @@
 // The options of the NATS client from the configuration of the cluster. In main and in the bus thread.
 
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
@@ -8,12 +9,14 @@ import type { ClusterConfig } from './bus-messages.js';
 import {
   type Authenticator,
   type ConnectionOptions,
+  createInbox,
   credsAuthenticator,
+  type NatsConnection,
   tokenAuthenticator,
   usernamePasswordAuthenticator,
 } from './nats.js';
 
-export type NatsConfig = Pick<ClusterConfig, 'servers' | 'credentials' | 'tls'>;
+export type NatsConfig = Pick<ClusterConfig, 'name' | 'servers' | 'credentials' | 'tls'>;
 
 const SERVER = /^(?:(nats|tls):\/\/)?(?:([^@/]*)@)?([^@/]+)\/?$/;
 
@@ -31,9 +34,17 @@ export function natsOptions(config: NatsConfig): ConnectionOptions {
   const tls = tlsOf(config, servers);
   return {
     servers: servers.map(({ host }) => host),
+    // Other programs need not be able to send to it, and do not know it. What JetStream answers is not signed.
+    inboxPrefix: `drover.${config.name}.inbox.${randomUUID()}`,
     ...(authenticator ? { authenticator } : {}),
     ...tls,
   };
+}
+
+/** A subject for answers to this connection alone, as its client makes them. */
+export function newInbox(connection: NatsConnection): string {
+  const { options } = connection as NatsConnection & { options?: ConnectionOptions };
+  return createInbox(options?.inboxPrefix);
 }
 
 function parseServer(url: string): ServerUrl {

@@ -40,21 +40,6 @@ export const NO_SIGNATURE =
 export const WRONG_SIGNATURE =
   'its signature is of another key than that of this node (cluster.secret_key_file), or it was changed on the way';
 
-/**
- * What is asked is answered for so long after it was sent, in ms, by the clocks of both machines. `drover doctor` warns when a clock is
- * wrong by a second.
- */
-export const EXPIRES_MS = 15_000;
-
-/** Why something that was sent then is not accepted now, in words behind "because"; null when it is. Both in Unix epoch ms. */
-export function expiryOf(sentMs: number, nowMs: number): string | null {
-  const lateMs = nowMs - sentMs;
-  if (Math.abs(lateMs) <= EXPIRES_MS) return null;
-  const seconds = Math.round(Math.abs(lateMs) / 1000);
-  const when = lateMs > 0 ? 'behind' : 'ahead of';
-  return `the clock of who has sent it is ${seconds} s ${when} this one, or somebody has sent it again: run NTP on both`;
-}
-
 export class Signer {
   /** Without a key. */
   static readonly NONE = new Signer({ keys: [], acceptsUnsigned: false });

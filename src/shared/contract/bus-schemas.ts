@@ -2,6 +2,7 @@
 // rely on. Unknown fields pass: a later version may add some (docs/CLUSTER.md, "Protocol versions"). Loads TypeBox: only the code that is
 // generated from these is used.
 
+import { INBOX } from '../cluster/names.js';
 import { ERRORS } from '../errors.js';
 import { InvokeBody } from './api.js';
 import { BOT_ID } from './bot-id.js';
@@ -336,8 +337,9 @@ export const BusMessages = Type.Partial(
     baseline: object({ epoch: name, ...total, sessions: list(anyText) }),
     question: object({
       v: version,
-      parts: Type.String({ pattern: '^_INBOX\\.[A-Za-z0-9._-]{1,128}$' }),
+      parts: Type.String({ pattern: INBOX.source, maxLength: 256 }),
     }),
+    part: object({ v: version, part: natural }),
     reply: object({
       v: version,
       count: some(Type.Integer({ minimum: 0, maximum: 65_536 })),
