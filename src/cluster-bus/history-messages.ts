@@ -1,6 +1,7 @@
 // What the bus threads of nodes ask each other about the past. Carried by long-answers.ts. Later versions may add fields.
 
 import { checkNamed, parseNamed } from '../shared/bus-validators.js';
+import { MAX_ANSWER_BYTES } from '../shared/cluster/answer-parts.js';
 import type {
   FieldHistoryRequest,
   PageRequest,
@@ -67,6 +68,10 @@ export interface FramesQuestion {
   /** Approximate bytes of their data. */
   maxBytes: number;
 }
+
+/** Most blocks of an answer, and bytes of them when they are not compressed. */
+export const MAX_BLOCKS = 16_384;
+export const MAX_BLOCK_BYTES = MAX_ANSWER_BYTES;
 
 /** The first line of the answer. The blocks follow (block.ts), one behind the other. */
 export interface FramesAnswerHead {

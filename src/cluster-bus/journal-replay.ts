@@ -3,10 +3,17 @@
 
 import type { ReplayPart, ReplayRequest } from '../shared/contract/journal-messages.js';
 import type { NameHasher } from '../shared/contract/name-hash.js';
+import { DroverError } from '../shared/errors.js';
 import type { NodeNamesWriter } from '../shared/memory/node-names.js';
 import type { Cut } from '../shared/stream/replay-cut.js';
 import { type Block, decodeBlock } from './block.js';
-import { type FramesAnswerHead, type FramesQuestion, splitHead } from './history-messages.js';
+import {
+  type FramesAnswerHead,
+  type FramesQuestion,
+  MAX_BLOCK_BYTES,
+  MAX_BLOCKS,
+  splitHead,
+} from './history-messages.js';
 import { type HistoryNodes, readAnswers } from './history-nodes.js';
 import { WindowBlock } from './window-block.js';
 
@@ -65,11 +72,21 @@ export async function replayFromJournals(
 
 function blocksOf(bytes: Buffer): Pick<FramesAnswerHead, 'upTo'> & { found: Found[] } {
   const { head, rest } = splitHead<FramesAnswerHead>('frames', bytes);
+  if (head.blocks.length > MAX_BLOCKS) throw tooMuch(`it has more than ${MAX_BLOCKS} blocks`);
   let at = 0;
+  let size = 0;
   const found = head.blocks.map(({ first, bytes: length }) => {
     const block = decodeBlock(rest.subarray(at, at + length));
     at += length;
+    size += block.body.length;
+    if (size > MAX_BLOCK_BYTES) {
+      throw tooMuch(`its blocks have more than ${MAX_BLOCK_BYTES} bytes`);
+    }
     return { first, block };
   });
   return { upTo: head.upTo, found };
+}
+
+function tooMuch(why: string): DroverError {
+  return new DroverError('bad_request', why);
 }

@@ -11,6 +11,7 @@ import {
   type FramesAnswerHead,
   type FramesQuestion,
   type HistoryQuestion,
+  MAX_BLOCKS,
   type PageAnswerHead,
   type PageQuestion,
   withHead,
@@ -158,7 +159,7 @@ export class OwnHistory {
     for (const run of this.#parts.places.from(epoch, from)) {
       const end = run.own + run.count;
       let own = run.own + Math.max(0, from - run.number);
-      while (own < end && left > 0) {
+      while (own < end && left > 0 && blocks.list.length < MAX_BLOCKS) {
         const frame = await reader.from(own);
         const next = Math.min(frame?.seq ?? end, end);
         // A block has no holes: what the journal has lost ends it.
@@ -172,7 +173,7 @@ export class OwnHistory {
         }
       }
       blocks.end();
-      if (left > 0) continue;
+      if (left > 0 && blocks.list.length < MAX_BLOCKS) continue;
       upTo = run.number + own - run.own;
       break;
     }

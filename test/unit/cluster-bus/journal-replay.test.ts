@@ -97,6 +97,28 @@ it('a frame that is in no journal is a hole up to the next one', async () => {
   expect(await replay(answers, 25)).toEqual({ first: 100, next: 100, ids: [] });
 });
 
+it('an answer with more than it may have is none, and is not all unpacked', async () => {
+  const writer = new BlockWriter();
+  const text = JSON.stringify({ n: 'x'.repeat(60_000) });
+  while (!writer.isFull) writer.add(KIND_CODE.log, NO_LEVEL, null, null, text);
+  const count = writer.count;
+  const head = { node: 'h1', incarnation: 'i', epoch: 'e', first: 1, next: count + 1 };
+  const bytes = writer.finish({ ...head, type: 'frames', at: { seq: 0, total: 0 } });
+  const most = (n: number): Buffer => {
+    const blocks = Array.from({ length: n }, () => ({ first: 1, bytes: bytes.length }));
+    return Buffer.from(withHead({ blocks, upTo: null }, ...blocks.map(() => bytes)));
+  };
+  expect(bytes.length).toBeLessThan(1000);
+  expect((await replay({ h1: most(1) }, 1, 1 + count)).next).toBe(1 + count);
+  await expect(replay({ h1: most(16_384) }, 1)).rejects.toThrow(
+    /: its blocks have more than 67108864 bytes$/,
+  );
+  const many = Array.from({ length: 20_000 }, () => ({ first: 1, bytes: 0 }));
+  await expect(
+    replay({ h1: Buffer.from(withHead({ blocks: many, upTo: null })) }, 1),
+  ).rejects.toThrow('its answer cannot be read: it has more than 16384 blocks');
+});
+
 it('a live node that does not answer, or not with blocks, is waited for', async () => {
   const good = answer('h1', [[10, 5]], null);
   const fault = new DroverError('no_answer', 'no answer in time');
