@@ -18,6 +18,8 @@ const PARTS_MS = 10_000;
 
 export interface Baseline extends Total {
   epoch: string;
+  /** The last message of each node up to there, as far as is known. Earlier releases do not say it. */
+  last?: Record<string, number>;
   /** JSON of `session` events. */
   sessions: string[];
 }

@@ -2,7 +2,13 @@
 // count the frames of the stream, and all have to count the same.
 
 import type { Signer } from '../shared/cluster/signer.js';
-import { decodeBlock, gapBlock, LaterVersionError, type ReadBlock } from './block.js';
+import {
+  type BlockHead,
+  decodeBlock,
+  gapBlock,
+  LaterVersionError,
+  type ReadBlock,
+} from './block.js';
 
 export interface StreamMessage {
   seq: number;
@@ -17,22 +23,31 @@ export interface BlockSource {
   at(seq: number): Promise<StreamMessage | null>;
   /** The next message of a node, from a sequence on. */
   nextOf(node: string, seq: number): Promise<StreamMessage | null>;
+  /** Whether a message between these two was deleted. */
+  hasHole(after: number, before: number): Promise<boolean>;
   /** Whether the stream says that nobody had published a later version when it had this message. */
   hasNoLater(seq: number): Promise<boolean>;
 }
 
 export const blockContext = (node: string): string[] => ['block', node];
 
+/** Up to where messages were read one after the other, and the last one of each node among them. */
+export interface ReadUpTo {
+  seq: number;
+  last: Map<string, number>;
+}
+
 export class BlockReader {
   readonly #source: BlockSource;
   readonly #signer: Signer;
-  /** The last message that was read, and the last one of each subject among those that were read one after the other. */
-  #seq = 0;
-  readonly #last = new Map<string, number>();
+  readonly #upTo: ReadUpTo;
+  /** The message before the last one that was read, of the same node. */
+  #before: number | undefined;
 
-  constructor(source: BlockSource, signer: Signer) {
+  constructor(source: BlockSource, signer: Signer, read: ReadUpTo = { seq: 0, last: new Map() }) {
     this.#source = source;
     this.#signer = signer;
+    this.#upTo = read;
   }
 
   /** The message with this sequence; null when it has left the window. */
@@ -43,10 +58,15 @@ export class BlockReader {
 
   /** Quickest when messages are read in their order. @throws LaterVersionError; an error of JetStream. */
   async read({ seq, node, bytes }: StreamMessage): Promise<ReadBlock> {
-    if (seq !== this.#seq + 1) this.#last.clear();
-    const before = this.#last.get(node);
-    this.#seq = seq;
-    this.#last.set(node, seq);
+    const { last } = this.#upTo;
+    // The same message again: it was delivered and fetched.
+    if (seq !== this.#upTo.seq) {
+      if (seq !== this.#upTo.seq + 1) last.clear();
+      this.#before = last.get(node);
+      this.#upTo.seq = seq;
+    }
+    const before = this.#before;
+    if (before !== undefined) last.set(node, seq);
     let stamp: number | null = null;
     let block: ReadBlock;
     try {
@@ -61,13 +81,22 @@ export class BlockReader {
       return gapBlock();
     }
     const isOfNode = block.head.node === node && block.head.at.seq < seq;
-    const isNext = stamp === null || stamp === before || (await this.#isNext(node, seq, stamp));
-    return isOfNode && isNext ? block : gapBlock();
+    if (!isOfNode) return gapBlock();
+    if (stamp === null) return block;
+    // Others may publish to any number of subjects, and sign nothing.
+    last.set(node, seq);
+    const isNext =
+      before === undefined ? await this.#isNext(block.head, seq, stamp) : stamp === before;
+    return isNext ? block : gapBlock();
   }
 
-  /** A block names the message that it follows on its subject: so nobody publishes an old one again. */
-  async #isNext(node: string, seq: number, stamp: number): Promise<boolean> {
-    return stamp < seq && (await this.#source.nextOf(node, stamp + 1))?.seq === seq;
+  /**
+   * A block names the message that it follows on its subject: so nobody publishes an old one again. Who has not read that message asks
+   * JetStream, which forgets what was deleted: one that was deleted itself is newer than what its publisher had read.
+   */
+  async #isNext({ node, at }: BlockHead, seq: number, stamp: number): Promise<boolean> {
+    if (stamp >= seq || (await this.#source.nextOf(node, stamp + 1))?.seq !== seq) return false;
+    return !(await this.#source.hasHole(Math.max(stamp, at.seq), seq));
   }
 }
 

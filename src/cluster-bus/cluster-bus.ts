@@ -15,7 +15,12 @@ import { eventId, gapJson, KIND_CODE, NO_LEVEL } from '../shared/stream/frame.js
 import { withTimeout } from '../shared/with-timeout.js';
 import { askBaseline, serveBaseline } from './baseline.js';
 import type { ReadBlock, Total } from './block.js';
-import { type BlockReader, type StreamMessage, totalBefore } from './block-reader.js';
+import {
+  type BlockReader,
+  type ReadUpTo,
+  type StreamMessage,
+  totalBefore,
+} from './block-reader.js';
 import { BlockWriter } from './block-writer.js';
 import { ClusterRing } from './cluster-ring.js';
 import { EventStream, type ReadOf, type StreamFacts } from './event-stream.js';
@@ -67,6 +72,8 @@ export class ClusterBus {
   #stream: EventStream | undefined;
   /** Sequence of the last message on the ring. */
   #seq = 0;
+  /** What its reader has read: a block that is published again is told apart by that. */
+  #upTo: ReadUpTo = { seq: 0, last: new Map() };
   /** And of the last one on the stream, as far as is known. */
   #streamLast = 0;
   /** Nothing is behind any more once this message is on the ring; Infinity until JetStream was asked where the stream is. */
@@ -322,6 +329,7 @@ export class ClusterBus {
       usable ?? (isRead ? { seq: 0, total: 0 } : await this.#count(stream, facts));
     this.#seq = seq;
     this.#blocks.clear();
+    this.#upTo = { seq, last: new Map(Object.entries(usable?.last ?? {})) };
     if (ring?.identity.epoch !== facts.epoch) {
       // What is waited for does not come on this one.
       const remade = new Error('the stream of the cluster was made again');
@@ -349,8 +357,8 @@ export class ClusterBus {
   async #follow(connection: NatsConnection, stream: EventStream): Promise<void> {
     const { node } = this.#start.config;
     // One that this release cannot read has ended it before: it is not `on` until it was updated.
-    const reader = stream.reader();
-    await reader.at(this.#seq + 1);
+    await stream.reader().at(this.#seq + 1);
+    const reader = stream.reader(this.#upTo);
     const tail = new AbortController();
     this.#tail = tail;
     for (const listener of this.#joinListeners) listener();
@@ -485,7 +493,10 @@ export class ClusterBus {
   #offered() {
     const ring = this.#cluster;
     if (!ring || this.#state !== 'on') return null;
-    return { epoch: ring.identity.epoch, ...this.#total, sessions: this.#sessions.all() };
+    // One that is read just now is not on the ring yet.
+    const read = [...this.#upTo.last].filter(([, seq]) => seq <= this.#seq);
+    const last = Object.fromEntries(read);
+    return { epoch: ring.identity.epoch, ...this.#total, last, sessions: this.#sessions.all() };
   }
 
   /** Resolves when the messages up to `seq` are on the ring. */

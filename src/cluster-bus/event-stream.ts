@@ -21,7 +21,7 @@ import {
 } from '../shared/cluster/nats.js';
 import { agreeOnProtocol, DESCRIPTION } from '../shared/cluster/protocol-description.js';
 import type { Signer } from '../shared/cluster/signer.js';
-import { BlockReader, blockContext, type StreamMessage } from './block-reader.js';
+import { BlockReader, blockContext, type ReadUpTo, type StreamMessage } from './block-reader.js';
 import { type BlockSink, type LastBlock, WrongSequence } from './publisher.js';
 
 const DUPLICATE_WINDOW_MS = 120_000;
@@ -111,9 +111,17 @@ export class EventStream {
     };
   }
 
-  /** For messages that are read one after the other. */
-  reader(): BlockReader {
-    return new BlockReader(this, this.#signer);
+  /** For messages that are read one after the other. @param upTo is kept current. */
+  reader(upTo?: ReadUpTo): BlockReader {
+    return new BlockReader(this, this.#signer, upTo);
+  }
+
+  async hasHole(after: number, before: number): Promise<boolean> {
+    const { stream } = this.#names;
+    const { state } = await this.#manager.streams.info(stream, { deleted_details: true });
+    const { first_seq, deleted = [] } = state;
+    // What has left the window was not deleted.
+    return deleted.some((seq) => seq > after && seq < before && seq >= first_seq);
   }
 
   /** @throws StartupError when the stream is of a later version. */

@@ -382,6 +382,42 @@ it('with a key, what was not published by a node, or was published before, is a 
   await connection.close();
 });
 
+it('with a key, a block that somebody deletes and publishes again is a gap, also for nodes that did not read it', async () => {
+  const signer = { keys: [new Uint8Array(32).fill(1)], acceptsUnsigned: false };
+  const [h1, h2] = [node('h1', { signer }), node('h2', { signer })];
+  await Promise.all([h1.on_(), h2.on_()]);
+  for (const one of [h1, h2]) one.bus.publish([]);
+  h2.log('zero');
+  await h1.has('zero');
+  h1.log('one');
+  await Promise.all([h1.has('one'), h2.has('one')]);
+  // It has not read what h1 has said; another one tells it what that was.
+  const h3 = node('h3', { signer });
+  await h3.on_();
+  const connection = await server.connect();
+  const { stream, events } = clusterNames('drover');
+  const { streams } = await jetstreamManager(connection);
+  const { data } = (await streams.getMessage(stream, { seq: 2 })) ?? {};
+  await streams.deleteMessage(stream, 2);
+  await jetstream(connection).publish(events('h1'), data ?? '');
+  h2.log('two');
+  for (const one of [h1, h2, h3]) await one.has('two');
+  expect(h3.seen.map(({ text }) => text)).toEqual(['gap', 'two']);
+  expect(h1.seen.map(({ text }) => text)).toEqual(['zero', 'one', 'gap', 'two']);
+  expect(h2.seen).toEqual(h1.seen);
+  expect(h3.seen).toEqual(h1.seen.slice(2));
+  // Who reads it by itself sees that a message is missing where it may have been.
+  const opened = await EventStream.open(
+    connection,
+    clusterNames('drover'),
+    h1.config,
+    new Signer(signer),
+  );
+  expect((await opened.reader().at(3))?.head.type).toBe('none');
+  expect((await opened.reader().at(4))?.head.type).toBe('frames');
+  await connection.close();
+});
+
 /** As a release writes it that has another version of the protocol. */
 function newerBlock(): Uint8Array {
   const writer = new BlockWriter();

@@ -334,7 +334,7 @@ export const BusMessages = Type.Partial(
     }),
     session: object({ snapshot }),
     who: object({ v: version, node }),
-    baseline: object({ epoch: name, ...total, sessions: list(anyText) }),
+    baseline: object({ epoch: name, ...total, last: some(map(natural)), sessions: list(anyText) }),
     question: object({
       v: version,
       parts: Type.String({ pattern: INBOX.source, maxLength: 256 }),
