@@ -23,8 +23,12 @@ const ARGS = [
   '--disable-sync',
 ];
 
-/** Starts an installed Chromium. $CHROMIUM names one in another place. @throws Error that says how to install one. */
-export function launchChromium(): Promise<Browser> {
+/**
+ * Starts an installed Chromium. $CHROMIUM names one in another place.
+ * @param hasScrollbars they take room, as on most desktops; else none is drawn.
+ * @throws Error that says how to install one.
+ */
+export function launchChromium(hasScrollbars = false): Promise<Browser> {
   const named = process.env.CHROMIUM;
   const executablePath = named ?? PLACES.find((path) => existsSync(path));
   if (executablePath === undefined || !existsSync(executablePath)) {
@@ -33,5 +37,6 @@ export function launchChromium(): Promise<Browser> {
         'install it (Debian: apt-get install chromium-headless-shell) or name it in the environment variable CHROMIUM',
     );
   }
-  return chromium.launch({ executablePath, args: ARGS });
+  const ignoreDefaultArgs = hasScrollbars ? ['--hide-scrollbars'] : [];
+  return chromium.launch({ executablePath, args: ARGS, ignoreDefaultArgs });
 }

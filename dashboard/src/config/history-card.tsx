@@ -12,6 +12,7 @@ import { readEvents } from '../model/events.js';
 import { may } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
 import { fullTime } from '../model/time.js';
+import { useMore } from '../parts/more.js';
 import { Unanswered } from '../parts/unanswered.js';
 import { t } from '../texts/text.js';
 import { ChangesList } from './changes-list.js';
@@ -19,6 +20,8 @@ import { type ChangeLine, versionsOf } from './history.js';
 
 /** Changes that are shown: the newest. */
 const LIMIT = 50;
+/** How many at once. */
+const STEP = 10;
 
 interface Props {
   bot: BotSnapshot;
@@ -64,6 +67,7 @@ export function ConfigHistory({ bot, saved, onRestore }: Props) {
     },
   };
   const versions = value ? versionsOf(now, value) : [];
+  const { shown, more } = useMore(versions, STEP);
   return (
     <section class="card config-history" aria-label={t('history.label')}>
       <h2>{t('history.title')}</h2>
@@ -71,9 +75,8 @@ export function ConfigHistory({ bot, saved, onRestore }: Props) {
       {value === undefined ? null : versions.length === 0 ? (
         <p class="muted">{t('history.none')}</p>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard
-        <ol tabIndex={0} aria-label={t('history.list')}>
-          {versions.map(({ id, at, by, changes, isCut, before }) => (
+        <ol aria-label={t('history.list')}>
+          {shown.map(({ id, at, by, changes, isCut, before }) => (
             <li key={id} data-version={by}>
               <header>
                 <strong>{visible(by)}</strong>
@@ -97,6 +100,7 @@ export function ConfigHistory({ bot, saved, onRestore }: Props) {
           ))}
         </ol>
       )}
+      {more}
     </section>
   );
 }

@@ -116,33 +116,30 @@ export function FieldChart({
         {stays.length > 0 ? (
           <details open={!bounds}>
             <summary>{t('data.values')}</summary>
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard */}
-            <div class="value-table" tabIndex={0} role="region" aria-label={values}>
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">{t('data.from')}</th>
-                    <th scope="col">{t('term.value')}</th>
-                    <th scope="col">{t('data.for')}</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {stays
-                    .map(({ at, last }, n) => ({ at, last, end: stays[n + 1]?.at ?? serverNow() }))
-                    .slice(-LISTED)
-                    .reverse()
-                    .map(({ at, last, end }) => (
-                      <tr key={at}>
-                        <td>
-                          <time title={fullTime(at)}>{shortTime(at)}</time>
-                        </td>
-                        <td class="mono">{last === null ? '–' : visible(valueText(last))}</td>
-                        <td>{span(end - at)}</td>
-                      </tr>
-                    ))}
-                </tbody>
-              </table>
-            </div>
+            <table class="value-table" aria-label={values}>
+              <thead>
+                <tr>
+                  <th scope="col">{t('data.from')}</th>
+                  <th scope="col">{t('term.value')}</th>
+                  <th scope="col">{t('data.for')}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {stays
+                  .map(({ at, last }, n) => ({ at, last, end: stays[n + 1]?.at ?? serverNow() }))
+                  .slice(-LISTED)
+                  .reverse()
+                  .map(({ at, last, end }) => (
+                    <tr key={at}>
+                      <td>
+                        <time title={fullTime(at)}>{shortTime(at)}</time>
+                      </td>
+                      <td class="mono">{last === null ? '–' : visible(valueText(last))}</td>
+                      <td>{span(end - at)}</td>
+                    </tr>
+                  ))}
+              </tbody>
+            </table>
           </details>
         ) : null}
       </div>

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { lastLines } from '../model/live.js';
 import { hrefTo } from '../model/route.js';
@@ -6,6 +6,7 @@ import { setSelected, table } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
 import { age, second, span } from '../model/time.js';
 import { shownMoment } from '../model/time-range.js';
+import { useMore } from '../parts/more.js';
 import { LineText } from '../parts/text.js';
 import { currentError } from '../parts/tone.js';
 import { language, t } from '../texts/text.js';
@@ -27,7 +28,6 @@ export function HerdTable() {
   const held = herdHeld.value;
   const { selected } = table.value;
   const moment = shownMoment.value;
-  const [most, setMost] = useState(ROWS);
   const rows = useMemo(() => {
     const found = ordered(herdBots().values(), by);
     return found.groups.flatMap(({ title, first, count }) =>
@@ -37,6 +37,7 @@ export function HerdTable() {
         .filter(({ status }) => lit.size === 0 || lit.has(status)),
     );
   }, [version, by, lit, held, language()]);
+  const { shown, more } = useMore(rows, ROWS);
   const toggle = (id: string): void => {
     const next = new Set(selected);
     if (!next.delete(id)) next.add(id);
@@ -59,7 +60,7 @@ export function HerdTable() {
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, most).map(({ bot: { id, since_ms, last_error }, title, status }) => {
+          {shown.map(({ bot: { id, since_ms, last_error }, title, status }) => {
             const said = currentError(status, last_error) ?? lastLines.get(id)?.text;
             const line = moment === undefined ? said : undefined;
             return (
@@ -88,14 +89,7 @@ export function HerdTable() {
           })}
         </tbody>
       </table>
-      {rows.length > most ? (
-        <p class="herd-more">
-          <button type="button" onClick={() => setMost(most + ROWS)}>
-            {t('list.showMore', { n: Math.min(ROWS, rows.length - most) })}
-          </button>
-          <span class="muted">{t('count.of', { n: most, all: rows.length })}</span>
-        </p>
-      ) : null}
+      {more}
     </div>
   );
 }

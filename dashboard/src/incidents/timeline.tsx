@@ -2,6 +2,7 @@ import { visible } from '../../../src/shared/contract/escapes.js';
 import { hrefTo } from '../model/route.js';
 import { fullTime } from '../model/time.js';
 import { hrefAt } from '../model/time-range.js';
+import { useMore } from '../parts/more.js';
 import { momentText, secondText } from '../range/range-text.js';
 import { type PlainKey, t } from '../texts/text.js';
 import { type Happening, happeningText, type Lane } from './happenings.js';
@@ -15,8 +16,8 @@ const LANES: { lane: Lane; title: PlainKey; one: PlainKey }[] = [
   { lane: 'request', title: 'timeline.requests', one: 'timeline.request' },
   { lane: 'command', title: 'term.commands', one: 'term.command' },
 ];
-/** Rows of the list; those before them are counted. */
-const MAX_ROWS = 200;
+/** Rows of the list at once. */
+const ROWS = 20;
 const TICKS = 4;
 const MINUTE_MS = 60_000;
 /** A shorter range has ticks with seconds. */
@@ -32,7 +33,7 @@ interface Props {
 /** What happened when, on one axis and as a list. */
 export function Timeline({ beside, counts, loaded }: Props) {
   const { happenings } = beside;
-  const rest = happenings.length - MAX_ROWS;
+  const { shown, more } = useMore(happenings, ROWS);
   return (
     <section class="card beside" aria-labelledby="timeline-title">
       <h2 id="timeline-title">{t('timeline.title')}</h2>
@@ -41,10 +42,9 @@ export function Timeline({ beside, counts, loaded }: Props) {
         {stateText(beside)}
       </p>
       {happenings.length === 0 ? null : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard
-        <section class="happenings" tabIndex={0} aria-label={t('timeline.list')}>
-          <ol>
-            {happenings.slice(0, MAX_ROWS).map((one, at) => (
+        <div class="happenings">
+          <ol aria-label={t('timeline.list')}>
+            {shown.map((one, at) => (
               <li key={at} class={`lane-${one.lane}`}>
                 <a
                   class="happening-time"
@@ -64,8 +64,8 @@ export function Timeline({ beside, counts, loaded }: Props) {
               </li>
             ))}
           </ol>
-          {rest > 0 ? <p class="muted">{t('timeline.before', { n: rest })}</p> : null}
-        </section>
+          {more}
+        </div>
       )}
     </section>
   );

@@ -1248,7 +1248,6 @@ export const de: Texts = {
   'timeline.nothing': 'Sonst ist in dieser Zeit nichts geschehen.',
   'timeline.list': 'Was geschah, Neuestes zuerst',
   'timeline.openLog': '{time}: Log zu diesem Zeitpunkt öffnen',
-  'timeline.before': 'und {n} davor',
   'timeline.searching': 'Das Journal wird nach Befehlen und Änderungen durchsucht …',
   'timeline.notSearched': 'Befehle und Änderungen werden nicht gezeigt: {reason}',
   'timeline.noAnswer': 'Befehle und Änderungen von {nodes} werden nicht gezeigt: keine Antwort.',

@@ -1226,7 +1226,6 @@ export const en = {
   'timeline.nothing': 'Nothing else happened in this time.',
   'timeline.list': 'What happened, newest first',
   'timeline.openLog': '{time}: open the log at this moment',
-  'timeline.before': 'and {n} before',
   'timeline.searching': 'Searching the journal for commands and changes…',
   'timeline.notSearched': 'Commands and changes are not shown: {reason}',
   'timeline.noAnswer': 'Commands and changes of {nodes} are not shown: no answer.',

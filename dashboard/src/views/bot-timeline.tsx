@@ -4,14 +4,15 @@ import { changes } from '../model/live.js';
 import { useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
 import { age, clockTime, day, fullTime, second, serverNow, shortDay, span } from '../model/time.js';
+import { useMore } from '../parts/more.js';
 import { Status } from '../parts/status.js';
 import { toneOf } from '../parts/tone.js';
 import { Unanswered } from '../parts/unanswered.js';
 import { t } from '../texts/text.js';
 import { type Change, type Stay, staysOf } from './stays.js';
 
-/** Statuses in the list below the bar. */
-const LISTED = 30;
+/** Statuses in the list below the bar, at once. */
+const LISTED = 10;
 /** Statuses in the bar; more would be too narrow to see. Also how many are read from the journal. */
 const DRAWN = 120;
 /** Bound of the pages read for them, of 1,000 events each: most session events change data, not the status. */
@@ -22,26 +23,24 @@ export function BotTimeline({ bot }: { bot: BotSnapshot }) {
   const history = useResource((signal) => statusHistory(bot.id, signal), [bot.id]);
   const now = { status: bot.status, at: bot.since_ms };
   const stays = staysOf(history.value ?? [], changes.get(bot.id) ?? [], [now]);
+  const { shown, more } = useMore(stays.toReversed(), LISTED);
   return (
     <section class="card" aria-label={t('bot.history')}>
       <h2>{t('bot.history')}</h2>
       <Unanswered of={history} />
       <Bar stays={stays.slice(-DRAWN)} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard */}
-      <ol class="stays" tabIndex={0} aria-label={t('bot.earlier')}>
-        {stays
-          .slice(-LISTED)
-          .reverse()
-          .map(({ status, from, to }, at) => (
-            <li key={stays.length - at}>
-              <time title={fullTime(from)}>{shortTime(from)}</time>
-              <Status status={status} />
-              <span class="muted">
-                {to === undefined ? t('peek.for', { time: age(from) }) : span(to - from)}
-              </span>
-            </li>
-          ))}
+      <ol class="stays" aria-label={t('bot.earlier')}>
+        {shown.map(({ status, from, to }, at) => (
+          <li key={stays.length - at}>
+            <time title={fullTime(from)}>{shortTime(from)}</time>
+            <Status status={status} />
+            <span class="muted">
+              {to === undefined ? t('peek.for', { time: age(from) }) : span(to - from)}
+            </span>
+          </li>
+        ))}
       </ol>
+      {more}
     </section>
   );
 }

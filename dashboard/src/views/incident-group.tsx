@@ -15,6 +15,7 @@ import { useThrottled } from '../model/throttle.js';
 import { age, fullTime, second } from '../model/time.js';
 import { hrefAt } from '../model/time-range.js';
 import { Icon } from '../parts/icons.js';
+import { useMore } from '../parts/more.js';
 import { NeedsScope } from '../parts/needs-scope.js';
 import { useOneStop } from '../parts/one-stop.js';
 import { Status } from '../parts/status.js';
@@ -29,8 +30,8 @@ const REDRAW_MS = 500;
 /** Reports that are listed, the newest; the group counts all. */
 const MAX_REPORTS = 50;
 const ICONS = { restart: 'restart', stop: 'stop', config: 'edit' } as const;
-/** Bots that are listed. */
-const MAX_BOTS = 200;
+/** Bots that are listed at once. */
+const BOTS_LISTED = 60;
 
 /** One cause: what it is, whom it hits, what happened beside it, and what can be done about it. */
 export function IncidentGroupView({ cause }: { cause: string }) {
@@ -189,19 +190,19 @@ function Reports({ cause, count }: { cause: string; count: number }) {
 
 function GroupBots({ ids }: { ids: readonly string[] }) {
   const oneStop = useOneStop<HTMLUListElement>('list');
-  const rest = ids.length - MAX_BOTS;
+  const { shown, more } = useMore(ids, BOTS_LISTED);
   return (
     <section class="card" aria-labelledby="group-bots-title">
       <h2 id="group-bots-title">{t('term.bots')}</h2>
       {ids.length === 0 ? <p class="muted">{t('incidents.noneLeft')}</p> : null}
       <ul class="group-bots" {...oneStop}>
-        {ids.slice(0, MAX_BOTS).map((id) => (
+        {shown.map((id) => (
           <li key={id}>
             <a href={hrefTo('bots', id)}>{id}</a> <Status status={bots.get(id)?.status ?? ''} />
           </li>
         ))}
       </ul>
-      {rest > 0 ? <p class="muted">{t('count.more', { n: rest })}</p> : null}
+      {more}
     </section>
   );
 }
