@@ -164,6 +164,8 @@ describe('the selection', () => {
     await page.locator('[data-selected]', { hasText: '4 selected' }).waitFor();
     expect(await cell().getAttribute('aria-selected')).toBe('true');
     await page.getByRole('link', { name: 'Show in Bots' }).click();
+    // The view is loaded first: before it is drawn, the key finds no search.
+    await page.locator('.bots-list').waitFor();
     await page.keyboard.press('/');
     await page.keyboard.type('painter');
     await page.getByLabel('Select painter-3', { exact: true }).waitFor();
