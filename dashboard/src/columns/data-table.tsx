@@ -65,7 +65,7 @@ function tracksOf(columns: readonly Column[], widths: ChosenColumns['widths']): 
   const tracks = columns.map(({ name, grow }) => {
     const width = widths[name];
     if (width !== undefined) return `${width}px`;
-    return grow > 0 ? 'minmax(11em, auto)' : 'minmax(max-content, auto)';
+    return grow > 0 ? 'minmax(9em, auto)' : 'minmax(max-content, auto)';
   });
   return `${tracks.join(' ')} max-content`;
 }

@@ -88,9 +88,11 @@ function NotOpen({ names }: { names: readonly string[] }) {
         <Unanswered of={answer} />
         {unknown.length === 0 || !isKnown ? null : (
           <>
-            <p class="run-note" role="status">
-              {t('runs.notOpen', { n: unknown.length, names: namesText(unknown) })}
-            </p>
+            {answer.value ? (
+              <p class="run-note" role="status">
+                {t('runs.notOpen', { n: unknown.length, names: namesText(unknown) })}
+              </p>
+            ) : null}
             <DropZone onFiles={(files) => void openFiles(files)} />
           </>
         )}
