@@ -14,6 +14,8 @@ import { SeenLeases } from './seen-leases.js';
 
 /** A node that is lost and has no bots any more is forgotten after this, in ms. */
 const FORGET_MS = 3_600_000;
+/** How late it is seen that a lease has run out, at most, in ms. */
+const TICK_MS = 100;
 
 export interface MembersOptions {
   self: string;
@@ -87,7 +89,7 @@ export class ClusterMembers implements Members {
         this.#changed();
       },
     });
-    this.#stopTicking = clock.every(Math.min(500, bucket.leaseMs / 10), () => this.#tick());
+    this.#stopTicking = clock.every(TICK_MS, () => this.#tick());
   }
 
   close(): void {
