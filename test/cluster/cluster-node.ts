@@ -123,6 +123,8 @@ class NotedBots implements OwnedBots {
     this.#bots.delete(id);
   }
 
+  act = (id: string) => this.delete(id);
+
   async release(id: string, forget: () => Promise<void>): Promise<void> {
     this.#witness.stop(id, this.#node);
     await forget();

@@ -1,6 +1,10 @@
 // Writes while NATS is away: a bot runs only under a record that the cluster has, and what the cluster cannot have is refused.
 
 import { expect, it, onTestFinished } from 'vitest';
+import { BotRecords } from '../../src/main/cluster/bot-records.js';
+import { clusterNames } from '../../src/shared/cluster/names.js';
+import type { NatsConnection } from '../../src/shared/cluster/nats.js';
+import { Signer } from '../../src/shared/cluster/signer.js';
 import { type Answer, call, expectError } from '../harness/api.js';
 import { act, create, eventually, POST, remove } from '../harness/bots.js';
 import { type ServiceNode, TestCluster } from '../harness/cluster.js';
@@ -149,4 +153,20 @@ it('a bot whose id the cluster has is named where it was left, holds no drain up
   await eventually(async () => (await h3())?.leftovers?.length === 0, 'the leftover to be gone');
   expect(await botsOf(joining.service, '?node=self')).toEqual([]);
   expect(await botsOf(joining.service)).toMatchObject([{ id: 'both', node: 'h1' }]);
+});
+
+it('a bot whose record is removed, as by a request whose answer is lost, is gone on each node', async () => {
+  const cluster = await start();
+  const [id = ''] = await createWitnesses(cluster, cluster.node(0), 1, {}, { node: 'h2' });
+  await cluster.witness.all([id]);
+  const nats = (await cluster.nats[0]?.connect()) as NatsConnection;
+  const { bots: bucket } = clusterNames('test');
+  const records = new BotRecords(nats, { bucket, replicas: 1, signer: Signer.NONE, say() {} });
+  onTestFinished(() => records.close());
+  await eventually(() => records.get(id) !== undefined, 'the record');
+  await records.remove(id, () => true);
+  await eventually(async () => {
+    const lists = await Promise.all(cluster.nodes.map(({ service }) => botsOf(service)));
+    return lists.flat().length === 0;
+  }, 'all nodes to list no bot');
 });

@@ -20,7 +20,7 @@ const SETTLE_MS = 30_000;
 
 export type OwnedBots = Pick<
   BotRegistry,
-  'specs' | 'specOf' | 'adopt' | 'release' | 'keepStopped' | 'letGo' | 'giveTerm'
+  'specs' | 'specOf' | 'act' | 'adopt' | 'release' | 'keepStopped' | 'letGo' | 'giveTerm'
 >;
 
 export interface OwnerParts {
@@ -307,8 +307,8 @@ export class Owner {
     const { bots, store, records } = this.#parts;
     const { id, term } = spec;
     if (term !== undefined && store.has(id) && records.isDeleted(id)) {
-      // Deleted while this node was cut off.
-      await bots.release(id, () => store.forget(id));
+      // The answer to that did not reach this node, or it was removed from the cluster. Nobody else says that it is gone.
+      await bots.act(id, 'delete');
       return;
     }
     if (term !== undefined && this.#mayRunElsewhere(id)) return;
