@@ -22,6 +22,8 @@ export interface Stall {
 
 class Watched {
   readonly stalls: Stall[] = [];
+  readonly #said: string[];
+  #last = '';
   readonly #cluster: TestCluster;
   readonly #node: ServiceNode;
   readonly #token: string;
@@ -31,7 +33,8 @@ class Watched {
   #lookedAt = performance.now();
   #longestMs = 0;
 
-  constructor(cluster: TestCluster, node: ServiceNode, token: string) {
+  constructor(cluster: TestCluster, node: ServiceNode, token: string, said: string[]) {
+    this.#said = said;
     this.#cluster = cluster;
     this.#node = node;
     this.#token = token;
@@ -60,21 +63,35 @@ class Watched {
 
   #moved(): void {
     const ms = Math.round(this.#longestMs);
+    if (ms > 2000) this.#note(`its stream stood still for ${ms} ms while it was on`);
     if (ms > 2000) this.stalls.push({ node: this.#node.name, ms, endedAt: Date.now() });
     this.#longestMs = 0;
     this.#since = performance.now();
   }
 
   async #isOn(): Promise<boolean> {
-    if (this.#pid === -1) return false;
+    if (this.#pid === -1) return this.#says('nothing');
     const signal = AbortSignal.timeout(ANSWER_MS);
     const headers = { authorization: `Bearer ${this.#token}` };
     try {
       const answer = await fetch(`${this.#node.service.url}/api/nodes`, { headers, signal });
-      return ((await answer.json()) as { state?: string }).state === 'on';
+      const { state, reason } = (await answer.json()) as { state?: string; reason?: string };
+      return this.#says(`${state}`, reason ?? '');
     } catch {
-      return false;
+      return this.#says('nothing in time');
     }
+  }
+
+  /** @returns whether that is that it is on. */
+  #says(state: string, reason = ''): boolean {
+    const said = `${state} ${reason}`;
+    if (said !== this.#last) this.#note(said);
+    this.#last = said;
+    return state === 'on';
+  }
+
+  #note(what: string): void {
+    this.#said.push(`${new Date().toISOString()} ${this.#node.name}: ${what}`);
   }
 
   async #open(): Promise<void> {
@@ -93,15 +110,18 @@ class Watched {
   }
 }
 
-/** Watches all nodes until it is closed. @returns what ends it, and then has what it saw. */
-export async function watchHealth(cluster: TestCluster): Promise<() => Promise<Stall[]>> {
+/** Watches all nodes until it is closed. @param said gets what nodes say. @returns what ends it, and then has the stalls. */
+export async function watchHealth(
+  cluster: TestCluster,
+  said: string[],
+): Promise<() => Promise<Stall[]>> {
   const [first] = cluster.nodes;
   if (!first) throw new Error('there is no node');
   const body = { name: 'health', scopes: ['read'] };
   const { json } = await call(first.service, 'POST', '/api/tokens', { body });
   const { token } = json as { token: string };
   let isOver = false;
-  const watched = cluster.nodes.map((node) => new Watched(cluster, node, token));
+  const watched = cluster.nodes.map((node) => new Watched(cluster, node, token, said));
   const all = watched.map(async (one) => {
     while (!isOver) {
       await one.look();

@@ -15,8 +15,8 @@ export interface Subject {
   isBusy: boolean;
   /** What was asked may still happen: nothing more is asked, because it could come in between. */
   isOpen: boolean;
-  /** What was asked last, with the answer. */
-  last: string;
+  /** What was asked, with when it was answered, and the answer. */
+  asked: string[];
 }
 
 /** A bot in a list. */
@@ -67,6 +67,10 @@ export class ChaosModel {
         fate === 'gone' ? fate : `${into} ${fate.split(' ')[1]}`,
       );
     }
+    return this.#update(bot, service, name);
+  }
+
+  #update(bot: Subject, service: Service, name: string): Promise<void> {
     const v = String(++this.#version);
     const send = (): Promise<Answer> =>
       call(service, 'PATCH', path(bot), { body: { labels: { v } } });
@@ -114,13 +118,20 @@ export class ChaosModel {
   contradictions(shown: readonly Shown[]): string[] {
     const found = fatesOf(shown);
     const wrong: string[] = [];
-    for (const { id, fates, last } of this.bots) {
+    for (const { id, fates, asked } of this.bots) {
       const fate = found.get(id) ?? 'gone';
       found.delete(id);
-      if (!fates.has(fate)) wrong.push(`${id} is ${fate}, not ${[...fates].join(' or ')}: ${last}`);
+      if (!fates.has(fate))
+        wrong.push(`${id} is ${fate}, not ${[...fates].join(' or ')}: ${asked.at(-1)}`);
     }
     for (const [id, fate] of found) wrong.push(`${id} is ${fate}, and nobody made it`);
     return wrong;
+  }
+
+  /** Changes bots of which a change without an answer may still come, once: after the answer to this it cannot. */
+  async overtake(service: Service, name: string): Promise<void> {
+    for (const bot of this.bots.filter(({ isOpen }) => isOpen))
+      await this.#update(bot, service, name);
   }
 
   /** Takes what is shown for what became of changes without an answer. Nothing may be on its way. */
@@ -148,12 +159,14 @@ export class ChaosModel {
     const said = answer
       ? `${status} ${status < 300 ? '' : answer.text.slice(0, 200)}`
       : 'no answer';
-    of.last = `${what}: ${said}`;
+    of.asked.push(`${new Date().toISOString()} ${what}: ${said}`);
     const [verb = ''] = what.split(' ');
     const key = `${verb} ${status === 0 ? 'unanswered' : `${Math.floor(status / 100)}xx`}`;
     this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
     const after = [...of.fates].map(change);
-    if (status >= 200 && status < 300) of.fates = new Set(after);
+    const isChanged = status >= 200 && status < 300;
+    if (isChanged) of.fates = new Set(after);
+    if (isChanged || status === 404) of.isOpen = false;
     else if (status < 400 || status >= 500) {
       of.fates = new Set([...of.fates, ...after]);
       const { error = '' } = (answer?.json ?? {}) as { error?: string };
@@ -176,5 +189,5 @@ const gone = (): Fate => 'gone';
 const path = ({ id }: Subject): string => `/api/bots/${id}`;
 
 function subject(id: string, fate: Fate): Subject {
-  return { id, fates: new Set([fate]), isBusy: false, isOpen: false, last: 'never asked for' };
+  return { id, fates: new Set([fate]), isBusy: false, isOpen: false, asked: [] };
 }

@@ -31,6 +31,8 @@ export class ChaosRun {
   readonly texts = new Map<string, Texts>();
   readonly model: ChaosModel;
   stalls: Stall[] = [];
+  /** What nodes said of themselves, and when: a line for each change. */
+  readonly said: string[] = [];
   readonly #cluster: TestCluster;
   readonly #faults: Faults;
   readonly #options: ChaosOptions;
@@ -83,7 +85,7 @@ export class ChaosRun {
     const { token } = await makeToken(cluster.node(0).service, body);
     for (let n = 0; n < CLIENTS; n++)
       this.#clients.push(new HoppingClient(token, (epoch) => this.#textsOf(epoch)));
-    const endHealth = await watchHealth(cluster);
+    const endHealth = await watchHealth(cluster, this.said);
     say(`${bots} bots on ${cluster.nodes.length} nodes`);
     const load = [
       ...this.#clients.map((client) => this.#hop(client)),
@@ -140,6 +142,16 @@ export class ChaosRun {
     this.#isPaused = true;
     await eventually(() => this.#changing === 0, 'answers to all changes', SETTLED_MS);
     await this.#settled();
+    const { name, service } = this.#cluster.node(0);
+    await eventually(
+      async () => {
+        await this.model.overtake(service, name);
+        return this.model.bots.every(({ isOpen }) => !isOpen);
+      },
+      'answers that show what became of changes without one',
+      SETTLED_MS,
+    );
+    await this.#settled();
     this.model.resolve((await botsOf(this.#cluster.node(0).service)) as Shown[]);
     this.#isPaused = false;
     this.#options.say('all bots and tokens are as they were asked for, on all nodes');
@@ -185,11 +197,11 @@ export class ChaosRun {
   }
 
   async #wrongTokens(): Promise<string[]> {
-    const found = this.model.tokens.flatMap(({ id, token, fates, last }) =>
+    const found = this.model.tokens.flatMap(({ id, token, fates, asked }) =>
       this.#cluster.nodes.map(async ({ name, service }) => {
         const { status } = await call(service, 'GET', '/api/bots?limit=1', { token });
         const fate = status === 401 ? 'gone' : 'valid';
-        return fates.has(fate) ? [] : [`${name}: token ${id} is ${fate}: ${last}`];
+        return fates.has(fate) ? [] : [`${name}: token ${id} is ${fate}: ${asked.at(-1)}`];
       }),
     );
     return (await Promise.all(found)).flat();

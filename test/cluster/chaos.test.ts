@@ -73,7 +73,9 @@ it(`what was acknowledged is true after all faults, and no bot was ever two (CHA
   await Promise.all(cluster.nodes.map((node) => node.start()));
   const faults = new Faults({ cluster, clocks, disks, random, say });
   const run = new ChaosRun(cluster, faults, { bots, random, say });
-  say(`seed ${seed}, ${servers} NATS servers ${natsVersion()}, leases of ${leaseMs} ms`);
+  say(
+    `seed ${seed}, ${servers} NATS servers ${natsVersion()}, leases of ${leaseMs} ms, ${new Date().toISOString()}`,
+  );
   try {
     await run.run(() => (minutes === 0 ? eachOnce(faults, run) : atRandom(faults, run, random)));
     if (minutes > 0) expect(run.stalls.filter(({ ms }) => ms > STALL_MS)).toEqual([]);
@@ -132,9 +134,12 @@ function keep(
   { timeline, run, cluster }: { timeline: string[]; run: ChaosRun; cluster: TestCluster },
 ): void {
   const write = (name: string, text: string): void => writeFileSync(path.join(dir, name), text);
+  write('health.txt', `${run.said.join('\n')}\n`);
   write('timeline.txt', `${timeline.join('\n')}\n`);
   for (const [n, server] of cluster.nats.entries()) write(`nats${n + 1}.log`, server.output());
-  const bots = run.model.bots.map(({ id, fates, last }) => `${id}: ${[...fates]}: ${last}\n`);
+  const bots = run.model.bots.map(
+    ({ id, fates, asked }) => `${id}: ${[...fates]}\n${asked.join('\n')}\n`,
+  );
   write('changes.txt', bots.join(''));
   const { violations, overlaps } = cluster.witness;
   write('witness.json', JSON.stringify({ violations, overlaps }, null, 2));
