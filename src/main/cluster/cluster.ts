@@ -602,6 +602,7 @@ export class Cluster implements ClusterControl {
       move: (input: Parameters<LeaderDuties['move']>[0]) => duties.move(input),
       removeNode: (input: Parameters<LeaderDuties['removeNode']>[0]) => duties.removeNode(input),
       showBots: async () => {
+        duties.showLost();
         await this.#parts.events.publish(...this.#ownSnapshots());
       },
     });

@@ -118,6 +118,12 @@ export class LeaderDuties {
     return null;
   }
 
+  /** Has the bots of lost nodes shown again, when this node leads: another has joined that does not know them. */
+  showLost(): void {
+    this.#fenced.clear();
+    if (this.#isElected) this.#soon();
+  }
+
   /** The bots of a node that no other node takes now. Every node knows it. */
   stuckOn(node: string): HeldBot[] {
     return this.#moves.stuckOn(node);
