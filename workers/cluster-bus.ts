@@ -66,6 +66,7 @@ const methods: Serves<ClusterBusMethods> = {
   hold: () => bus.hold(),
   fence: ({ node, of, bots }) => bus.fence(node, of, bots),
   flush: async ({ withinMs, isLast }) => ({ isPublished: await bus.flush(withinMs, isLast) }),
+  readAll: async ({ withinMs }) => ({ isRead: await bus.readAll(withinMs) }),
   members: ({ members }) => {
     history.members = members;
   },

@@ -188,6 +188,12 @@ export class ClusterBus {
     return withTimeout(done, withinMs, () => false);
   }
 
+  /** @returns false when the messages that the stream has now are not on the ring in time. @throws an error of JetStream. */
+  async readAll(withinMs: number): Promise<boolean> {
+    const facts = await this.#stream?.facts();
+    return facts !== undefined && this.readUpTo(facts.last, withinMs);
+  }
+
   set journal(journal: OwnJournal | null) {
     this.#frames.journal = journal;
   }

@@ -11,6 +11,7 @@ import { jetstream, jetstreamManager } from '../../src/shared/cluster/nats.js';
 import { Signer } from '../../src/shared/cluster/signer.js';
 import { KIND_CODE, NO_LEVEL } from '../../src/shared/stream/frame.js';
 import { leaderOf, NatsCluster, NatsServer, replicated } from '../harness/nats.js';
+import { PATIENCE_MS } from '../harness/patience.js';
 import { Relay } from '../harness/relay.js';
 import { BusNode, UNSIGNED } from './bus-fixture.js';
 
@@ -104,6 +105,17 @@ describe('the stream of a cluster', () => {
     h5.log('last');
     await h5.has('last');
     expect(numberOf(h5)).toBe(numberOf(h4) + 1);
+  });
+
+  it('is read up to what it has now, when that is asked for', async () => {
+    const [h1, h2] = await three();
+    for (let round = 0; round < 5; round++) {
+      const lines = range(`${round} `, 0, 1000);
+      h1.log(...lines);
+      await h1.bus.flush(PATIENCE_MS, false);
+      expect(await h2.bus.readAll(PATIENCE_MS)).toBe(true);
+      expect(h2.texts('h1').slice(-1000)).toEqual(lines);
+    }
   });
 
   it('refuses the frames of a node that was fenced until it has a lease again', async () => {

@@ -16,14 +16,14 @@ import type { RuleStore } from '../store/rule-store.js';
 import { type Records, refusedChange } from './bot-records.js';
 import { LaterValueError } from './bucket.js';
 
-/** Wait before an alert that NATS did not accept is decided again, in ms. */
+/** Wait before what has failed is tried again, in ms: an alert that NATS did not accept, or the reading before this node speaks. */
 const RETRY_MS = 1000;
 const UNREADABLE = 'its record in the cluster cannot be read: `drover nodes` has the reason';
 
 export interface ClusterRulesParts {
   local: RuleStore;
   rules: () => Pick<Rules, 'learn' | 'lack' | 'speak' | 'decide'>;
-  /** Resolves when the rules thread has told what is due to what the stream has had until now. */
+  /** Resolves when the rules thread has told what is due to what the stream has had until now. Rejects when it is not read. */
   caughtUp: () => Promise<void>;
   /** Why the node has not joined the cluster yet, in one line. */
   notJoined: () => string;
@@ -136,8 +136,12 @@ export class ClusterRules implements RuleSharing, Pick<RuleStore, 'all' | 'put' 
     this.#speaks = false;
     const may = (): boolean => this.#isLeader && this.fault === null && !this.#isClosed;
     if (!may()) return;
-    await this.#parts.caughtUp().catch(() => {});
+    const isCurrent = await this.#parts.caughtUp().then(
+      () => true,
+      () => false,
+    );
     if (turn !== this.#turn || !may()) return;
+    if (!isCurrent) return this.#retryLater();
     this.#speaks = true;
     this.#parts.rules().speak();
   }
@@ -147,6 +151,7 @@ export class ClusterRules implements RuleSharing, Pick<RuleStore, 'all' | 'put' 
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;
       if (this.speaks) this.#parts.rules().decide();
+      else void this.#consider();
     }, RETRY_MS);
   }
 

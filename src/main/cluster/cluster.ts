@@ -72,6 +72,8 @@ import { TokenSync } from './token-sync.js';
 
 /** How long what this node has published may take to be on the stream, in ms: then it is not waited for. */
 const FLUSH_MS = 2000;
+/** How long a new leader reads what the stream has, in ms: then it tries again. */
+const READ_MS = 5000;
 const CLOSE_MS = 1500;
 /** How long a start waits for the records of the bots, in ms. */
 const RECORDS_MS = 5000;
@@ -181,7 +183,10 @@ export class Cluster implements ClusterControl {
       local: parts.ruleStore,
       rules: parts.rules,
       caughtUp: async () => {
+        // What this node has said when it led before.
         await this.#flush(FLUSH_MS, false);
+        const read = await this.#bus?.peer.call('readAll', { withinMs: READ_MS });
+        if (!read?.isRead) throw new Error('the stream of the cluster was not read');
         await parts.rulesThread().catchUp();
       },
       notJoined: () => this.#notJoined,

@@ -83,6 +83,8 @@ export type ClusterBusMethods = {
   fence(input: { node: string; of: string | null; bots: LostBot[] }): void;
   /** Whether every frame that this node had until now is on the stream, after waiting up to `withinMs`; and that it was the last. */
   flush(input: { withinMs: number; isLast: boolean }): { isPublished: boolean };
+  /** Whether everything that the stream has now is on this node's ring, after waiting up to `withinMs`. */
+  readAll(input: { withinMs: number }): { isRead: boolean };
   /** The nodes of the cluster: their journals are asked about the past. */
   members(input: { members: BusMember[] }): void;
   /** Publishes what is left, for at most `withinMs`, and ends the thread. */

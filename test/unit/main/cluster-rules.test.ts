@@ -243,6 +243,24 @@ it('another that leads before this one has caught up speaks, and this one does n
   expect([rules.speaks, spoken]).toEqual([false, []]);
 });
 
+it('one that could not read what the stream has reads again before it speaks', async () => {
+  vi.useFakeTimers();
+  try {
+    void join();
+    rules.streamChanged(null);
+    caughtUp.reject(new Error('it was not read'));
+    rules.elected(true);
+    await vi.advanceTimersByTimeAsync(999);
+    expect([rules.speaks, spoken]).toEqual([false, []]);
+    caughtUp = new Deferred();
+    caughtUp.resolve();
+    await vi.advanceTimersByTimeAsync(1001);
+    expect([rules.speaks, spoken]).toEqual([true, ['speak']]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 it('an alert that NATS does not accept is decided again', async () => {
   vi.useFakeTimers();
   try {
