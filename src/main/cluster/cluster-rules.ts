@@ -25,6 +25,8 @@ export interface ClusterRulesParts {
   rules: () => Pick<Rules, 'learn' | 'lack' | 'speak' | 'decide'>;
   /** Resolves when the rules thread has told what is due to what the stream has had until now. Rejects when it is not read. */
   caughtUp: () => Promise<void>;
+  /** Why the node that leads gets no events, in one line; null when it does, as far as is known. */
+  silent: () => string | null;
   /** Why the node has not joined the cluster yet, in one line. */
   notJoined: () => string;
   say(level: 'info' | 'warn' | 'error', line: string): void;
@@ -34,7 +36,6 @@ export class ClusterRules implements RuleSharing, Pick<RuleStore, 'all' | 'put' 
   readonly #parts: ClusterRulesParts;
   #records: Records<RuleRecord> | undefined;
   #isLeader = false;
-  /** Why the stream of the cluster is not current here; null when it is. */
   #stalled: string | null = 'the stream of the cluster is not there yet';
   #speaks = false;
   /** Grows with each change of what decides whether this node speaks. */
@@ -54,7 +55,13 @@ export class ClusterRules implements RuleSharing, Pick<RuleStore, 'all' | 'put' 
   }
 
   get fault(): string | null {
-    return this.#records ? (this.#records.fault ?? this.#stalled) : this.#parts.notJoined();
+    const { notJoined, silent } = this.#parts;
+    return this.#records ? (this.#records.fault ?? this.#stalled ?? silent()) : notJoined();
+  }
+
+  /** Why the stream of the cluster is not current here, in one line; null when it is. */
+  get stalled(): string | null {
+    return this.#stalled;
   }
 
   get speaks(): boolean {

@@ -189,6 +189,12 @@ export class Cluster implements ClusterControl {
         if (!read?.isRead) throw new Error('the stream of the cluster was not read');
         await parts.rulesThread().catchUp();
       },
+      silent: () => {
+        const { members } = this.#membership;
+        if (members.isLeader) return null;
+        const { node, events_stalled: why } = members.get(members.leader ?? '') ?? {};
+        return why ? `the node ${node}, which says what fires: ${why}` : null;
+      },
       notJoined: () => this.#notJoined,
       say,
     });
@@ -701,6 +707,7 @@ export class Cluster implements ClusterControl {
       ...rest,
       leftovers: leftovers.slice(0, HELD_BOTS),
       has_key: this.#hasKey,
+      events_stalled: this.rules.stalled ?? '',
       figures: {
         ...figures,
         bots: figures.bots - leftovers.length,

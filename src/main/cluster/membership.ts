@@ -60,7 +60,10 @@ export interface MembershipOptions {
   replicas: number;
   signer: Signer;
   /** What changes, asked before each renewal. */
-  describe: () => Pick<NodeRecord, 'address' | 'kinds' | 'figures' | 'has_key' | 'leftovers'>;
+  describe: () => Pick<
+    NodeRecord,
+    'address' | 'kinds' | 'figures' | 'has_key' | 'leftovers' | 'events_stalled'
+  >;
   /** Whether bots are given to the node. */
   hasBots: (node: string) => boolean;
   /** As MembersOptions.answers. */

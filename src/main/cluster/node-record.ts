@@ -19,6 +19,7 @@ const NOBODY: Omit<NodeRecord, 'node' | 'id' | 'incarnation'> = {
   renewed_at_ms: 0,
   has_key: true,
   shares_incidents: false,
+  events_stalled: '',
 };
 
 const WANTED: readonly string[] = ['live', 'cordoned', 'draining'];

@@ -23,6 +23,7 @@ export function clusterNode(member: Member, { self, leader }: Members): ClusterN
     incarnation: _incarnation,
     has_key: _key,
     shares_incidents: _shares,
+    events_stalled: _stalled,
     wanted,
     isLive,
     ...shown

@@ -30,6 +30,8 @@ export interface NodeRecord
   has_key: boolean;
   /** Others have its incidents in the bucket of incidents. Releases before do not say it. */
   shares_incidents?: boolean;
+  /** Why it does not get the events of the cluster, in one line; empty when it does. Releases before do not say it. */
+  events_stalled?: string;
 }
 
 /** A node as this one sees it. */

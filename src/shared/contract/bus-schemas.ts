@@ -157,6 +157,7 @@ export const BusRecords = Type.Partial(
       capacity: some(Type.Partial(object({ cores: number, memory_mb: number }))),
       figures: some(map(number)),
       leftovers: some(list(object({ bot: name, reason: anyText }))),
+      events_stalled: some(anyText),
     }),
     leader: object({ v: version, node, incarnation: name }),
     removed: object({ v: version, id: orNull(name) }),

@@ -28,6 +28,8 @@ let learned: string[];
 let spoken: string[];
 let lines: string[];
 let caughtUp: Deferred;
+/** Why the node that leads gets no events. */
+let silent: string | null;
 let rules: ClusterRules;
 beforeEach(() => {
   disk = new Map();
@@ -38,6 +40,7 @@ beforeEach(() => {
   spoken = [];
   lines = [];
   caughtUp = new Deferred();
+  silent = null;
   const local: Pick<RuleStore, 'all' | 'get' | 'put' | 'remove'> = {
     all: () => [...disk.values()].map((one) => one.rule),
     get: (id) => disk.get(id),
@@ -59,6 +62,7 @@ beforeEach(() => {
       decide: () => void spoken.push('decide'),
     }),
     caughtUp: () => caughtUp.promise,
+    silent: () => silent,
     notJoined: () => 'NATS was not reached yet',
     say: (_, line) => void lines.push(line),
   });
@@ -259,6 +263,14 @@ it('one that could not read what the stream has reads again before it speaks', a
   } finally {
     vi.useRealTimers();
   }
+});
+
+it('what fires is not known while the node that leads gets no events', async () => {
+  await join();
+  rules.streamChanged(null);
+  expect(rules.fault).toBeNull();
+  silent = 'the node h1, which says what fires: NATS does not answer';
+  expect(rules.fault).toBe(silent);
 });
 
 it('an alert that NATS does not accept is decided again', async () => {

@@ -45,6 +45,7 @@ it('ignores fields that it does not know, and fills those that are not there', (
     renewed_at_ms: 0,
     has_key: true,
     shares_incidents: false,
+    events_stalled: '',
   });
 });
 
