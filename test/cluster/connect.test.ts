@@ -1,9 +1,11 @@
 // What an operator reads when NATS does not do what the configuration wants.
 
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { NatsLink, type NatsStatus } from '../../src/shared/cluster/connect.js';
 import { jetstreamManager } from '../../src/shared/cluster/nats.js';
 import type { NatsConfig } from '../../src/shared/cluster/nats-options.js';
@@ -158,4 +160,21 @@ it('a reader of messages that throws is named once, and ends neither itself nor 
   await nats.flush();
   expect(read).toEqual(['1', '1', '2', '2']);
   expect(said).toEqual(['a message to bad of NATS could not be handled: no such thing']);
+});
+
+it('a clock that is set back does not keep it from connecting again', async () => {
+  const server = await serve();
+  const { link: made } = link({ servers: [server.url] });
+  await made.connected();
+  const { now } = Date;
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000);
+  await server.kill();
+  // An attempt by that clock.
+  const stranger = createServer((socket) => socket.destroy()).listen(server.port, '127.0.0.1');
+  await once(stranger, 'connection');
+  clock.mockRestore();
+  stranger.close();
+  await once(stranger, 'close');
+  await server.run();
+  await expect.poll(() => made.status.isConnected, patient).toBe(true);
 });

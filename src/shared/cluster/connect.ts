@@ -31,6 +31,20 @@ export interface NatsLinkOptions {
   say: (line: string) => void;
 }
 
+/**
+ * How long ago the last attempt at a server has to be, in ms. The client compares that with the wall clock, and would wait for an hour
+ * after one that was set back by an hour: so each time that is due by the monotonic clock the next attempt is made whenever the last was.
+ */
+function retries(): () => number {
+  let dueAt = 0;
+  return () => {
+    const now = performance.now();
+    if (now < dueAt) return RETRY_MS * (1 + Math.random());
+    dueAt = now + RETRY_MS;
+    return Number.NEGATIVE_INFINITY;
+  };
+}
+
 /** Connects, and connects again for ever. */
 export class NatsLink {
   readonly #options: ConnectionOptions;
@@ -51,9 +65,7 @@ export class NatsLink {
       name,
       timeout: DIAL_TIMEOUT_MS,
       maxReconnectAttempts: -1,
-      reconnectTimeWait: RETRY_MS,
-      reconnectJitter: RETRY_MS,
-      reconnectJitterTLS: RETRY_MS,
+      reconnectDelayHandler: retries(),
       // Credentials can be put right on the server while this service runs.
       ignoreAuthErrorAbort: true,
       pingInterval: PING_MS,
