@@ -191,8 +191,8 @@ export class Publisher {
       return taken;
     } catch (thrown) {
       this.#writer.reset();
-      this.#journalFailsSince ||= Date.now();
-      if (Date.now() - this.#journalFailsSince > JOURNAL_MS) return this.#lose(from);
+      this.#journalFailsSince ||= performance.now();
+      if (performance.now() - this.#journalFailsSince > JOURNAL_MS) return this.#lose(from);
       this.#options.failed(thrown);
       await delay(RETRY_MS);
       return null;

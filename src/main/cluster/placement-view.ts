@@ -69,7 +69,7 @@ export class PlacementView {
     this.#forget(id);
     const [oldest] = this.#expected.keys();
     if (this.#expected.size >= MAX_EXPECTED && oldest !== undefined) this.#forget(oldest);
-    this.#expected.set(id, { node, group, until: Date.now() + EXPECTED_MS });
+    this.#expected.set(id, { node, group, until: performance.now() + EXPECTED_MS });
     this.#counts.set(node, (this.#counts.get(node) ?? 0) + 1);
   }
 
@@ -91,7 +91,7 @@ export class PlacementView {
   }
 
   #expire(): void {
-    const now = Date.now();
+    const now = performance.now();
     for (const [id, { until }] of this.#expected) {
       if (until > now) return;
       this.#forget(id);

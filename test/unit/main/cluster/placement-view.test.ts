@@ -1,9 +1,14 @@
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import type { BotRecords } from '../../../../src/main/cluster/bot-records.js';
 import type { Member, Members } from '../../../../src/main/cluster/parts.js';
 import { PlacementView } from '../../../../src/main/cluster/placement-view.js';
 
-it('a node that did not answer takes no bots until it has renewed its lease', () => {
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Nodes h1 and h2, of which h2 is the emptier one. */
+function twoNodes(): { view: PlacementView; renew: (at: number) => void } {
   const capacity = { cores: 4, memory_mb: 8192 };
   const rest = {
     labels: {},
@@ -23,15 +28,33 @@ it('a node that did not answer takes no bots until it has renewed its lease', ()
   } as unknown as Members;
   const records = {
     onChange: () => () => {},
-    // It is the emptier one.
     on: (node: string) => new Set(node === 'h1' ? ['a', 'b'] : []),
     inGroup: () => new Set(),
   } as unknown as BotRecords;
-  const view = new PlacementView(members, records);
+  return {
+    view: new PlacementView(members, records),
+    renew(at) {
+      renewed = at;
+    },
+  };
+}
+
+it('a node that did not answer takes no bots until it has renewed its lease', () => {
+  const { view, renew } = twoNodes();
   expect(view.choose({ kind: 'irc' })).toEqual({ node: 'h2' });
   view.avoid('h2');
   view.avoid('unknown');
   expect(view.choose({ kind: 'irc' })).toEqual({ node: 'h1' });
-  renewed = 2000;
+  renew(2000);
+  expect(view.choose({ kind: 'irc' })).toEqual({ node: 'h2' });
+});
+
+it('what was decided counts for 15 s, also when the clock is set back', () => {
+  vi.useFakeTimers();
+  const { view } = twoNodes();
+  for (const id of ['a', 'b', 'c']) view.expect({ id, kind: 'irc' }, 'h2');
+  expect(view.choose({ kind: 'irc' })).toEqual({ node: 'h1' });
+  vi.setSystemTime(Date.now() - 3_600_000);
+  vi.advanceTimersByTime(15_000);
   expect(view.choose({ kind: 'irc' })).toEqual({ node: 'h2' });
 });
