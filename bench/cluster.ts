@@ -166,7 +166,10 @@ async function failover(
   for (let round = 1; round <= rounds; round++) {
     progress.step(`cluster: kill -9 of a node, ${round} of ${rounds}`);
     measured.push(
-      await within(BenchCluster.start(1, settings), (started) => measureFailover(started, leaseMs)),
+      await within(BenchCluster.start(1, settings), (started) =>
+        // In every second round it is the node that leads.
+        measureFailover(started, leaseMs, round % 2 === 0),
+      ),
     );
   }
   return { metrics: failoverMetrics(measured, leaseMs), tables: [], measurements: measured };

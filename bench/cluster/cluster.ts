@@ -82,6 +82,16 @@ export class BenchCluster {
     return { messages: state.last_seq, bytes: state.bytes };
   }
 
+  /** The node that leads, as the first one sees it. */
+  async leader(): Promise<Drover | undefined> {
+    const [{ server, authorization }] = this.nodes as [Drover];
+    const { nodes } = JSON.parse(
+      await ask(server.url, '/api/nodes', { authorization }),
+    ) as NodeList;
+    const name = nodes.find(({ is_leader }) => is_leader)?.node;
+    return this.nodes.find((node) => node.server.name === name);
+  }
+
   /** Ends a node by SIGKILL. */
   async kill(node: Drover): Promise<void> {
     await node.server.kill();
@@ -100,7 +110,7 @@ async function startNats(count: number): Promise<readonly NatsServer[]> {
 
 interface NodeList {
   state: string;
-  nodes: { node: string; state: string }[];
+  nodes: { node: string; state: string; is_leader: boolean }[];
 }
 
 /** Resolves when a node sees all nodes live. */

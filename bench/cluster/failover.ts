@@ -11,6 +11,8 @@ const WATCH_MS = 2000;
 
 export interface Failover {
   bots: number;
+  /** The node that was killed led the cluster. */
+  wasLeader: boolean;
   leaseMs: number;
   /** From the kill until the last bot has said hello from another process. */
   allRunMs: number;
@@ -18,12 +20,20 @@ export interface Failover {
   firstRunsMs: number;
 }
 
-/** Ends the last node. @throws Error when a bot was two at once, or does not come back. */
-export async function measureFailover(cluster: BenchCluster, leaseMs: number): Promise<Failover> {
+/**
+ * Ends a node. @param wasLeader the one that leads, and so another has to be elected before its bots start.
+ * @throws Error when a bot was two at once, or does not come back.
+ */
+export async function measureFailover(
+  cluster: BenchCluster,
+  leaseMs: number,
+  wasLeader: boolean,
+): Promise<Failover> {
   const witness = await Witness.start();
   try {
-    const nodes = [...cluster.nodes];
-    const victim = nodes.pop();
+    const leader = await cluster.leader();
+    const victim = cluster.nodes.find((node) => (node === leader) === wasLeader);
+    const nodes = cluster.nodes.filter((node) => node !== victim);
     const [asked] = nodes;
     if (!victim || !asked) throw new Error('several nodes are needed');
     const { authorization } = asked;
@@ -64,7 +74,7 @@ export async function measureFailover(cluster: BenchCluster, leaseMs: number): P
       const seen = `${overlaps.length} overlaps, ${witness.visits} connections of ${BOTS} bots`;
       throw new Error(`a bot was two at once: ${[seen, ...violations].join('; ')}`);
     }
-    return { bots: BOTS, leaseMs, allRunMs, firstRunsMs };
+    return { bots: BOTS, wasLeader, leaseMs, allRunMs, firstRunsMs };
   } finally {
     await witness.stop();
   }
