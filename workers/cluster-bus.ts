@@ -64,7 +64,9 @@ const methods: Serves<ClusterBusMethods> = {
   detachFront: ({ front }) => detachFront(front),
   publish: ({ keep }) => bus.publish(keep),
   hold: () => bus.hold(),
-  fence: ({ node, of, bots }) => bus.fence(node, of, bots),
+  fence: async ({ node, of, bots, deleted }) => ({
+    others: await bus.fence(node, of, bots, deleted),
+  }),
   flush: async ({ withinMs, isLast }) => ({ isPublished: await bus.flush(withinMs, isLast) }),
   readAll: async ({ withinMs }) => ({ isRead: await bus.readAll(withinMs) }),
   members: ({ members }) => {

@@ -235,13 +235,19 @@ export class ClusterBus {
   /**
    * Ends the place of a node on the stream, and says that its bots are lost. Declares a gap unless the run of the node that is lost had
    * published all that it had, or was fenced before.
-   * @param of incarnation of that run, null when it is not known. @throws an error of JetStream; DroverError when the stream is not there.
+   * @param of incarnation of that run, null when it is not known. @param deleted ids of bots of which it has not said that.
+   * @returns the other bots that it has, as it has said. @throws an error of JetStream; DroverError when the stream is not there.
    */
-  async fence(node: string, of: string | null, bots: readonly LostBot[]): Promise<void> {
+  async fence(
+    node: string,
+    of: string | null,
+    bots: readonly LostBot[],
+    deleted: readonly string[] = [],
+  ): Promise<string[]> {
     const stream = this.#stream;
     if (!stream) throw new Error('the stream of the cluster is not there');
     const sink = this.#sink(stream, node);
-    const left = [...bots];
+    const left: (LostBot | string)[] = [...bots, ...deleted];
     do {
       const last = await sink.last(1);
       // What the node has published is then part of the snapshots.
@@ -259,10 +265,13 @@ export class ClusterBus {
       }
       let taken = 0;
       while (taken < left.length && !writer.isFull) {
-        const some = left.slice(taken, taken + 1);
-        for (const { id, json } of this.#sessions.lost(some, node, now)) {
-          writer.add(KIND_CODE.session, NO_LEVEL, id, null, json);
-        }
+        const bot = left[taken] as LostBot | string;
+        const isDeleted = typeof bot === 'string';
+        const id = isDeleted ? bot : bot.id;
+        const json = isDeleted
+          ? this.#sessions.deleted(bot, node, now)
+          : this.#sessions.lost(bot, node, now);
+        if (json !== null) writer.add(KIND_CODE.session, NO_LEVEL, id, null, json);
         taken += 1;
       }
       const { incarnation } = this.#start;
@@ -282,6 +291,8 @@ export class ClusterBus {
         if (!(thrown instanceof WrongSequence)) throw thrown;
       }
     } while (left.length > 0);
+    const told = new Set(bots.map(({ id }) => id));
+    return this.#sessions.on(node).filter((id) => !told.has(id));
   }
 
   /** Publishes what is left, for at most `withinMs`. */

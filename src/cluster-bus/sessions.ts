@@ -9,6 +9,9 @@ interface Known {
   json: string;
 }
 
+/** Of the snapshot of a bot that does not run. */
+const AT_REST = { started_at_ms: null, host: null, usage: null, over_quota: [], next_try: null };
+
 export class Sessions {
   readonly #bots = new Map<string, Known>();
 
@@ -37,27 +40,29 @@ export class Sessions {
     return Array.from(this.#bots.values(), ({ json }) => json);
   }
 
-  /** `session` events that say that these bots are lost with their node. */
-  lost(bots: readonly LostBot[], node: string, now: number): { id: string; json: string }[] {
-    return bots.flatMap((bot) => {
-      const { id } = bot;
-      const known = this.#bots.get(id);
-      const snapshot = known
-        ? (JSON.parse(known.json) as { snapshot: BotSnapshot }).snapshot
-        : { ...bot, restarts: 0, data: {} };
-      if (snapshot.node !== undefined && snapshot.node !== node) return [];
-      const lost: BotSnapshot = {
-        ...snapshot,
-        status: 'lost',
-        since_ms: now,
-        started_at_ms: null,
-        host: null,
-        usage: null,
-        over_quota: [],
-        next_try: null,
-        last_error: `node ${node} is lost`,
-      };
-      return [{ id, json: sessionJson(lost) }];
-    });
+  /** Ids of the bots that a node has, as they say. */
+  on(node: string): string[] {
+    return [...this.#bots.keys()].filter((id) => this.#snapshotOf(id)?.node === node);
+  }
+
+  /** The `session` event that says that a bot is lost with its node. Null when it is on another one. */
+  lost(bot: LostBot, node: string, now: number): string | null {
+    const snapshot = this.#snapshotOf(bot.id) ?? { ...bot, restarts: 0, data: {} };
+    if (snapshot.node !== undefined && snapshot.node !== node) return null;
+    const error = `node ${node} is lost`;
+    return sessionJson({ ...snapshot, ...AT_REST, status: 'lost', since_ms: now, last_error: error });
+  }
+
+  /** The same of one that was deleted, of which its node has not said it. */
+  deleted(id: string, node: string, now: number): string | null {
+    const snapshot = this.#snapshotOf(id);
+    if (snapshot?.node !== node) return null;
+    const gone = { ...AT_REST, status: 'deleted', desired: 'stopped' as const, since_ms: now };
+    return sessionJson({ ...snapshot, ...gone });
+  }
+
+  #snapshotOf(id: string): BotSnapshot | undefined {
+    const known = this.#bots.get(id);
+    return known && (JSON.parse(known.json) as { snapshot: BotSnapshot }).snapshot;
   }
 }

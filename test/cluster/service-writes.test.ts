@@ -155,18 +155,40 @@ it('a bot whose id the cluster has is named where it was left, holds no drain up
   expect(await botsOf(joining.service)).toMatchObject([{ id: 'both', node: 'h1' }]);
 });
 
-it('a bot whose record is removed, as by a request whose answer is lost, is gone on each node', async () => {
-  const cluster = await start();
-  const [id = ''] = await createWitnesses(cluster, cluster.node(0), 1, {}, { node: 'h2' });
-  await cluster.witness.all([id]);
+/** As a request to delete it whose answer is lost does. */
+async function removeRecord(cluster: TestCluster, id: string): Promise<void> {
   const nats = (await cluster.nats[0]?.connect()) as NatsConnection;
   const { bots: bucket } = clusterNames('test');
   const records = new BotRecords(nats, { bucket, replicas: 1, signer: Signer.NONE, say() {} });
-  onTestFinished(() => records.close());
   await eventually(() => records.get(id) !== undefined, 'the record');
   await records.remove(id, () => true);
-  await eventually(async () => {
-    const lists = await Promise.all(cluster.nodes.map(({ service }) => botsOf(service)));
+  records.close();
+}
+
+const listNoBot = (nodes: readonly ServiceNode[]): Promise<void> =>
+  eventually(async () => {
+    const lists = await Promise.all(nodes.map(({ service }) => botsOf(service)));
     return lists.flat().length === 0;
   }, 'all nodes to list no bot');
+
+it('a bot whose record is removed is gone on each node', async () => {
+  const cluster = await start();
+  const [id = ''] = await createWitnesses(cluster, cluster.node(0), 1, {}, { node: 'h2' });
+  await cluster.witness.all([id]);
+  await removeRecord(cluster, id);
+  await listNoBot(cluster.nodes);
+});
+
+it('a bot whose record is removed is gone when its node is lost before it could say so', async () => {
+  const cluster = await start();
+  const [, node] = cluster.nodes as [ServiceNode, ServiceNode];
+  const [id = ''] = await createWitnesses(cluster, node, 1, {}, { node: node.name });
+  await cluster.witness.all([id]);
+  node.suspend();
+  await removeRecord(cluster, id);
+  await node.kill();
+  await listNoBot(cluster.awake);
+  await node.start();
+  await allJoined(cluster);
+  await listNoBot(cluster.nodes);
 });

@@ -602,7 +602,11 @@ export class Cluster implements ClusterControl {
       fence: async (node, bots) => {
         void check.look();
         const of = members.get(node)?.incarnation ?? null;
-        await this.#bus?.peer.call('fence', { node, of, bots });
+        const fence = async (deleted: string[]): Promise<string[]> =>
+          (await this.#bus?.peer.call('fence', { node, of, bots, deleted }))?.others ?? [];
+        // Their node had removed the record, and was lost before it could say so.
+        const deleted = (await fence([])).filter((id) => records.isDeleted(id));
+        if (deleted.length > 0) await fence(deleted);
       },
       lost: (member) => this.#incidents.lost(member, records),
       say,

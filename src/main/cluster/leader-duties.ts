@@ -41,6 +41,8 @@ export class LeaderDuties {
   readonly #moves: Moves;
   /** Lost nodes whose place in the stream was ended. */
   readonly #fenced = new Set<string>();
+  /** Nodes whose lease has run out and whose place was not ended yet, also those without bots. */
+  readonly #ranOut = new Set<string>();
   /** Bots that are not where they are to be, as far as is known. Bounded by the records. */
   readonly #unsettled = new Set<string>();
   readonly #unlisten: (() => void)[];
@@ -77,6 +79,7 @@ export class LeaderDuties {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#fenced.clear();
+    this.#ranOut.clear();
     this.#moves.forget();
   }
 
@@ -199,8 +202,14 @@ export class LeaderDuties {
   async #pass(): Promise<void> {
     const { members, records } = this.#parts;
     if (!this.#isElected || records.fault !== null) return;
-    for (const member of members.ranOut()) this.#parts.lost(member);
-    const lost = [...records.nodes()].filter((node) => !members.get(node)?.isLive);
+    for (const member of members.ranOut()) {
+      this.#parts.lost(member);
+      this.#ranOut.add(member.node);
+    }
+    const lost = [...new Set([...records.nodes(), ...this.#ranOut])].filter(
+      (node) => !members.get(node)?.isLive,
+    );
+    for (const node of this.#ranOut) if (!lost.includes(node)) this.#ranOut.delete(node);
     for (const node of this.#fenced) if (!lost.includes(node)) this.#fenced.delete(node);
     await Promise.all(lost.map((node) => this.#failOver(node)));
     await this.#settle();
@@ -220,6 +229,7 @@ export class LeaderDuties {
         read.map(({ record }) => shownOf(record)),
       );
       this.#fenced.add(node);
+      this.#ranOut.delete(node);
       const stays = read.length - toMove.length;
       say(
         'warn',
