@@ -80,6 +80,7 @@ const RECORDS_MS = 5000;
 const ASK_MS = 5000;
 /** How long a node whose lease may be hidden has to say that it is there, in ms. */
 const ANSWERS_MS = 2000;
+const UNSETTLED = 'it is not known yet which bots are on this node: their events wait';
 
 /** What the cluster needs of the service. The functions are called after the service was composed. */
 export interface ClusterParts {
@@ -403,6 +404,10 @@ export class Cluster implements ClusterControl {
       const bucketFault = records?.fault ?? this.#tokens?.fault ?? ruleRecords?.fault ?? null;
       const now = records?.wasLoaded ? 'cut_off' : 'joining';
       if (bucketFault !== null) return { state: now, reason: bucketFault, unpublished, behind };
+      if (!this.#owner?.isSettled) {
+        const unsettled = this.#owner?.wasSettled ? 'cut_off' : 'joining';
+        return { state: unsettled, reason: UNSETTLED, unpublished, behind };
+      }
     }
     if (state !== 'on' || !bus || bus.state === 'on') return { state, reason, unpublished, behind };
     return { state: bus.state, reason: bus.reason, unpublished, behind };

@@ -45,6 +45,7 @@ export class Owner {
   #isHeld = false;
   /** It is known which bots are this node's. */
   #mayStart = false;
+  #wasSettled = false;
   /** The last lease for which that was found out. */
   #settling = 0;
   /** Of the bots and the records of this node. */
@@ -68,6 +69,16 @@ export class Owner {
       parts.records.onChange((id) => this.#look(id)),
       parts.records.onLoaded(() => void this.#reconcile()),
     ];
+  }
+
+  /** Whether it is known which bots are this node's: before that nothing is published of them. */
+  get isSettled(): boolean {
+    return this.#mayStart;
+  }
+
+  /** It was known once. */
+  get wasSettled(): boolean {
+    return this.#wasSettled;
   }
 
   /** The node holds its lease. */
@@ -119,6 +130,7 @@ export class Owner {
       }
       if (lease !== this.#lease) return;
       this.#mayStart = true;
+      this.#wasSettled = true;
     }
     for (const id of this.#ids()) void this.#look(id);
   }
