@@ -8,13 +8,10 @@ it('knows which versions of NATS are new enough', () => {
 
 it('warns of those that can lose what they have acknowledged, where there are several servers', () => {
   const warned = (version: string) => natsRisk(version, 3) !== null;
-  expect(['2.9.10', '2.9.25', '2.10.22', '2.10.9'].map(warned)).toEqual([true, true, true, true]);
-  expect(['2.10.23', '2.11.0-RC.1', '2.12.3', '3.0.0'].map(warned)).toEqual([
-    false,
-    false,
-    false,
-    false,
-  ]);
+  const bad = ['2.9.10', '2.10.27', '2.12.3', '2.15.0'];
+  expect(bad.map(warned)).toEqual(bad.map(() => true));
+  const sound = ['2.15.1', '2.15.10', '2.16.0-RC.1', '3.0.0'];
+  expect(sound.map(warned)).toEqual(sound.map(() => false));
   expect(natsRisk('2.9.10', 1)).toBeNull();
-  expect(natsRisk('2.9.10', 3)).toMatch(/^NATS 2\.9\.10 can lose .*install 2\.10\.23 or later/);
+  expect(natsRisk('2.9.10', 3)).toMatch(/^NATS 2\.9\.10 can lose .*install 2\.15\.1 or later/);
 });
