@@ -208,7 +208,7 @@ async function readPages(feed: DroverFeed, count: number, progress: Progress) {
     const began = performance.now();
     const { events } = await get<{ events: { data: { session_id?: string } }[] }>(
       feed.drover,
-      `/api/events?session=${bot}&kind=log&limit=${PAGE}`,
+      `/api/events?session=${bot}&event=log&limit=${PAGE}`,
     );
     if (n >= 0) times.push(performance.now() - began);
     if (events.length !== PAGE || events.some(({ data }) => data.session_id !== bot)) {

@@ -10,6 +10,7 @@ import type {
 import type { BotSnapshot } from '../shared/contract/events.js';
 import type { JsonObject } from '../shared/contract/json.js';
 import type { Quota } from '../shared/contract/quota.js';
+import type { BotFilter } from './event-filter.js';
 import type { BotHistory, BotHistoryQuery } from './history.js';
 import type { CallOptions, Http } from './http.js';
 import { HISTORY, SNAPSHOT } from './response-shapes.js';
@@ -49,24 +50,21 @@ export class BotCalls {
   }
 
   /**
-   * `GET /api/bots`: all bots, or those with one of these statuses and kinds that match the query (docs/QUERY.md); with `sort` in the
-   * order of a field, like `data.gold` or `-restarts`.
+   * `GET /api/bots`: all bots, or those that the filter selects; with `sort` in the order of a field, like `data.gold` or
+   * `-restarts`.
    */
   async list({
     status,
     kind,
+    label,
+    node,
     query,
     sort,
     signal,
-  }: CallOptions & {
-    status?: readonly string[];
-    kind?: readonly string[];
-    query?: string | undefined;
-    sort?: string | undefined;
-  } = {}): Promise<BotSnapshot[]> {
+  }: CallOptions & BotFilter & { sort?: string | undefined } = {}): Promise<BotSnapshot[]> {
     return this.#http.field('GET', '/api/bots', 'bots', [SNAPSHOT], {
       signal,
-      query: { status, kind, query, sort },
+      query: { status, kind, label, node, query, sort },
     });
   }
 

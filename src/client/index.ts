@@ -44,7 +44,7 @@ export { ApiError } from './api-error.js';
 export type { BackoffOptions } from './backoff.js';
 export type { BotActions, BotConfig, NewBot } from './bot-calls.js';
 export { DroverClient, type DroverClientOptions, type LiveOptions } from './client.js';
-export type { EventFilter } from './event-filter.js';
+export type { BotFilter, EventFilter } from './event-filter.js';
 export { EventStream, type StreamOptions, type StreamState } from './event-stream.js';
 export type {
   BotHistory,

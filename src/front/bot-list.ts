@@ -5,9 +5,8 @@ import { reaches } from '../shared/contract/rights.js';
 import type { Reach } from '../shared/contract/tokens.js';
 import { DroverError } from '../shared/errors.js';
 import { BotOrder } from './bot-order.js';
-import type { Selection } from './bot-selection.js';
 import type { Snapshots } from './own-bots.js';
-import { asksForSelf, type Pairs, queryValue, readLimit } from './query-string.js';
+import { type Pairs, queryValue, readLimit } from './query-string.js';
 import type { MirroredSession, SnapshotMirror } from './snapshot-mirror.js';
 
 /** Snapshots as REST shows them. To be called when the mirror is current. */
@@ -42,20 +41,17 @@ export class BotList {
   }
 
   /**
-   * `?status=`, `?kind=` and `?node=`, each repeated or comma-separated; with `?sort=` in this order; with `?limit=` a page.
+   * With `?sort=` in this order; with `?limit=` a page.
    * @param snapshots other ones than those of the mirror (Views.whenCurrent).
-   * @param selection those that `?query=` selects.
+   * @param selected ids of those that the request selects; undefined for all.
    * @throws DroverError `bad_request`.
    */
   list(
     pairs: Pairs,
     reach: Reach,
     snapshots: Snapshots = this.#mirror,
-    selection?: Selection,
+    selected?: ReadonlySet<string>,
   ): Uint8Array {
-    const statuses = wanted(pairs, 'status');
-    const kinds = wanted(pairs, 'kind');
-    const nodes = asksForSelf(pairs) ? undefined : wanted(pairs, 'node');
     const value = (name: keyof typeof BOTS_QUERY) => queryValue(pairs, name);
     const limit = value('limit');
     const cursor = value('cursor');
@@ -63,8 +59,7 @@ export class BotList {
     if (limit === undefined && cursor !== undefined) {
       throw new DroverError('bad_request', 'cursor needs limit: without it all bots are returned');
     }
-    const isNarrowed = statuses || kinds || nodes || selection || reach !== null;
-    const isAll = !isNarrowed && snapshots === this.#mirror;
+    const isAll = !selected && reach === null && snapshots === this.#mirror;
     if (isAll && limit === undefined && sort === undefined) {
       if (this.#version !== this.#mirror.version) {
         this.#body = this.#build(snapshots, () => true);
@@ -73,11 +68,7 @@ export class BotList {
       return this.#body;
     }
     const matches: Matches = (bot) =>
-      (statuses?.has(bot.status) ?? true) &&
-      (kinds?.has(bot.kind) ?? true) &&
-      (nodes?.has(bot.node ?? '') ?? true) &&
-      reaches(reach, bot.id, bot.labels) &&
-      (selection?.(bot) ?? true);
+      (selected?.has(bot.id) ?? true) && reaches(reach, bot.id, bot.labels);
     const most = limit === undefined ? undefined : readLimit(limit);
     if (sort !== undefined) return ordered(new BotOrder(sort), snapshots, matches, most, cursor);
     return most === undefined
@@ -172,9 +163,4 @@ function firstAfter(ids: readonly string[], after: string): number {
     else to = middle;
   }
   return from;
-}
-
-function wanted(pairs: Pairs, name: keyof typeof BOTS_QUERY): Set<string> | undefined {
-  const values = pairs.filter(([key]) => key === name).flatMap(([, value]) => value.split(','));
-  return values.length === 0 ? undefined : new Set(values);
 }

@@ -9,11 +9,13 @@ import type { JsonObject } from '../shared/contract/json.js';
 import type { BOT_QUERY, DELETE_BOT_QUERY } from '../shared/contract/queries.js';
 import type { InvokeInput } from '../shared/contract/threads.js';
 import type { Rights } from '../shared/contract/tokens.js';
+import { botTest } from '../shared/query/bot-query.js';
+import { selectionOf } from '../shared/query/selection.js';
 import type { SchemaValue } from '../shared/schemas.js';
 import type { BodySchema } from '../shared/validators.js';
 import { type Authenticator, type Caller, rightsOf } from './auth.js';
 import { shownBot } from './bot-list.js';
-import { type Selection, selectionOf } from './bot-selection.js';
+import { findBots } from './bot-selection.js';
 import { ClusterCatchUp } from './cluster-catch-up.js';
 import type { Control } from './control.js';
 import type { Exchange } from './engine/engine.js';
@@ -130,15 +132,15 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
       const { id: token, reach } = caller.record;
       const pairs = queryPairs(exchange.query);
       const view = views.of(pairs);
-      const selecting = selectionOf(pairs, view.mirror, token, () => exchange.gone());
-      const respond = (selection?: Selection): void | Promise<void> =>
-        views.whenCurrent(view, (bots) =>
-          exchange.respond(jsonResponse(view.bots.list(pairs, reach, bots, selection))),
-        );
-      if (!selecting) return respond();
-      return selecting.then((selection) => {
-        auth.recheck(caller);
-        return respond(selection);
+      const query = selectionOf(pairs, 'bots');
+      const gone = query.length > 0 ? exchange.gone() : undefined;
+      return views.whenCurrent(view, async (bots) => {
+        let selected: Set<string> | undefined;
+        if (query.length > 0) {
+          selected = await findBots(bots, botTest(query), token, gone);
+          auth.recheck(caller);
+        }
+        exchange.respond(jsonResponse(view.bots.list(pairs, reach, bots, selected)));
       });
     },
     async 'POST /api/bots'(exchange, caller) {

@@ -84,7 +84,7 @@ export class SnapshotMirror {
   }
 
   /** Calls `task` when all published frames are in the mirror: at once, unless the ring has lapped it. */
-  whenCurrent(task: () => void): void | Promise<void> {
+  whenCurrent(task: () => void | Promise<void>): void | Promise<void> {
     if (this.#read()) return task();
     return this.#rebase().then(() => this.whenCurrent(task));
   }

@@ -74,7 +74,10 @@ export class Views {
   }
 
   /** Calls `task` with the bots as a view shows them, when all that is published is among them. */
-  whenCurrent(view: View, task: (snapshots: Snapshots) => void): void | Promise<void> {
+  whenCurrent(
+    view: View,
+    task: (snapshots: Snapshots) => void | Promise<void>,
+  ): void | Promise<void> {
     const { mirror } = view;
     if (view === this.self || this.isCurrent) return mirror.whenCurrent(() => task(mirror));
     // What this node publishes is not on the stream of the cluster.

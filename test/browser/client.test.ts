@@ -158,7 +158,7 @@ it('reads a history download that can be canceled, the metrics, and the API info
   await until(({ ids }) => ids.length > 20);
   const past = (await page.evaluate(`(async () => {
     const all = [];
-    for await (const { id, data } of client.download({ session: ['a'], kind: ['log'] })) all.push([id, data.session_id]);
+    for await (const { id, data } of client.download({ session: ['a'], event: ['log'] })) all.push([id, data.session_id]);
     for await (const event of client.download()) break;
     return all;
   })()`)) as [string, string][];

@@ -691,7 +691,7 @@ describe('one bot', () => {
     await invoke(service, 'busy', 'flicker', { times: 5 });
     // The hub of a new browser holds none of them. Short pages give as many pages as a bot that has run for days.
     const other = await openPage(browser);
-    await other.context.route(/\/api\/events\?.*kind=session/, (route) =>
+    await other.context.route(/\/api\/events\?.*event=session/, (route) =>
       route.continue({ url: route.request().url().replace('limit=1000', 'limit=4') }),
     );
     await openWithToken(other.page, service, await service.token());

@@ -72,7 +72,7 @@ async function print(text: string): Promise<number> {
   await invoke(service, 'painter-1', 'print', { text });
   let at: number | undefined;
   await eventually(async () => {
-    const { events } = await pastPage(service, `?q=${encodeURIComponent(text)}&kind=log`);
+    const { events } = await pastPage(service, `?q=${encodeURIComponent(text)}&event=log`);
     at = events.find(({ data }) => data.message === text)?.data.timestamp_ms;
     return at !== undefined;
   }, `the line ${text}`);
@@ -298,7 +298,7 @@ it('shows a line with the lines around it, and the filter is still there', async
 
 it('has no fault for axe-core, and fits, from 360 to 2560 px, in both themes', async () => {
   const from = second(early);
-  const id = (await pastPage(service, '?session=painter-2&kind=log&limit=1')).events[0]?.id;
+  const id = (await pastPage(service, '?session=painter-2&event=log&limit=1')).events[0]?.id;
   for (const [width, dark] of [
     [360, false],
     [768, true],

@@ -225,7 +225,7 @@ export class ChaosRun {
   async #checkJournals(): Promise<void> {
     const journals = await Promise.all(
       this.#cluster.nodes.map(({ service }) =>
-        allPages(service, '?order=oldest&limit=1000&kind=log&node=self'),
+        allPages(service, '?order=oldest&limit=1000&event=log&node=self'),
       ),
     );
     const found = new Set(journals.flat().map(({ data }) => JSON.stringify(data)));

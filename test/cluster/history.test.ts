@@ -3,11 +3,14 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Window, type WindowParts } from '../../src/cluster-bus/window.js';
 import { jetstreamManager } from '../../src/shared/cluster/nats.js';
-import { FILTER_NAMES } from '../../src/shared/stream/filter.js';
+import { NameHasher } from '../../src/shared/contract/name-hash.js';
+import { parseFilter } from '../../src/shared/stream/filter.js';
 import { frameId } from '../../src/shared/stream/frame.js';
+import { LabelHistory } from '../../src/shared/stream/label-history.js';
 import { NatsServer } from '../harness/nats.js';
 import { BusNode } from './bus-fixture.js';
 
+const names = new NameHasher('key');
 const ROUNDS = 30;
 const LINES = 20;
 
@@ -69,8 +72,8 @@ async function replay(from: number, filter: string | null, maxBytes = 10_000): P
   return ids;
 }
 
-function keyOf(name: (typeof FILTER_NAMES)[number], value: string): string {
-  return JSON.stringify([...FILTER_NAMES.map((one) => (one === name ? [value] : null)), null]);
+function keyOf(name: string, value: string): string {
+  return parseFilter([[name, value]], names)?.key ?? '';
 }
 
 it('has every frame from any number on, once and in order', async () => {
@@ -93,7 +96,8 @@ it('filters by node and by session', async () => {
 });
 
 it('has no frame for a filter by labels, which nobody knows of the past', async () => {
-  const labelled = JSON.stringify([...FILTER_NAMES.map(() => null), [['team', 'a']]]);
+  const reach = { labels: { team: 'a' }, history: new LabelHistory() };
+  const labelled = parseFilter([], names, reach)?.key ?? '';
   const request = { from: 1, filter: labelled, pieceBytes: 2000, maxBytes: 10_000 };
   expect(await window.replay(request)).toMatchObject({ first: null, next: 1 });
 });

@@ -56,7 +56,7 @@ it('says so, stays exact, and has all of it when there is room', {
   const epoch = epochOf(still.ledger.lastEventId);
   const present = await presentNumber(other);
   await still.reach(present);
-  const range = `order=oldest&limit=1000&session=${ids[0]}&kind=log&after=${epoch}-${from}&before=${epoch}-${present}`;
+  const range = `order=oldest&limit=1000&session=${ids[0]}&event=log&after=${epoch}-${from}&before=${epoch}-${present}`;
   const asked = await allPages(other.service, `?${range}`);
   expect(asked.length).toBeGreaterThan(1);
   expect(asked.filter(({ id }) => epochOf(id) !== epoch)).toEqual([]);

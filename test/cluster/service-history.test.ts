@@ -119,7 +119,7 @@ it('is filtered by node, by bot, by text and by time, and is downloaded', async 
   const middle = whole?.[Math.floor(whole.length / 2)]?.data.timestamp_ms ?? Date.now();
   const later = await allPages(
     cluster.node(0).service,
-    `?order=oldest&limit=1000&after=${middle}${until}&kind=log`,
+    `?order=oldest&limit=1000&after=${middle}${until}&event=log`,
   );
   expect(byNumber(later)).toEqual(
     wanted(({ event, data }) => event === 'log' && (data.timestamp_ms ?? 0) >= middle),

@@ -82,7 +82,7 @@ it('a rule that was made on one node is judged over all, says it once, and outli
   const judge = await leaderOf(cluster);
   const others = cluster.nodes.filter((node) => node !== judge);
   const [one, two] = others.map(({ service }) => service) as [Service, Service];
-  const streams = await Promise.all(others.map(({ service }) => watch(service, '?kind=alert')));
+  const streams = await Promise.all(others.map(({ service }) => watch(service, '?event=alert')));
   // On the node that is killed below.
   const made = await add(judge.service, {
     name: 'a',

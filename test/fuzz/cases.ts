@@ -289,7 +289,7 @@ const GENERATORS: Record<string, Maker> = {
     ]),
   pipeline: (s) => Array.from({ length: 2 + s.below(20) }, () => s.good()).join(''),
   'behind-a-stream': (s) => [
-    `GET /events?kind=session HTTP/1.1\r\nHost: a\r\n${s.authorization()}\r\n`,
+    `GET /events?event=session HTTP/1.1\r\nHost: a\r\n${s.authorization()}\r\n`,
     s.one([s.good(), 'GARBAGE\r\n\r\n', '\0', s.bytes(200)]),
   ],
   'body-on-get': (s) =>

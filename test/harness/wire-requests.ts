@@ -31,7 +31,7 @@ export function wireRequests(token: string): Record<string, WireRequest> {
   return {
     'GET /health': { bytes: requestBytes('GET', '/health'), status: 200 },
     'GET /events with the token in the query': {
-      bytes: requestBytes('GET', `/events?token=${encodeURIComponent(token)}&kind=session`),
+      bytes: requestBytes('GET', `/events?token=${encodeURIComponent(token)}&event=session`),
       status: 200,
       isStream: true,
     },

@@ -36,7 +36,7 @@ async function start(config: object = {}): Promise<void> {
 }
 
 async function lines(count: number): Promise<void> {
-  const stream = client.stream({ session: ['busy'], kind: ['log'] });
+  const stream = client.stream({ session: ['busy'], event: ['log'] });
   let seen = 0;
   for await (const _ of stream) if (++seen === count) return;
 }
@@ -54,7 +54,7 @@ const eventsIn = (stdout: string): StreamEvent[] =>
 describe('on one service', () => {
   it('the client pages through past events in both directions, and reads statistics', async () => {
     await lines(60);
-    const query = { session: ['busy'], kind: ['log'] as const, limit: 20 };
+    const query = { session: ['busy'], event: ['log'] as const, limit: 20 };
     const newest = await client.events(query);
     expect(newest.events).toHaveLength(20);
     const older = await client.events({ ...query, cursor: newest.cursor ?? '' });
@@ -67,7 +67,7 @@ describe('on one service', () => {
     const last = newest.events.at(-1)?.id ?? '';
     const after = await client.events({ ...query, order: 'oldest', after: last });
     expect(after.events[0]).toEqual(newest.events.at(-2));
-    const found = await client.events({ q: 'BUSY', kind: ['session'], limit: 1 });
+    const found = await client.events({ q: 'BUSY', event: ['session'], limit: 1 });
     expect(found.events[0]).toMatchObject({ event: 'session', data: { snapshot: { id: 'busy' } } });
     const { journal, buckets, step_s } = await client.stats({ step: 10 });
     expect(step_s).toBe(10);
@@ -80,7 +80,7 @@ describe('on one service', () => {
 
   it('the client downloads a whole range, event by event', async () => {
     await lines(60);
-    const range = { session: ['busy'], kind: ['log'] as const };
+    const range = { session: ['busy'], event: ['log'] as const };
     const all: StreamEvent[] = [];
     for await (const event of client.download(range)) all.push(event);
     const numbers = all.map(numberOf);
@@ -185,7 +185,7 @@ describe('when the service restarts', () => {
     const all = new Set<number>();
     const range = {
       session: ['busy'],
-      kind: ['log'] as const,
+      event: ['log'] as const,
       order: 'oldest' as const,
       limit: 1000,
     };

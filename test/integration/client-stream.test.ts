@@ -71,7 +71,7 @@ describe('on the service', () => {
       if (event === 'log') expect(data.session_id).toBe('a');
       else expect(event).toBe('session');
     }
-    const bare = client.stream({ snapshot: false, kind: ['log'], session: ['b'] });
+    const bare = client.stream({ snapshot: false, event: ['log'], session: ['b'] });
     for await (const event of bare) {
       expect(event).toMatchObject({ event: 'log', data: { session_id: 'b' } });
       break;
@@ -212,7 +212,7 @@ it('does not read ahead of a slow reader, which then receives a gap and what fol
   let connections = 0;
   let paused = false;
   const stream = client.stream({
-    kind: ['log', 'session'],
+    event: ['log', 'session'],
     backoff: FAST,
     onState: ({ state }) => {
       if (state === 'connecting') connections++;

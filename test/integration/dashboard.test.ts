@@ -124,7 +124,7 @@ it('drops distant rows while scrolling into the past and back, and shows each li
     await eventually(async () => (await client.events({ q })).events.length === 1, q);
   }
   // The state of a hub that has only the last lines.
-  const { events } = await client.events({ kind: ['log'], limit: 1000 });
+  const { events } = await client.events({ event: ['log'], limit: 1000 });
   const lines = historyLines(events.toReversed()).map((line, at) => ({ ...line, n: at + 1 }));
   applyUpdate({ ...noNews(), reset: true, connection: { state: 'open' }, lines, firstLine: 1 });
   const shown = new LogWindow(FILTER, () => client, HELD);

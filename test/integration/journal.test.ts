@@ -124,7 +124,7 @@ describe('GET /api/events and /api/stats', () => {
       (event: PastEvent) => ['a', 'quiet'].includes(sessionOf(event) ?? ''),
     ],
     ['a level', '&level=state', (event: PastEvent) => event.data.level === 'state'],
-    ['a kind', '&kind=session', (event: PastEvent) => event.event === 'session'],
+    ['a kind', '&event=session', (event: PastEvent) => event.event === 'session'],
     [
       'a scope',
       '&scope=drover,dispatch',
@@ -163,7 +163,7 @@ describe('GET /api/events and /api/stats', () => {
     ]) {
       const byTime = await allPages(
         service,
-        `?order=oldest&kind=log&after=${after}&before=${before}`,
+        `?order=oldest&event=log&after=${after}&before=${before}`,
       );
       expect(idsOf(byTime)).toEqual(idsOf(wanted));
     }
@@ -215,7 +215,7 @@ describe('GET /api/events and /api/stats', () => {
     expectError(await call(service, 'GET', '/api/events', { token: control.token }), 403);
     expectError(await call(service, 'GET', '/api/stats', { token: a.token }), 403);
     const counted = await call(service, 'GET', '/api/stats?query=event:log', { token: a.token });
-    const lines = (await allPages(service, '?kind=log&limit=1000', a.token)).filter(
+    const lines = (await allPages(service, '?event=log&limit=1000', a.token)).filter(
       ({ event }) => event === 'log',
     );
     const { buckets } = counted.json as { buckets: { levels: Record<string, number> }[] };

@@ -87,7 +87,7 @@ it('docs/CLIENT.md: the example', async () => {
   // The client of the example, and what its bot has logged so far.
   const options = { url: service.url, token };
   const written = async () =>
-    (await new DroverClient(options).events({ session: ['load-1'], kind: ['log'] })).events;
+    (await new DroverClient(options).events({ session: ['load-1'], event: ['log'] })).events;
   await expect.poll(written).not.toEqual([]);
   const past = docBlock('docs/CLIENT.md', 'client.download(');
   writeFileSync(

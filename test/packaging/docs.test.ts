@@ -44,7 +44,7 @@ it('docs/API.md: every request gets the documented response', async () => {
 
 /** Resumes from an existing event, and compares the output with the documented response. */
 async function followed(command: string, answer: string): Promise<void> {
-  const page = await reader.run('curl "http://localhost:8090/api/events?limit=1&kind=log"');
+  const page = await reader.run('curl "http://localhost:8090/api/events?limit=1&event=log"');
   const [{ id }] = JSON.parse(page).events as [{ id: string }];
   const stream = reader.type(command.replace(/(?<=Last-Event-ID: )[^']+/, id));
   await stream.until(/^id: .*\nevent: log\ndata: .*\n\n/m);

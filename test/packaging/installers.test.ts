@@ -133,7 +133,7 @@ it.each([
         (await fetch(url + route, { headers: { authorization } })).text();
       await expect.poll(() => get('/api/bots')).toContain('"in_world"');
       // The journal compresses its blocks with lmdb.
-      await expect.poll(() => get('/api/events?kind=session')).toContain('"in_world"');
+      await expect.poll(() => get('/api/events?event=session')).toContain('"in_world"');
     } finally {
       // The whole group: the program that runs drover may not forward signals.
       if (child.exitCode === null) process.kill(-(child.pid ?? 0), 'SIGTERM');

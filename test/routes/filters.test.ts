@@ -24,6 +24,7 @@ beforeAll(async () => {
         ...['red', 'green', 'blue'].map((id) => ({
           id,
           kind: 'synthetic',
+          labels: { colour: id, size: 's' },
           config: { events_per_second: 60, message_bytes: 30 },
         })),
         ...['demo-1', 'demo-2', 'demo-3'].map((id) => ({
@@ -94,10 +95,10 @@ const one = <T>(...values: T[]): ((value: T) => boolean) => {
 };
 
 const CASES: [query: string, fits: Fits][] = [
-  ['kind=log', (frame) => frame.event === 'log'],
-  ['kind=session', (frame) => frame.event === 'session'],
-  ['kind=log,session', () => true],
-  ['kind=log&kind=session', () => true],
+  ['event=log', (frame) => frame.event === 'log'],
+  ['event=session', (frame) => frame.event === 'session'],
+  ['event=log,session', () => true],
+  ['event=log&event=session', () => true],
   ['session=red', (frame) => botOf(frame) === 'red'],
   ['session=red,blue', (frame) => one('red', 'blue')(botOf(frame) ?? '')],
   ['session=red&session=blue,brief', (frame) => one('red', 'blue', 'brief')(botOf(frame) ?? '')],
@@ -107,14 +108,20 @@ const CASES: [query: string, fits: Fits][] = [
   ['scope=dispatch', (frame) => log(frame)?.scope === 'dispatch'],
   ['scope=dispatch,tcp', (frame) => one('dispatch', 'tcp')(log(frame)?.scope ?? '')],
   ['scope=tcp&scope=bot', (frame) => one('tcp', 'bot')(log(frame)?.scope ?? '')],
-  ['kind=session&session=brief', (frame) => frame.event === 'session' && botOf(frame) === 'brief'],
-  ['kind=log&session=demo-1', (frame) => frame.event === 'log' && botOf(frame) === 'demo-1'],
+  ['event=session&session=brief', (frame) => frame.event === 'session' && botOf(frame) === 'brief'],
+  ['event=log&session=demo-1', (frame) => frame.event === 'log' && botOf(frame) === 'demo-1'],
   [
     'session=demo-1,red&level=info,error&scope=dispatch',
     (frame) =>
       one('demo-1', 'red')(botOf(frame) ?? '') &&
       one('info', 'error')(log(frame)?.level ?? '') &&
       log(frame)?.scope === 'dispatch',
+  ],
+  ['kind=demo', (frame) => /^demo-/.test(botOf(frame) ?? '')],
+  ['kind=other,demo&event=log', (frame) => /^demo-/.test(log(frame)?.session_id ?? '')],
+  [
+    'label=colour=red,size&level=info',
+    (frame) => log(frame)?.level === 'info' && botOf(frame) === 'red',
   ],
   ['scope=%64ispatch', (frame) => log(frame)?.scope === 'dispatch'],
   ['scope=dispatch%2Ctcp', (frame) => one('dispatch', 'tcp')(log(frame)?.scope ?? '')],
@@ -157,19 +164,19 @@ describe('the initial snapshots', () => {
   const ALL = ['blue', 'demo-1', 'demo-2', 'demo-3', 'green', 'red'];
   it.each([
     ['', ALL],
-    ['?kind=session', ALL],
-    ['?kind=log,session', ALL],
+    ['?event=session', ALL],
+    ['?event=log,session', ALL],
     ['?session=red', ['red']],
     ['?session=red,demo-2,nobody', ['demo-2', 'red']],
-    ['?kind=session&session=green', ['green']],
-    ['?kind=log', []],
+    ['?event=session&session=green', ['green']],
+    ['?event=log', []],
     ['?level=info', []],
     ['?level=state,info,warn,error', []],
     ['?scope=bot', []],
     ['?session=red&scope=bot', []],
-    ['?kind=nothing', []],
+    ['?event=nothing', []],
     ['?snapshot=0', []],
-    ['?snapshot=0&kind=session', []],
+    ['?snapshot=0&event=session', []],
     ['?snapshot=0&session=red', []],
     ['?snapshot=1&session=red', ['red']],
   ])('match the filter: %s', async (query, ids) => {
@@ -185,17 +192,17 @@ describe('the initial snapshots', () => {
 });
 
 it.each([
-  'kind=nothing',
-  'kind=LOG',
+  'event=nothing',
+  'event=LOG',
   'level=debug',
   'level=0',
   'session=nobody',
   'session=%00',
   'session=red%20',
   'scope=constructor',
-  'kind=__proto__',
+  'event=__proto__',
   'level=toString',
-  'kind=',
+  'event=',
   'session=,',
   `session=${'x'.repeat(1000)}`,
 ])('a value that matches nothing passes nothing and is not an error: %s', async (query) => {
@@ -212,14 +219,14 @@ it.each([
   expect(stream.isOver).toBe(false);
 });
 
-it.each(['sesion=red', 'Kind=log', 'kind[]=log', '=x', 'x', 'last-event-id=1', 'snapshots=0'])(
+it.each(['sesion=red', 'Event=log', 'event[]=log', '=x', 'x', 'last-event-id=1', 'snapshots=0'])(
   'an unknown parameter is 400 and the error lists the known ones: %s',
   async (query) => {
-    for (const target of [`/events?${query}`, `/events?kind=log&${query}&level=info`]) {
+    for (const target of [`/events?${query}`, `/events?event=log&${query}&level=info`]) {
       const answer = await call(service, 'GET', target);
       const message = expectError(answer, 400, /unknown parameter/);
       expect(message).toContain(JSON.stringify(query.split('=')[0]));
-      for (const name of ['kind', 'level', 'session', 'scope', 'last_event_id', 'snapshot']) {
+      for (const name of ['event', 'level', 'session', 'scope', 'last_event_id', 'snapshot']) {
         expect(message).toContain(name);
       }
     }
@@ -236,7 +243,7 @@ it('too many values are refused, the maximum is accepted', async () => {
 
 it('HEAD checks the parameters too, and opens no stream', async () => {
   expect((await call(service, 'HEAD', '/events?nope=1')).status).toBe(400);
-  const response = await call(service, 'HEAD', '/events?kind=log');
+  const response = await call(service, 'HEAD', '/events?event=log');
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toContain('text/event-stream');
 });

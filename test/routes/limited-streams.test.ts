@@ -110,7 +110,7 @@ it('a filter in the query narrows the limit and cannot widen it', async () => {
   expect(got.length).toBeGreaterThan(0);
   expect(other.frames).toEqual([]);
   const byLabels = await makeToken(service, { labels: { team: 'a' } });
-  const narrowed = await open(byLabels.token, '?session=red,blue&kind=session');
+  const narrowed = await open(byLabels.token, '?session=red,blue&event=session');
   await narrowed.until(() => narrowed.frames.length > 0);
   expect(new Set(narrowed.frames.map(sessionOf))).toEqual(new Set(['red']));
 });

@@ -49,6 +49,9 @@ it('goes together with pages and other parameters', async () => {
   expect(await list('label:team=a', '&limit=2')).toEqual(['other', 'shop-1']);
   expect(await list('label:team=a', '&limit=2&cursor=shop-1')).toEqual(['shop-10']);
   expect(await list('label:team=a', '&kind=demo')).toEqual([]);
+  expect(await list('', '&label=team=a&kind=synthetic')).toEqual(['shop-1', 'shop-10', 'other']);
+  expect(await list('-id:other', '&label=team=a,team')).toEqual(['shop-1', 'shop-10']);
+  expect(await list('', '&label=team=a,team=b')).toEqual([]);
 });
 
 it('a limited token selects among its bots only', async () => {

@@ -103,7 +103,7 @@ it('an alert is on the stream when a rule fires and when it stops, for clients t
   const limited = (await makeToken(service, { scopes: ['read'], labels: { team: 'a' } })).token;
   const [all, alerts, partial] = await Promise.all([
     watch(service),
-    watch(service, '?kind=alert'),
+    watch(service, '?event=alert'),
     streamOf(service, limited),
   ]);
   const bot = { id: 'fragile', kind: 'synthetic', labels: { team: 'a' }, desired: 'stopped' };
@@ -153,7 +153,7 @@ it('an alert is on the stream when a rule fires and when it stops, for clients t
 });
 
 it('a rule that fires stops when it is changed or deleted, and metrics count those that fire', async () => {
-  const alerts = await watch(service, '?kind=alert');
+  const alerts = await watch(service, '?event=alert');
   const body = { name: 'no bot here', query: '', condition: 'absence', window_ms: 5000 };
   const rule = await add({ ...body, severity: 'error' });
   await service.lookAtRules();

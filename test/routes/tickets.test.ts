@@ -53,7 +53,7 @@ it('a ticket is good for 30 s, and is not the token', async () => {
 it('opens a stream as its token would, once', async () => {
   const { token } = await makeToken(service, { bots: ['mine'] });
   const ticket = await makeTicket(service, token);
-  const stream = await streamOn(service, targetOf(ticket, '&kind=log,session'));
+  const stream = await streamOn(service, targetOf(ticket, '&event=log,session'));
   onTestFinished(() => stream.close());
   await stream.until(() => stream.frames.length > 20);
   expect(snapshots(stream, 'mine').length).toBeGreaterThan(0);

@@ -82,7 +82,7 @@ function more({ ledger, stream }: Watched, count: number): Promise<void> {
 it('killed twice under load: every stream continues, with one gap for each kill', async () => {
   const full = await Promise.all([watch(), watch(), watch(), watch()]);
   const filtered = await Promise.all(
-    ['?session=a', '?session=b,c', '?kind=log&level=info', '?scope=bot'].map((q) => watch(q)),
+    ['?session=a', '?session=b,c', '?event=log&level=info', '?scope=bot'].map((q) => watch(q)),
   );
   const idle = await watch('?session=nobody');
   const busy = [...full, ...filtered];
@@ -213,7 +213,7 @@ it('killed again at any moment of its replacement: everything runs again in the 
 });
 
 it('an open stream receives the states of all bots right after a loss', async () => {
-  const watched = await watch('?kind=session');
+  const watched = await watch('?event=session');
   await watched.stream.until(() => watched.ledger.snapshots === BOTS.length);
   for (let round = 0; round < 5; round++) {
     const id = `brief-${round}`;

@@ -113,7 +113,8 @@ it(`${KILLS} kills at ${RATE} events/s`, { timeout: 60_000 + KILLS * 25_000 }, a
     // Stops the load, so that even a busy machine can read all events.
     await all(service, 'stop');
     // Up to the gap that the start declared: the next round checks the events of the new run.
-    const gap = kill < KILLS ? (await pastPage(service, '?kind=gap&limit=1')).events[0] : undefined;
+    const gap =
+      kill < KILLS ? (await pastPage(service, '?event=gap&limit=1')).events[0] : undefined;
     const upTo = gap ? `&before=${client.epoch}-${seqOf(gap.id) + 1}` : '';
     const after = boundary === '' ? '' : `&after=${boundary}`;
     const events = await pastDownload(service, after + upTo);

@@ -95,7 +95,7 @@ it('ten faults at once: no healthy bot fails, or restarts more than once for eac
   try {
     const silences = new Silences();
     const stream = await RawStream.open(service.port, {
-      target: '/events?kind=log&level=info',
+      target: '/events?event=log&level=info',
       token: await service.token(),
       onBlock: silences.take,
     });

@@ -97,7 +97,7 @@ it('filtered streams start like any other: `retry`, the snapshots with the posit
 
 it('requests are answered meanwhile, and streams report created and deleted bots', async () => {
   const sessions = new Ledger({ filtered: true });
-  await open(sessions, '?kind=session');
+  await open(sessions, '?event=session');
   for (let n = 0; n < 5; n++) {
     const id = `guest-${n}`;
     const body = { id, kind: 'synthetic', config: { events_per_second: 1 } };

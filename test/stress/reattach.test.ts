@@ -63,7 +63,7 @@ it('while hosts start: every bot on them reaches the stream', async () => {
   const service = await start(1);
   for (let round = 0; round < ROUNDS; round++) {
     const id = `dedicated-${round}`;
-    const { stream, text } = await watch(service, `?session=${id}&kind=log&level=info`);
+    const { stream, text } = await watch(service, `?session=${id}&event=log&level=info`);
     const config = { events_per_second: 50 };
     const made = create(service, { id, kind: 'synthetic', config, dedicated: true });
     await pause(round * STEP_MS);

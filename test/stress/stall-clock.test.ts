@@ -27,7 +27,7 @@ it('a client that was blocked for less than stream.stall_ms continues where it w
 }, async () => {
   const token = await service.token();
   const clients = await Promise.all(
-    ['', '?session=big', '?kind=log'].map(async (query) => {
+    ['', '?session=big', '?event=log'].map(async (query) => {
       const ledger = new Ledger({ filtered: query !== '' });
       const stream = await RawStream.open(service.port, {
         token,

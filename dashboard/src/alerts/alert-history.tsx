@@ -18,7 +18,7 @@ export function AlertHistory() {
   void second.value;
   const answer = useResource(
     async (signal): Promise<{ id: string; alert: AlertEvent }[]> => {
-      const { events } = await api().events({ kind: ['alert'], limit: MAX_SHOWN, signal });
+      const { events } = await api().events({ event: ['alert'], limit: MAX_SHOWN, signal });
       return events.flatMap((event) =>
         event.event === 'alert' ? [{ id: event.id ?? '', alert: event.data }] : [],
       );

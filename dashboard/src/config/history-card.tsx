@@ -34,7 +34,7 @@ export function ConfigHistory({ bot, saved, onRestore }: Props) {
   const answer = useResource(
     async (signal) => {
       const { events } = await readEvents({
-        kind: ['log'],
+        event: ['log'],
         session: [bot.id],
         scope: [CHANGE_SCOPE],
         order: 'newest',

@@ -43,7 +43,7 @@ effect(() => {
   const { signal: stopped } = stop;
   const ask = async (session: readonly string[] | undefined, cursor: string | undefined) => {
     const page = await api().events({
-      kind: ['log'],
+      event: ['log'],
       limit: PAGE,
       ...(session && { session: [...session] }),
       ...(cursor !== undefined && { cursor }),

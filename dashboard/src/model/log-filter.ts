@@ -26,7 +26,7 @@ export interface LogFilter {
 export function queryOf({ query, bot }: LogFilter): EventsQuery {
   const { terms } = checkedQuery(query, 'lines');
   return {
-    kind: ['log'],
+    event: ['log'],
     session: bot === undefined ? undefined : [bot],
     query: terms.length === 0 ? undefined : query,
   };

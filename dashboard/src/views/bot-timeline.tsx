@@ -81,7 +81,7 @@ async function statusHistory(id: string, signal: AbortSignal): Promise<Change[]>
   let cursor: string | undefined;
   for (let pages = 0; pages < MAX_PAGES; pages++) {
     const page = await api().events({
-      kind: ['session'],
+      event: ['session'],
       session: [id],
       order: 'newest',
       limit: 1000,

@@ -11,7 +11,7 @@ export async function* watchBots(
   options: { signal: AbortSignal; onState: (state: StreamState) => void },
 ): AsyncGenerator<BotSnapshot> {
   const session = fitsQuery(ids) ? [...ids] : undefined;
-  for await (const event of client.stream({ session, kind: ['session'], ...options })) {
+  for await (const event of client.stream({ session, event: ['session'], ...options })) {
     if (event.event === 'session' && ids.has(event.data.snapshot.id)) yield event.data.snapshot;
   }
 }

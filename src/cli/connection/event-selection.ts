@@ -111,12 +111,12 @@ function botOf(event: StreamEvent): string | null {
 }
 
 /** Does what the service does with this filter. */
-function passes(event: StreamEvent, { kind, level, session, scope }: EventFilter): boolean {
+function passes(event: StreamEvent, { event: kinds, level, session, scope }: EventFilter): boolean {
   const has = (values: readonly string[] | undefined, value: string | null): boolean =>
     values === undefined || (value !== null && values.includes(value));
   const log = event.event === 'log' ? event.data : undefined;
   return (
-    has(kind, event.event) &&
+    has(kinds, event.event) &&
     has(level, log?.level ?? null) &&
     has(session, botOf(event)) &&
     has(scope, log?.scope ?? null)

@@ -79,7 +79,7 @@ export function filterOf(
   const given = kind.filter((name) => EVENT_KINDS.includes(name)) as EventKind[];
   return {
     // The query may ask for other events than the default.
-    kind: given.length > 0 ? given : asksForEvents(query) ? undefined : kinds,
+    event: given.length > 0 ? given : asksForEvents(query) ? undefined : kinds,
     level: level as Level[] | undefined,
     session: bot,
     scope,
@@ -100,9 +100,9 @@ export function selectorsOf({ kind = [], status, label }: FilterFlags): BotSelec
 }
 
 /** A filter in the words of its flags: `level warn,error, bot a`. A filter read from a file may hold anything. */
-export function wordsOf({ kind, level, session, scope, bots }: RecordedFilter): string {
-  const parts = Object.entries({ kind, level, bot: session, scope }).flatMap(([name, values]) =>
-    values === undefined ? [] : `${name} ${shown([values].flat())}`,
+export function wordsOf({ event, level, session, scope, bots }: RecordedFilter): string {
+  const parts = Object.entries({ kind: event, level, bot: session, scope }).flatMap(
+    ([name, values]) => (values === undefined ? [] : `${name} ${shown([values].flat())}`),
   );
   return [
     ...parts,

@@ -28,8 +28,8 @@ export function parseFieldHistoryQuery(
   if (afterMs >= beforeMs)
     throw new DroverError('bad_request', 'after must be earlier than before');
   const only = [
-    ['kind', 'session'],
-    ['session', bot],
+    ['event', 'session'],
+    ['bot', bot],
   ] as const;
   const filter = parseFilter(only, names, reach, nodes, makeJudge) as Filter;
   return {

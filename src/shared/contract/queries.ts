@@ -28,14 +28,23 @@ const cause = (description: string): TSchema =>
   Type.String({ pattern: CAUSE, description, examples: ['5d0c7c1b9a3f2e64'] });
 const limit = Type.Integer({ ...LIMIT, description: 'Maximum number of results.' });
 
+const botFilters = (what: string): Record<'status' | 'kind' | 'label', TSchema> => ({
+  status: list(`${what} with this status.`, ['in_world']),
+  kind: list(`${what} with this kind.`, ['demo']),
+  label: list(`${what} with all of these labels: \`name=value\`, or \`name\` for any value.`, [
+    'team=a',
+  ]),
+});
+
 const FILTERS = {
-  kind: list('Kinds of events: `log`, `session`, `alert`.', ['log']),
+  event: list('Kinds of events: `log`, `session`, `alert`.', ['log']),
   level: list('Levels of lines: `info`, `warn`, `error`, `state`.', ['warn', 'error']),
   session: list('Ids of bots.', ['demo-1']),
   scope: list('Scopes of lines.', ['tcp']),
   node: list('Nodes of the cluster; `self` alone: the separate stream of the answering node.', [
     'h1',
   ]),
+  ...botFilters('Only events of bots'),
 };
 
 /** A query: docs/QUERY.md. */
@@ -63,8 +72,7 @@ export const STREAM_QUERY = {
 /** `GET /api/bots`. */
 export const BOTS_QUERY = {
   query: query('Only bots', 'status:failed label:team=a -kind:demo'),
-  status: list('Only bots with this status.', ['in_world']),
-  kind: list('Only bots with this kind.', ['demo']),
+  ...botFilters('Only bots'),
   node: list('Only bots of this node of the cluster; `self`: what the answering node runs.', [
     'h1',
   ]),

@@ -1,31 +1,22 @@
 import type { BotSnapshot } from '../contract/events.js';
 import { hasLabels } from '../contract/labels.js';
 import type { NameHasher } from '../contract/name-hash.js';
-import { SELF } from '../contract/node-name.js';
-import type { STREAM_QUERY } from '../contract/queries.js';
-import { DroverError } from '../errors.js';
 import type { NodeNaming } from '../memory/node-names.js';
-import { readQuery } from '../query/read-query.js';
+import type { FieldName } from '../query/fields.js';
 import type { Regex } from '../query/regex.js';
 import type { Alternatives } from '../query/required-texts.js';
+import { selectionOf } from '../query/selection.js';
+import type { Query } from '../query/term.js';
+import { literal } from '../query/values.js';
 import { KIND_CODE, LEVEL_CODE } from './frame.js';
 import type { IndexedFrames, SampledFrames } from './frame-line.js';
-import { type BotsNow, FrameQuery, type MakeJudge, splitQuery } from './frame-query.js';
+import { type BotsNow, FrameQuery, type MakeJudge } from './frame-query.js';
 import { HashSet } from './hash-set.js';
 import type { BotLabels, LabelHistory } from './label-history.js';
 
-type StreamParameter = keyof typeof STREAM_QUERY;
-/** The parameters that filter; each comma-separated, repeated, or both. */
-export const FILTER_NAMES = [
-  'kind',
-  'level',
-  'session',
-  'scope',
-  'node',
-] as const satisfies readonly StreamParameter[];
-type FilterName = (typeof FILTER_NAMES)[number];
-/** Most values of one parameter. */
-const MAX_VALUES = 1000;
+/** The fields that the ring's index answers. */
+const INDEXED = ['event', 'level', 'bot', 'scope', 'node'] as const satisfies readonly FieldName[];
+type IndexedField = (typeof INDEXED)[number];
 
 /** The bots that a stream is limited to, in addition to its query. */
 export type StreamReach =
@@ -33,7 +24,7 @@ export type StreamReach =
   | { labels: BotLabels; history: LabelHistory }
   | null;
 
-/** What a filter needs beside its parameters. */
+/** What a filter needs beside the values of indexed fields. */
 export interface FilterParts {
   labelled?: { labels: BotLabels; history: LabelHistory } | undefined;
   /** Of the stream; on one without, no frame is from a node. */
@@ -49,7 +40,7 @@ export type FilterNames =
   | { field: 'node'; values: readonly string[] };
 
 /**
- * Lets a frame through when it has, for each parameter that was given, one of its values. A frame that lacks the field
+ * Lets a frame through when it has, of each indexed field with values, one of them. A frame that lacks the field
  * (a session frame has no level) does not have the value. With labels it must also be a frame of a bot that had them, and with
  * a query it must match that.
  * Gaps always pass.
@@ -69,7 +60,7 @@ export class Filter {
   readonly #query: FrameQuery | undefined;
 
   constructor(
-    values: ReadonlyMap<FilterName, ReadonlySet<string>>,
+    values: ReadonlyMap<IndexedField, ReadonlySet<string>>,
     names: NameHasher,
     { labelled, nodeNames, query, except }: FilterParts = {},
   ) {
@@ -79,16 +70,16 @@ export class Filter {
     this.#nodeNames = nodeNames;
     this.#labelled = labelled;
     // Without the parameter everything passes, with an empty one nothing: null and [] differ.
-    const lists = FILTER_NAMES.map((name) => {
+    const lists = INDEXED.map((name) => {
       const set = values.get(name);
       return set && [...set].filter((value) => isKnown(name, value)).sort();
     });
     const labels = labelled ? Object.entries(labelled.labels).sort() : null;
     const asked = query ? [query.key, except ?? null] : null;
     this.key = JSON.stringify([...lists.map((list) => list ?? null), labels, asked]);
-    this.#kinds = codes(values.get('kind'), KIND_CODE);
+    this.#kinds = codes(values.get('event'), KIND_CODE);
     this.#levels = codes(values.get('level'), LEVEL_CODE);
-    this.#sessions = hashes(values.get('session'), names);
+    this.#sessions = hashes(values.get('bot'), names);
     this.#scopes = hashes(values.get('scope'), names);
   }
 
@@ -145,7 +136,7 @@ export class Filter {
   async #pastKeyOf(query: FrameQuery, now: Promise<BotsNow>): Promise<string> {
     const { areOthers, ids } = await now;
     const parts = JSON.parse(this.key) as unknown[];
-    const at = FILTER_NAMES.indexOf('session');
+    const at = INDEXED.indexOf('bot');
     if (areOthers) parts[parts.length - 1] = [query.lineKey, ids];
     else {
       const wanted = parts[at] as readonly string[] | null;
@@ -174,7 +165,7 @@ export class Filter {
     if (!this.#sessions || this.#named) return this.#named;
     // Only the journal needs them: streams do not keep the names beside the key.
     const lists = JSON.parse(this.key) as readonly (readonly string[])[];
-    this.#named = (lists[FILTER_NAMES.indexOf('session')] ?? []).map((name) => {
+    this.#named = (lists[INDEXED.indexOf('bot')] ?? []).map((name) => {
       const { low, high } = this.#names.once(name);
       return [low, high] as const;
     });
@@ -189,14 +180,14 @@ export class Filter {
     nodeNames?: NodeNaming,
   ): Filter {
     const parts = JSON.parse(key) as (string[] | [string, string][] | null)[];
-    const values = new Map<FilterName, Set<string>>();
-    for (const [at, name] of FILTER_NAMES.entries()) {
+    const values = new Map<IndexedField, Set<string>>();
+    for (const [at, name] of INDEXED.entries()) {
       const list = parts[at] as string[] | null;
       if (list) values.set(name, new Set(list));
     }
-    const labels = parts[FILTER_NAMES.length] as [string, string][] | null;
+    const labels = parts[INDEXED.length] as [string, string][] | null;
     const labelled = labels ? { labels: Object.fromEntries(labels), history } : undefined;
-    const [queryKey, ids] = (parts[FILTER_NAMES.length + 1] ?? []) as unknown as [
+    const [queryKey, ids] = (parts[INDEXED.length + 1] ?? []) as unknown as [
       string?,
       (readonly string[] | null)?,
     ];
@@ -265,14 +256,14 @@ export class Filter {
  */
 export function nodesOfKey(key: string): { nodes: readonly string[] | null; key: string | null } {
   const parts = JSON.parse(key) as (readonly string[] | null)[];
-  const at = FILTER_NAMES.indexOf('node');
+  const at = INDEXED.indexOf('node');
   const nodes = parts[at] ?? null;
   parts[at] = null;
   return { nodes, key: parts.some((part) => part !== null) ? JSON.stringify(parts) : null };
 }
 
 /**
- * The filter that a query asks for, within what its token reaches; null for everything. Its other parameters are not looked at.
+ * The filter for what parameters select (selection.ts), within what their token reaches; null for everything.
  * @throws DroverError `bad_request`.
  */
 export function parseFilter(
@@ -282,34 +273,31 @@ export function parseFilter(
   nodeNames?: NodeNaming,
   makeJudge?: MakeJudge,
 ): Filter | null {
-  const values = new Map<FilterName, Set<string>>();
-  let asked: string | undefined;
-  for (const [name, value] of pairs) {
-    if (name === 'query') asked = value;
-    if (!isFilterName(name)) continue;
-    // It says which stream is asked for (src/front/views.ts).
-    if (name === 'node' && value.split(',').includes(SELF)) continue;
-    const set = values.get(name) ?? new Set();
-    values.set(name, set);
-    for (const part of value.split(',')) if (part !== '') set.add(part);
-    if (set.size > MAX_VALUES) {
-      throw new DroverError('bad_request', `${name} has more than ${MAX_VALUES} values`);
-    }
-  }
-  const { parameters, rest } = splitQuery(asked === undefined ? [] : readQuery(asked, 'lines'));
-  for (const { name, values: wanted } of parameters) narrow(values, name, wanted);
+  const values = new Map<IndexedField, Set<string>>();
+  const rest = takeIndexed(selectionOf(pairs, 'lines'), values);
   const query = rest.length > 0 ? new FrameQuery(rest, makeJudge, nodeNames) : undefined;
   let labelled: FilterParts['labelled'];
-  if (reach && 'bots' in reach) narrow(values, 'session', new Set(reach.bots));
+  if (reach && 'bots' in reach) narrow(values, 'bot', new Set(reach.bots));
   else if (reach) labelled = reach;
   if (values.size === 0 && !labelled && !query) return null;
   return new Filter(values, names, { labelled, nodeNames, query });
 }
 
+/** Narrows `values` by the terms that the index answers. @returns the others. */
+function takeIndexed(query: Query, values: Map<IndexedField, Set<string>>): Query {
+  return query.filter((term) => {
+    if (term.type !== 'field' || term.isNot || !isIndexed(term.field)) return true;
+    const wanted = term.values.map(literal);
+    if (wanted.includes(undefined)) return true;
+    narrow(values, term.field, new Set(wanted as string[]));
+    return false;
+  });
+}
+
 /** One of `wanted` is required too. */
 function narrow(
-  values: Map<FilterName, Set<string>>,
-  name: FilterName,
+  values: Map<IndexedField, Set<string>>,
+  name: IndexedField,
   wanted: ReadonlySet<string>,
 ): void {
   const before = values.get(name);
@@ -317,13 +305,13 @@ function narrow(
 }
 
 /** What no frame has lets nothing through, so it makes no other filter; and there are only some hundred without names. */
-function isKnown(name: FilterName, value: string): boolean {
-  const codes = name === 'kind' ? KIND_CODE : name === 'level' ? LEVEL_CODE : undefined;
+function isKnown(name: IndexedField, value: string): boolean {
+  const codes = name === 'event' ? KIND_CODE : name === 'level' ? LEVEL_CODE : undefined;
   return codes === undefined || Object.hasOwn(codes, value);
 }
 
-function isFilterName(name: string): name is FilterName {
-  return (FILTER_NAMES as readonly string[]).includes(name);
+function isIndexed(field: FieldName): field is IndexedField {
+  return (INDEXED as readonly FieldName[]).includes(field);
 }
 
 function codes(

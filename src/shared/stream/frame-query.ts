@@ -174,33 +174,3 @@ function keyOf(query: Query): string {
   const printed = new Map(query.map((term) => [printTerm(term), term]));
   return printQuery([...printed].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, term]) => term));
 }
-
-/** The parameter of a filter that a field is. */
-const PARAMETERS = {
-  event: 'kind',
-  level: 'level',
-  bot: 'session',
-  scope: 'scope',
-  node: 'node',
-} as const satisfies Partial<Record<FieldName, string>>;
-export type QueryParameter = (typeof PARAMETERS)[keyof typeof PARAMETERS];
-
-/** A query as parameters that the index answers, and the rest. */
-export interface SplitQuery {
-  /** For each parameter, lists of which a frame must have one value each. */
-  parameters: { name: QueryParameter; values: ReadonlySet<string> }[];
-  rest: Query;
-}
-
-export function splitQuery(query: Query): SplitQuery {
-  const parameters: SplitQuery['parameters'] = [];
-  const rest = query.filter((term) => {
-    if (term.type !== 'field' || term.isNot || !Object.hasOwn(PARAMETERS, term.field)) return true;
-    const values = term.values.map(literal);
-    if (values.includes(undefined)) return true;
-    const name = PARAMETERS[term.field as keyof typeof PARAMETERS];
-    parameters.push({ name, values: new Set(values as string[]) });
-    return false;
-  });
-  return { parameters, rest };
-}

@@ -21,11 +21,14 @@ export function queryParameterTests(given: () => Service): void {
     const EFFECTS: Record<string, Record<string, [query: string, answer: number | RegExp]>> = {
       '/events': {
         // What they let through is seen in test/routes/filters.test.ts; here, that each is known.
-        kind: ['kind=', 200],
+        event: ['event=', 200],
         level: ['level=warn,error', 200],
         session: ['session=a&session=b', 200],
         scope: ['scope=x', 200],
         node: ['node=self', 200],
+        kind: ['kind=demo', 200],
+        status: ['status=failed', 200],
+        label: ['label=team=a,zone', 200],
         snapshot: ['snapshot=0', 200],
         last_event_id: ['last_event_id=x', 200],
         lastEventId: ['lastEventId=x', 200],
@@ -34,6 +37,7 @@ export function queryParameterTests(given: () => Service): void {
       '/api/bots': {
         status: ['status=nothing', /"bots":\[\]/],
         kind: ['kind=nothing', /"bots":\[\]/],
+        label: ['label=nothing', /"bots":\[\]/],
         node: ['node=nothing', /"bots":\[\]/],
         limit: ['limit=0', 400],
         cursor: ['cursor=x', 400],
@@ -60,11 +64,14 @@ export function queryParameterTests(given: () => Service): void {
         limit: ['limit=0', 400],
       },
       '/api/events': {
-        kind: ['kind=nothing', /"events":\[\]/],
+        event: ['event=nothing', /"events":\[\]/],
         level: ['level=nothing', /"events":\[\]/],
         session: ['session=nobody', /"events":\[\]/],
         scope: ['scope=nothing', /"events":\[\]/],
         node: ['node=nothing', /"events":\[\]/],
+        kind: ['kind=nothing', /"events":\[\]/],
+        status: ['status=nothing', /"events":\[\]/],
+        label: ['label=nothing', /"events":\[\]/],
         order: ['order=x', 400],
         after: ['after=x', 400],
         before: ['before=x', 400],

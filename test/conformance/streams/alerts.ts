@@ -11,7 +11,7 @@ export function alertTests(given: () => Service): void {
   it('an alert is on the stream when a rule fires and stops, and a stream resumes over it', async () => {
     const service = given();
     const token = await service.token();
-    const alerts = '?kind=alert';
+    const alerts = '?event=alert';
     const stream = await watch(service, alerts);
     const body = { name: 'it talks', query: 'bot:talker', condition: 'count', window_ms: 60_000 };
     const made = await call(service, 'POST', '/api/rules', { body: { ...body, threshold: 5 } });

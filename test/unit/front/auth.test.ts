@@ -71,7 +71,7 @@ describe('a token', () => {
           request('', `token=${encodeURIComponent(token)}`),
           request('', `token=${token}`),
           request('', `token=${spaced}`),
-          request('', `kind=log&token=${token}&snapshot=0`),
+          request('', `event=log&token=${token}&snapshot=0`),
         ];
         // Twice: the second time the answer is remembered.
         for (const sent of [...requests, ...requests]) {

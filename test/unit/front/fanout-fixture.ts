@@ -274,11 +274,11 @@ export class TestFront {
       return given.length === 0 || (value !== null && given.includes(value));
     };
     return item.kind === 'log'
-      ? is('kind', 'log') &&
+      ? is('event', 'log') &&
           is('level', item.level) &&
           is('session', item.session_id) &&
           is('scope', item.scope)
-      : is('kind', 'session') && is('level', null) && is('session', item.id) && is('scope', null);
+      : is('event', 'session') && is('level', null) && is('session', item.id) && is('scope', null);
   }
 
   /** Whether a frame's bot is one of those that the limit has: with labels, before the frame or from it on. */
@@ -314,7 +314,7 @@ export class TestFront {
       query.every(
         ([key, text]) =>
           (key === 'session' && text.split(',').includes(id)) ||
-          (key === 'kind' && text.split(',').includes('session')),
+          (key === 'event' && text.split(',').includes('session')),
       );
     return [...statuses].filter(([id]) => wanted(id)).map(([id, status]) => `${id} ${status}`);
   }

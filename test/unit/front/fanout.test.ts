@@ -13,8 +13,8 @@ import { EPOCH, type Limit, type Opened, type Pairs, TestFront } from './fanout-
 const BOTS = ['a', 'b', 'c'];
 const FILTERS: Pairs[] = [
   [],
-  [['kind', 'log']],
-  [['kind', 'session']],
+  [['event', 'log']],
+  [['event', 'session']],
   [['session', 'a']],
   [
     ['session', 'a,b'],

@@ -17,8 +17,8 @@ const hex = (text: string): string =>
 
 it('shows paths and other parameters as they were sent', () => {
   expect(redactTarget('/api/bots/demo-1', '', PIN)).toBe('/api/bots/demo-1');
-  expect(redactTarget('/events', 'kind=log&session=a,b&snapshot=0', PIN)).toBe(
-    '/events?kind=log&session=a,b&snapshot=0',
+  expect(redactTarget('/events', 'event=log&session=a,b&snapshot=0', PIN)).toBe(
+    '/events?event=log&session=a,b&snapshot=0',
   );
 });
 
@@ -43,8 +43,8 @@ it('hides tokens and tickets, in any spelling and under any name', () => {
       ),
       (secret, name, write) => {
         const written = write(secret);
-        const shown = redactTarget('/events', `kind=log&${name}=${written}&x=1`, PIN);
-        expect(shown).toBe(`/events?kind=log&${decodeURIComponent(name)}=***&x=1`);
+        const shown = redactTarget('/events', `event=log&${name}=${written}&x=1`, PIN);
+        expect(shown).toBe(`/events?event=log&${decodeURIComponent(name)}=***&x=1`);
         expect(redactTarget('/events', `${written}`, PIN)).not.toContain(written.slice(0, 30));
       },
     ),

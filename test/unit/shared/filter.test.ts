@@ -36,7 +36,7 @@ const NAMES = [
   '__proto__',
 ];
 const VALUES: Record<string, readonly string[]> = {
-  kind: [...KINDS, 'other', 'toString', 'LOG'],
+  event: [...KINDS, 'other', 'toString', 'LOG'],
   level: [...LEVELS, 'debug', 'constructor', ''],
   session: NAMES,
   scope: NAMES,
@@ -70,7 +70,7 @@ const items: fc.Arbitrary<Item[]> = fc.array(
 /** What the interface says of a filter, on the event as the client would see it. */
 function passes(query: readonly Pair[], item: Item): boolean {
   const fields: Record<string, string | null> = {
-    kind: item.kind,
+    event: item.kind,
     level: item.kind === 'log' ? item.level : null,
     session: item.kind === 'log' ? item.session_id : item.id,
     scope: item.kind === 'log' ? item.scope : null,
@@ -195,7 +195,7 @@ describe('a filter', () => {
     };
     const filter = parseFilter(
       [
-        ['kind', 'session'],
+        ['event', 'session'],
         ['session', 'x'],
       ],
       names,
@@ -227,9 +227,9 @@ describe('a filter', () => {
 describe('the key of a filter', () => {
   it('is the same however the filter was written', () => {
     const key = (...query: Pair[]) => parseFilter(query, names)?.key;
-    const expected = key(['kind', 'log'], ['session', 'a,b']);
-    expect(key(['session', 'b'], ['kind', 'log,log'], ['session', 'a'])).toBe(expected);
-    expect(key(['session', 'b,,a,'], ['kind', 'log'], ['token', 'x'])).toBe(expected);
+    const expected = key(['event', 'log'], ['session', 'a,b']);
+    expect(key(['session', 'b'], ['event', 'log,log'], ['session', 'a'])).toBe(expected);
+    expect(key(['session', 'b,,a,'], ['event', 'log'], ['token', 'x'])).toBe(expected);
   });
 
   // Subscribers with one key share what is gathered: two filters with one key get each other's frames.
@@ -246,11 +246,11 @@ describe('the key of a filter', () => {
             [['level', 'info']],
             [
               ['level', 'info'],
-              ['kind', ''],
+              ['event', ''],
             ],
             [logLine()],
           ],
-          [[['kind', '']], [['session', '']], [logLine({ session_id: '' })]],
+          [[['event', '']], [['session', '']], [logLine({ session_id: '' })]],
         ],
       },
     );
