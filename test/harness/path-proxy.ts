@@ -9,12 +9,15 @@ export interface PathProxy {
   origin: string;
   /** Path and token of each request so far, as the client sent them. */
   seen: { path: string; token: string | undefined }[];
+  /** Bytes of the bodies of all responses so far. */
+  bytes(): number;
   close(): Promise<void>;
 }
 
 /** @param ports of the services, by their path: `/one/`. */
 export async function startPathProxy(ports: Readonly<Record<string, number>>): Promise<PathProxy> {
   const seen: PathProxy['seen'] = [];
+  let bytes = 0;
   const server = http.createServer((request, response) => {
     const { url: path = '', method, headers } = request;
     seen.push({ path, token: headers.authorization });
@@ -32,6 +35,9 @@ export async function startPathProxy(ports: Readonly<Record<string, number>>): P
     };
     const forwarded = http.request(target, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+      answer.on('data', ({ length }: Buffer) => {
+        bytes += length;
+      });
       answer.pipe(response);
     });
     forwarded.on('error', () => response.destroy());
@@ -43,6 +49,7 @@ export async function startPathProxy(ports: Readonly<Record<string, number>>): P
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen,
+    bytes: () => bytes,
     close: async () => {
       server.closeAllConnections();
       server.close();

@@ -243,7 +243,7 @@ it('check rejects an invalid recording with the reason, and accepts a truncated 
 it('record and logs -f continue after a restart of the service: no gap, and no event twice', async () => {
   env['DROVER_URL'] = service.url;
   const recording = startCli(home, ['record', file], { env });
-  const logs = startCli(home, ['logs', '-f', '--json', '--kind', 'log,session'], { env });
+  const logs = startCli(home, ['logs', '-f', '--json', '--event', 'log,session'], { env });
   const lines = (): string[] => logs.stdout().split('\n').slice(0, -1);
   await until(hasLines);
   await until(() => lines().length >= 5);

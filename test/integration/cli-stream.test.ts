@@ -18,8 +18,10 @@ import {
 } from 'vitest';
 import { EXIT } from '../../src/cli/exit-codes.js';
 import { DroverClient, type StreamEvent } from '../../src/client/index.js';
+import { FIXTURE_KINDS } from '../harness/bots.js';
 import { type CliOptions, type CliRun, runCli, startCli, startCliHere } from '../harness/cli.js';
 import { requireTool, skipWithout } from '../harness/needs.js';
+import { startPathProxy } from '../harness/path-proxy.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 
 const CLI = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
@@ -32,7 +34,10 @@ let home: string;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  service = await startService({ demo: true, config: { bots: [BUSY] } });
+  service = await startService({
+    demo: true,
+    config: { bots: [BUSY], kinds: [FIXTURE_KINDS] },
+  });
   client = new DroverClient({ url: service.url, token: await service.token() });
   env = { DROVER_URL: service.url, DROVER_TOKEN: await service.token() };
 });
@@ -92,6 +97,46 @@ describe('logs -f', () => {
     expect(stderr).toMatch(
       /drover: invalid token; log in with drover login, and unset DROVER_TOKEN, which overrides the profile\n$/,
     );
+  });
+
+  it.each([
+    ['--label', 'team=a'],
+    ['--kind', 'faulty'],
+    ['--status', 'online'],
+    ['--query', 'label:team=a'],
+  ])('the service selects by %s: nothing else is carried', async (...selector) => {
+    await client.bots.create({ id: 'quiet', kind: 'faulty', labels: { team: 'a' } });
+    const load = { events_per_second: 1000, message_bytes: 200 };
+    await client.bots.create({ id: 'loud', kind: 'synthetic', config: load });
+    onTestFinished(async () => {
+      await client.bots.act({ action: 'delete', ids: ['quiet', 'loud'] });
+    });
+    const proxy = await startPathProxy({ '/': Number(new URL(service.url).port) });
+    onTestFinished(() => proxy.close());
+    const logs = here(['logs', '-f', ...selector], { env: { DROVER_URL: proxy.origin } });
+    const says = async (text: string): Promise<void> => {
+      await client.invoke('quiet', text).catch(() => {});
+    };
+    // Repeats until it is printed: nothing tells when the stream is open.
+    await expect
+      .poll(async () => {
+        await says('first');
+        return logs.stdout().includes('first');
+      })
+      .toBe(true);
+    let loud = 0;
+    for await (const event of client.stream({
+      session: ['loud'],
+      event: ['log'],
+      snapshot: false,
+    })) {
+      loud += JSON.stringify(event).length;
+      if (loud > 500_000) break;
+    }
+    await says('last');
+    await until(() => logs.stdout().includes('last'));
+    await logs.interrupt();
+    expect(proxy.bytes()).toBeLessThan(50_000);
   });
 
   it('exits without an error when its output pipe is closed', async () => {
@@ -249,7 +294,7 @@ describe('record and check', () => {
 
   it('records until Ctrl-C, and forwards signals to its command', async () => {
     const file = path.join(home, 'run.ndjson');
-    const recording = run(['record', file, '--kind', 'log']);
+    const recording = run(['record', file, '--event', 'log']);
     await until(() => readIfThere(file).split('\n').length > 5);
     recording.child.kill('SIGINT');
     expect((await recording.ended).code).toBe(0);
@@ -296,13 +341,11 @@ describe('record and check', () => {
     const flags = ['--level', 'warn,error', '--bot', 'demo-1'];
     expect((await drover(['record', file, '--for', '300ms', ...flags])).code).toBe(0);
     const [head = ''] = readFileSync(file, 'utf8').split('\n');
-    expect(JSON.parse(head)).toMatchObject({
-      filter: { level: ['warn', 'error'], session: ['demo-1'] },
-    });
+    const filter = 'level:warn,error bot:demo-1';
+    expect(JSON.parse(head)).toMatchObject({ filter });
     expect(await drover(['check', file, '--no-gaps'])).toMatchObject({
       code: 0,
-      stderr:
-        'drover: the recording holds only level warn,error, bot demo-1; other events are not checked\n',
+      stderr: `drover: the recording holds only what matches "${filter}"; other events are not checked\n`,
     });
   });
 

@@ -122,7 +122,7 @@ describe('bots', () => {
     expectFailure(
       await drover(['bots', 'rm', '--label', 'a=b']),
       EXIT.not_found,
-      /no bot has these labels/,
+      /no bot matches label:a=b;/,
     );
     expectFailure(
       await drover(['bots', 'create', 'demo-1', '--kind', 'demo']),
@@ -145,7 +145,11 @@ describe('bots', () => {
       EXIT.usage,
       /--config @\/nowhere: ENOENT/,
     );
-    expectFailure(await drover(['bots', 'list', '--label', 'x']), EXIT.usage, /name=value/);
+    expectFailure(
+      await drover(['bots', 'create', 'x', '--kind', 'demo', '--label', 'x']),
+      EXIT.usage,
+      /name=value/,
+    );
   });
 });
 

@@ -4,13 +4,14 @@ import {
   type ActionOutcome,
   ApiError,
   type BotAction,
+  type BotFilter,
   type BotSnapshot,
 } from '../../client/index.js';
 import { watchBots } from '../connection/bot-watch.js';
 import { type Connection, type ConnectionOptions, connect } from '../connection/connection.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
-import { type BotSelectors, isSelecting, selectedIds } from '../flags/bot-selectors.js';
+import { isSelecting, selectedIds } from '../flags/bot-selectors.js';
 import { complain } from '../terminal/action.js';
 import { printJson, printLine } from '../terminal/output.js';
 import { showProgress } from '../terminal/progress.js';
@@ -23,7 +24,7 @@ const SETTLE_MS = 2000;
 /** What a start can lead to that a running bot cannot have. */
 const NOT_RUNNING: readonly string[] = ['failed', 'backoff', 'stopped', 'deleted'];
 
-export interface ActionOptions extends ConnectionOptions, BotSelectors {
+export interface ActionOptions extends ConnectionOptions, BotFilter {
   json?: true;
 }
 

@@ -1,12 +1,12 @@
 // Runs in the command line. Owns `drover bots`.
 
 import { type Command, Option } from 'commander';
-import type { BotSnapshot, NewBot, UpdateBotBody } from '../../client/index.js';
+import type { BotFilter, BotSnapshot, NewBot, UpdateBotBody } from '../../client/index.js';
 import { warnWhenCutOff } from '../connection/cluster-watch.js';
 import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
-import { type BotSelectors, selectBots, withBotSelectors } from '../flags/bot-selectors.js';
+import { selectBots, withBotSelectors } from '../flags/bot-selectors.js';
 import { objectOf } from '../flags/config-flag.js';
 import { showDuration } from '../flags/duration.js';
 import { duration, labels, list } from '../flags/flag-values.js';
@@ -31,7 +31,7 @@ const NODE_COLUMN = 3;
 const MOVE_MS = 60_000;
 const QUOTA_TEXT = 'what the bot may use, as JSON or @file, such as {"cpu":0.5}';
 
-interface ListOptions extends ConnectionOptions, BotSelectors {
+interface ListOptions extends ConnectionOptions, BotFilter {
   json?: true;
 }
 

@@ -3,15 +3,17 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { messageOf } from '../../shared/errors.js';
+import { lineQuery } from '../../shared/query/line-query.js';
 import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
-import { EventSelection } from '../connection/event-selection.js';
 import { StreamWatch } from '../connection/stream-watch.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
-import { type FilterFlags, withFilter, wordsOf } from '../flags/filter-flags.js';
+import { queryOf } from '../flags/bot-selectors.js';
+import { type FilterFlags, filterOf, withFilter } from '../flags/filter-flags.js';
 import { duration, wholeNumber } from '../flags/flag-values.js';
 import { type CheckReport, junitReport, textReport } from '../recording/check-report.js';
 import { type Expectation, FORMS, parseExpectation } from '../recording/expectation.js';
+import { recordedSelection } from '../recording/recorded-selection.js';
 import { readRecording } from '../recording/recording-file.js';
 import { stopSignal } from '../stop-signals.js';
 import { action, complain } from '../terminal/action.js';
@@ -145,26 +147,29 @@ async function replay(
   expectations: readonly Expectation[],
   options: FilterFlags,
 ): Promise<Run> {
-  const selection = new EventSelection(options);
+  const query = queryOf(filterOf(options), 'lines');
+  const isSelected = recordedSelection(query);
   let events = 0;
   let lastMs = 0;
   let snapshots = 0;
   const { head, end } = await readRecording(file, (event, atMs) => {
     lastMs = atMs;
     if (event.event === 'session') snapshots++;
-    if (!selection.fits(event)) return;
+    if (!isSelected(event)) return;
     events++;
     for (const one of expectations) one.see(event, atMs);
   });
-  if (selection.selectsBots && snapshots === 0) {
+  if (lineQuery(query).bot.length > 0 && snapshots === 0) {
     throw new CliError(
       EXIT.usage,
-      `${file} has no snapshots of bots, by which --status, --kind and --label select; record without --level, --scope and --kind log`,
+      `${file} has no snapshots of bots, by which --status, --kind and --label select; record without --level, --scope and --event log`,
     );
   }
   // Recordings of earlier versions have no filter field.
   if (head.filter) {
-    complain(`the recording holds only ${wordsOf(head.filter)}; other events are not checked`);
+    complain(
+      `the recording holds only what matches ${safeJson(head.filter)}; other events are not checked`,
+    );
   }
   const missing = end
     ? end.missing
@@ -178,8 +183,7 @@ async function watch(expectations: readonly Expectation[], options: CheckOptions
   await client.apiInfo(call());
   const began = performance.now();
   const connection = new StreamWatch();
-  const selection = new EventSelection(options);
-  const stream = client.stream({ ...selection.request, onState: connection.onState });
+  const stream = client.stream({ ...filterOf(options), onState: connection.onState });
   const end = (): void => stream.close();
   stopSignal.addEventListener('abort', end, { once: true });
   const timer = setTimeout(end, limitMs);
@@ -192,7 +196,6 @@ async function watch(expectations: readonly Expectation[], options: CheckOptions
   for await (const batch of stream.batches()) {
     const atMs = performance.now() - began;
     for (const event of batch) {
-      if (!selection.fits(event)) continue;
       events++;
       for (const one of expectations) one.see(event, atMs);
     }

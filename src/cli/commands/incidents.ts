@@ -1,16 +1,11 @@
 // `drover incidents`: what was found when bots or hosts broke.
 
 import type { Command } from 'commander';
-import type { Incident, IncidentGroup, StackFrame } from '../../client/index.js';
+import type { BotFilter, Incident, IncidentGroup, StackFrame } from '../../client/index.js';
 import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
-import {
-  type BotSelectors,
-  isSelecting,
-  selectedIds,
-  withBotSelectors,
-} from '../flags/bot-selectors.js';
+import { isSelecting, selectedIds, withBotSelectors } from '../flags/bot-selectors.js';
 import { count, timeSpan } from '../flags/flag-values.js';
 import { action, complain } from '../terminal/action.js';
 import { print, printJson, printLine, table, timeText } from '../terminal/output.js';
@@ -22,7 +17,7 @@ const MAX_COUNT = 1000;
 const GROUP_HEAD = ['CAUSE', 'COUNT', 'BOTS', 'FIRST', 'LAST', 'TYPE', 'MESSAGE'];
 const HEAD = ['ID', 'AT', 'TYPE', 'SUSPECT', 'HOST', 'REPEATS', 'REASON'];
 
-interface ListOptions extends ConnectionOptions, BotSelectors {
+interface ListOptions extends ConnectionOptions, BotFilter {
   bot?: string;
   cause?: string;
   limit: number;

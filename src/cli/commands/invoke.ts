@@ -1,5 +1,11 @@
 import type { Command } from 'commander';
-import { ApiError, type InvokeOutcome, type Json, type JsonObject } from '../../client/index.js';
+import {
+  ApiError,
+  type BotFilter,
+  type InvokeOutcome,
+  type Json,
+  type JsonObject,
+} from '../../client/index.js';
 import {
   type Connection,
   type ConnectionOptions,
@@ -8,12 +14,7 @@ import {
 } from '../connection/connection.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
-import {
-  type BotSelectors,
-  isSelecting,
-  selectedIds,
-  withBotSelectors,
-} from '../flags/bot-selectors.js';
+import { isSelecting, selectedIds, withBotSelectors } from '../flags/bot-selectors.js';
 import { jsonObject } from '../flags/flag-values.js';
 import { action, complain } from '../terminal/action.js';
 import { printJson, printLine, safeJson } from '../terminal/output.js';
@@ -23,7 +24,7 @@ const SERVICE = '-';
 /** Most bots that one request takes. */
 const BATCH = 1000;
 
-interface InvokeOptions extends ConnectionOptions, BotSelectors {
+interface InvokeOptions extends ConnectionOptions, BotFilter {
   json?: true;
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ApiError, type StreamEvent } from '../../client/index.js';
+import { ApiError, type EventFilter, type StreamEvent } from '../../client/index.js';
 import { instantOf } from '../../shared/query/instant.js';
 import { ClusterWatch } from '../connection/cluster-watch.js';
 import {
@@ -8,14 +8,13 @@ import {
   connect,
   withConnection,
 } from '../connection/connection.js';
-import { EventSelection, type PastSelection } from '../connection/event-selection.js';
 import { StreamWatch } from '../connection/stream-watch.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
-import { noBots } from '../flags/bot-selectors.js';
+import { isSelecting, noBots, selectBots } from '../flags/bot-selectors.js';
 import { parseDuration } from '../flags/duration.js';
-import { type FilterFlags, selectorsOf, withFilter } from '../flags/filter-flags.js';
-import { eventQuery, list, wholeNumber } from '../flags/flag-values.js';
+import { type FilterFlags, filterOf, withFilter } from '../flags/filter-flags.js';
+import { wholeNumber } from '../flags/flag-values.js';
 import { stopSignal } from '../stop-signals.js';
 import { action, complain } from '../terminal/action.js';
 import { eventLine } from '../terminal/event-line.js';
@@ -37,11 +36,6 @@ interface LogsOptions extends ConnectionOptions, FilterFlags {
 export function addLogs(program: Command): void {
   withFilter(withConnection(program.command('logs')), 'log')
     .description('print the log of bots and of the service')
-    .option(
-      '--node <node>',
-      'only of this node of the cluster; self: of the node that answers (comma-separated or repeated)',
-      list,
-    )
     .option('-f, --follow', 'print new lines as they arrive; reconnects when the service restarts')
     .option(
       '-n, --lines <number>',
@@ -53,11 +47,6 @@ export function addLogs(program: Command): void {
       'only past lines newer than this: 10m, a date, Unix ms, or an event id',
     )
     .option('-g, --grep <text>', 'only lines that contain this text (case-insensitive)')
-    .option(
-      '--query <query>',
-      'only events that match the query, such as \'level:warn label:team=a -"keep alive"\' (docs/QUERY.md)',
-      eventQuery,
-    )
     .option('--json', 'print one JSON object per line: id, event, data')
     .option('--no-color', 'disable colours (default when the output is not a terminal)')
     .action(action(logs));
@@ -68,20 +57,20 @@ async function logs(options: LogsOptions): Promise<undefined> {
   const show = printer(options);
   // Fail now if the address or the token is wrong: the stream would retry.
   await connection.client.apiInfo(connection.call());
-  const selection = new EventSelection(options, ['log']);
-  // The stream continues after the history, without snapshots.
-  if (selection.selectsBots) {
-    for (const bot of await connection.client.bots.list(connection.call())) selection.see(bot);
-  }
-  const past = selection.past();
-  if (past.request === null && !options.follow) throw noBots(selectorsOf(options));
-  const history = await historyOf(connection, options, past);
+  const filter = filterOf(options, ['log']);
+  const history = await historyOf(connection, options, filter);
   await show(history);
-  if (!options.follow) return;
+  if (!options.follow) {
+    const { status, kind, label } = options;
+    const bots = { status, kind, label };
+    const hasNone = history.length === 0 && isSelecting(bots);
+    if (hasNone && (await selectBots(connection, bots)).length === 0) throw noBots(bots);
+    return;
+  }
   const stream = connection.client.stream({
-    ...selection.request,
-    // Without a place to continue from, a bot may have changed before the stream is open.
-    snapshot: selection.selectsBots,
+    ...filter,
+    // The stream continues after the history.
+    snapshot: false,
     // Continue right after what was printed.
     lastEventId: newestId(history) ?? idIn(options.since),
     signal: stopSignal,
@@ -90,10 +79,7 @@ async function logs(options: LogsOptions): Promise<undefined> {
   const cluster = new ClusterWatch();
   for await (const batch of stream.batches()) {
     for (const event of batch) cluster.see(event);
-    // Snapshots without an id are no events; they were asked for to select bots only.
-    const isNews = ({ event, id }: StreamEvent): boolean =>
-      !selection.selectsBots || event !== 'session' || id !== null;
-    await show(batch.filter((event) => selection.fits(event) && isNews(event)));
+    await show(batch.filter(({ event }) => event !== 'other'));
   }
 }
 
@@ -133,15 +119,14 @@ function newestId(history: readonly StreamEvent[]): string | undefined {
 async function historyOf(
   connection: Connection,
   options: LogsOptions,
-  { request, fits }: PastSelection,
+  filter: EventFilter,
 ): Promise<StreamEvent[]> {
   const { follow, since, grep } = options;
   const wanted = options.lines ?? (follow && since === undefined ? 0 : DEFAULT_LINES);
   // The stream itself replays from an id.
   if (follow && options.lines === undefined && idIn(since) !== undefined) return [];
-  if (request === null) return [];
   const events: StreamEvent[] = [];
-  const query = { ...request, after: since && sinceOf(since), q: grep };
+  const query = { ...filter, after: since && sinceOf(since), q: grep };
   const missing = new Map<string, string>();
   let cursor: string | undefined;
   while (events.length < wanted) {
@@ -149,7 +134,7 @@ async function historyOf(
     const page = await connection.client
       .events({ ...query, limit, cursor, ...connection.call() })
       .catch(explain);
-    events.push(...page.events.filter(fits));
+    events.push(...page.events);
     for (const { node, reason } of page.missing ?? []) missing.set(node, reason);
     if (page.cursor === null) break;
     cursor = page.cursor;

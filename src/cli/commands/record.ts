@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { EventStream, StreamEvent } from '../../client/index.js';
 import { DISPATCH_SCOPE } from '../../shared/contract/scopes.js';
+import { printQuery } from '../../shared/query/print-query.js';
 import {
   type Connection,
   type ConnectionOptions,
@@ -14,12 +15,12 @@ import {
   limit,
   withConnection,
 } from '../connection/connection.js';
-import { EventSelection } from '../connection/event-selection.js';
 import { StreamWatch } from '../connection/stream-watch.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
+import { queryOf } from '../flags/bot-selectors.js';
 import { showDuration } from '../flags/duration.js';
-import { type FilterFlags, withFilter } from '../flags/filter-flags.js';
+import { type FilterFlags, filterOf, withFilter } from '../flags/filter-flags.js';
 import { duration } from '../flags/flag-values.js';
 import { type RecordingEnd, RecordingWriter } from '../recording/recording-file.js';
 import { stopSignal } from '../stop-signals.js';
@@ -60,16 +61,18 @@ async function record(file: string, command: string[], options: RecordOptions): 
   const connection = connect(options);
   const { client, call } = connection;
   await client.apiInfo(call());
-  const selection = new EventSelection(options);
+  const filter = filterOf(options);
+  const query = queryOf(filter, 'lines');
+  const isFiltered = Object.values(filter).some((given) => given !== undefined);
   const writer = await RecordingWriter.open(
     file,
-    { started_at_ms: Date.now(), url: client.url, filter: selection.recorded },
+    { started_at_ms: Date.now(), url: client.url, filter: isFiltered ? printQuery(query) : null },
     options.force === true,
   );
   const watch = new StreamWatch();
   const news = new EventEmitter();
   const stream = client.stream({
-    ...selection.request,
+    ...filter,
     onState: (state) => {
       watch.onState(state);
       if (state.state !== 'open') return;
@@ -91,7 +94,7 @@ async function record(file: string, command: string[], options: RecordOptions): 
       const code = await runCommand(command);
       if (stopSignal.aborted) return { code, missing: 'the command was interrupted' };
       if (watch.blind !== null) await reopened(stream, news);
-      return { code, missing: await lastEvents(connection, selection.readsAll ? news : null) };
+      return { code, missing: await lastEvents(connection, isFiltered ? null : news) };
     } finally {
       stop('command');
     }
@@ -105,7 +108,7 @@ async function record(file: string, command: string[], options: RecordOptions): 
     for await (const batch of stream.batches()) {
       // The end marker is expected only after the command ended. It is not part of the run.
       const mark = news.listenerCount('mark') > 0 ? batch.find(isMark) : undefined;
-      await writer.write(batch.filter((event) => event !== mark && selection.fits(event)));
+      await writer.write(batch.filter((event) => event !== mark));
       if (mark) news.emit('mark');
     }
   })();

@@ -1,14 +1,14 @@
 // `drover top`: which bots use most, live on a terminal, once elsewhere.
 
 import { type Command, Option } from 'commander';
-import { ApiError, type BotSnapshot } from '../../client/index.js';
+import { ApiError, type BotFilter, type BotSnapshot } from '../../client/index.js';
 import {
   type Connection,
   type ConnectionOptions,
   connect,
   withConnection,
 } from '../connection/connection.js';
-import { type BotSelectors, selectBots, withBotSelectors } from '../flags/bot-selectors.js';
+import { selectBots, withBotSelectors } from '../flags/bot-selectors.js';
 import { count } from '../flags/flag-values.js';
 import { action } from '../terminal/action.js';
 import { isColored, print, printJson } from '../terminal/output.js';
@@ -20,7 +20,7 @@ const EVERY_MS = 2000;
 /** Rows of the screen that are not bots: two of the summary, the head of the table. */
 const OTHER_ROWS = 3;
 
-interface TopOptions extends ConnectionOptions, BotSelectors {
+interface TopOptions extends ConnectionOptions, BotFilter {
   sort: Sort;
   limit?: number;
   once?: true;

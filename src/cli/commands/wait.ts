@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
-import { ApiError, type BotSnapshot, DroverClient } from '../../client/index.js';
+import { ApiError, type BotFilter, type BotSnapshot, DroverClient } from '../../client/index.js';
 import { watchBots } from '../connection/bot-watch.js';
 import {
   type ConnectionOptions,
@@ -13,12 +13,7 @@ import {
 import { StreamWatch } from '../connection/stream-watch.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
-import {
-  type BotSelectors,
-  isSelecting,
-  selectedIds,
-  withBotSelectors,
-} from '../flags/bot-selectors.js';
+import { isSelecting, selectedIds, withBotSelectors } from '../flags/bot-selectors.js';
 import { showDuration } from '../flags/duration.js';
 import { duration, list } from '../flags/flag-values.js';
 import { stopSignal } from '../stop-signals.js';
@@ -34,7 +29,7 @@ interface WaitOptions extends ConnectionOptions {
   /** What to wait for. */
   status?: string[];
   kind?: string[];
-  label?: Record<string, string>;
+  label?: string[];
   timeout: number;
   json?: true;
 }
@@ -65,7 +60,7 @@ export function addWait(program: Command): void {
 
 async function wait(bot: string | undefined, options: WaitOptions): Promise<undefined> {
   const { status: wanted = [], timeout } = options;
-  const selectors: BotSelectors = { kind: options.kind, label: options.label };
+  const selectors: BotFilter = { kind: options.kind, label: options.label };
   const isMany = isSelecting(selectors);
   if (bot === undefined && !isMany) {
     if (wanted.length > 0)

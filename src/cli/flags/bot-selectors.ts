@@ -1,88 +1,60 @@
 // The flags that select bots by what they are: --status, --kind, --label, --node and --query. A bot must match all of them.
 
 import type { Command } from 'commander';
-import type { BotSnapshot } from '../../client/index.js';
+import { filterQuery } from '../../client/event-filter.js';
+import type { BotFilter, BotSnapshot, EventFilter } from '../../client/index.js';
+import type { QueryUse } from '../../shared/query/fields.js';
+import { printQuery } from '../../shared/query/print-query.js';
+import { selectionOf } from '../../shared/query/selection.js';
+import type { Query } from '../../shared/query/term.js';
 import type { Connection } from '../connection/connection.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
-import { botQuery, labels, list } from './flag-values.js';
+import { botQuery, list } from './flag-values.js';
 
-export interface BotSelectors {
-  status?: string[] | undefined;
-  kind?: string[] | undefined;
-  label?: Record<string, string> | undefined;
-  /** Nodes of a cluster. */
-  node?: string[] | undefined;
-  /** docs/QUERY.md. The service selects by it. */
-  query?: string | undefined;
-}
+type Selector = keyof BotFilter;
 
-type Selector = keyof BotSelectors;
-
-const FLAGS: Readonly<Record<Selector, string>> = {
-  status: '--status <status>',
-  kind: '--kind <kind>',
-  label: '--label <name=value>',
-  node: '--node <node>',
-  query: '--query <query>',
+const SELECTORS: Readonly<Record<Selector, [flag: string, what: string]>> = {
+  status: ['--status <status>', 'only bots with the status'],
+  kind: ['--kind <kind>', 'only bots of the kind'],
+  label: ['--label <name=value>', 'only bots with all of these labels; a name alone is any value'],
+  node: ['--node <node>', 'only bots on this node of the cluster'],
+  query: [
+    '--query <query>',
+    "only bots that match the query, such as 'status:failed -kind:demo' (docs/QUERY.md)",
+  ],
 };
-const WHAT: Readonly<Record<Selector, string>> = {
-  status: 'only bots with the status',
-  kind: 'only bots of the kind',
-  label: 'only bots with all of these labels',
-  node: 'only bots on this node of the cluster',
-  query: "only bots that match the query, such as 'status:failed -kind:demo' (docs/QUERY.md)",
-};
+const ALL: readonly Selector[] = ['status', 'kind', 'label', 'node', 'query'];
 
 /** @param selectors those that mean something else in this command are left out. */
-export function withBotSelectors(
-  command: Command,
-  selectors: readonly Selector[] = ['status', 'kind', 'label', 'node', 'query'],
-): Command {
+export function withBotSelectors(command: Command, selectors: readonly Selector[] = ALL): Command {
   for (const name of selectors) {
-    if (name === 'query') {
-      command.option(FLAGS[name], WHAT[name], botQuery);
-      continue;
-    }
-    const description = `${WHAT[name]} (comma-separated or repeated)`;
-    if (name === 'label') command.option(FLAGS[name], description, labels);
-    else command.option(FLAGS[name], description, list);
+    const [flag, what] = SELECTORS[name];
+    if (name === 'query') command.option(flag, what, botQuery);
+    else command.option(flag, `${what} (comma-separated or repeated)`, list);
   }
   return command;
 }
 
 /** Whether any selector is given. */
-export function isSelecting(selectors: BotSelectors): boolean {
-  const { status, kind, label, node, query } = selectors;
-  return [status, kind, label, node, query].some((given) => given !== undefined);
+export function isSelecting(selectors: BotFilter): boolean {
+  return ALL.some((name) => selectors[name] !== undefined);
 }
 
-/** Whether a bot matches all selectors but the query; without any, each bot does. */
-export function isSelected(
-  bot: Pick<BotSnapshot, 'status' | 'kind' | 'labels' | 'node'>,
-  { status, kind, label = {}, node }: BotSelectors,
-): boolean {
-  return (
-    (status?.includes(bot.status) ?? true) &&
-    (kind?.includes(bot.kind) ?? true) &&
-    (node?.includes(bot.node ?? '') ?? true) &&
-    Object.entries(label).every(([name, value]) => bot.labels[name] === value)
+/** What the flags select, as a query. */
+export function queryOf(filter: EventFilter, use: QueryUse): Query {
+  const given = Object.entries(filterQuery(filter)).flatMap(([name, values]) =>
+    values === undefined ? [] : [[name, String(values)] as const],
   );
+  return selectionOf(given, use);
 }
 
 /** The bots that match now. */
-export async function selectBots(
+export function selectBots(
   { client, call }: Connection,
-  selectors: BotSelectors,
+  { status, kind, label, node, query }: BotFilter,
 ): Promise<BotSnapshot[]> {
-  const { status, kind, query } = selectors;
-  const all = await client.bots.list({
-    ...call(),
-    ...(status?.length && { status }),
-    ...(kind?.length && { kind }),
-    query,
-  });
-  return all.filter((bot) => isSelected(bot, selectors));
+  return client.bots.list({ ...call(), status, kind, label, node, query });
 }
 
 /**
@@ -92,7 +64,7 @@ export async function selectBots(
 export async function selectedIds(
   connection: Connection,
   given: readonly string[],
-  selectors: BotSelectors,
+  selectors: BotFilter,
 ): Promise<string[]> {
   if (!isSelecting(selectors)) {
     if (given.length > 0) return [...new Set(given)];
@@ -106,26 +78,9 @@ export async function selectedIds(
   return [...new Set([...given, ...found])];
 }
 
-export function noBots(selectors: BotSelectors): CliError {
+export function noBots(selectors: BotFilter): CliError {
   return new CliError(
     EXIT.not_found,
-    `no bot has ${wordsOf(selectors)}; list all bots with drover bots list`,
+    `no bot matches ${printQuery(queryOf(selectors, 'bots'))}; list all bots with drover bots list`,
   );
-}
-
-/** Selectors, also those that a file holds, in words: `status failed, the kind demo and these labels team=a`. */
-export function wordsOf({ status, kind, label, node, query }: BotSelectors): string {
-  const pairs = label && Object.entries(label).map((pair) => pair.join('='));
-  const parts: [what: string, values: readonly string[] | undefined][] = [
-    ['the status', status],
-    ['the kind', kind],
-    ['these labels', pairs],
-    ['the node', node],
-    ['what is asked for:', query === undefined ? undefined : [query]],
-  ];
-  return parts
-    .flatMap(([what, values]) =>
-      values === undefined ? [] : `${what} ${[values].flat().join(',')}`,
-    )
-    .join(' and ');
 }

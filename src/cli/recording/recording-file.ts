@@ -17,7 +17,6 @@ import { messageOf } from '../../shared/errors.js';
 import { write } from '../../shared/terminal.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
-import type { RecordedFilter } from '../flags/filter-flags.js';
 import { isStandardOutput, safeJson } from '../terminal/output.js';
 
 const VERSION = 1;
@@ -30,8 +29,8 @@ export interface RecordingHead {
   /** Unix epoch ms, by the clock of the recording machine. */
   started_at_ms: number;
   url: string;
-  /** The filter that was applied while recording; null if there was none. */
-  filter: RecordedFilter | null;
+  /** The query that selected the events (docs/QUERY.md); null if all were recorded. */
+  filter: string | null;
 }
 
 /** An event with its arrival time in Unix epoch ms, by the clock of the recording machine. */

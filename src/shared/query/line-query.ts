@@ -1,7 +1,9 @@
 // Decides which events of the log a query lets through.
 
+import { withoutEscapes } from '../contract/escapes.js';
 import type { Kind } from '../contract/event-kinds.js';
-import { type BotTest, botTest, isOneOf } from './bot-query.js';
+import type { LogEvent } from '../contract/events.js';
+import { type BotTest, botTest, isOneOf, type QueriedBot } from './bot-query.js';
 import { FIELDS, type FieldName } from './fields.js';
 import { Regex } from './regex.js';
 import { requiredTexts } from './required-texts.js';
@@ -54,6 +56,38 @@ export interface BotCondition {
 export function botCondition(bot: Query): BotCondition | undefined {
   if (bot.length === 0) return undefined;
   return { test: botTest(bot), isOpen: bot.every(({ isNot }) => isNot) };
+}
+
+/** Whether an event has all terms. @param bot the event's; undefined when it has none, or it is not known. */
+export type EventTest = (event: QueriedLine, bot: QueriedBot | undefined) => boolean;
+
+export function eventTest(query: Query): EventTest {
+  const { line, bot: ofBot } = lineQuery(query);
+  const test = lineTest(line);
+  const condition = botCondition(ofBot);
+  // No term about an event compares with the time.
+  const fits = (bot: QueriedBot | undefined): boolean =>
+    !condition || (bot ? condition.test(bot, 0) : condition.isOpen);
+  return (event, bot) => fits(bot) && test(event);
+}
+
+/** A line as queries see it. @param node it does not say from which one it is: in a cluster nearly always that of its bot. */
+export function queriedLog(
+  { level, scope, session_id, transport, direction, message }: LogEvent,
+  node: string | undefined,
+): QueriedLine {
+  return {
+    event: 'log',
+    level,
+    scope,
+    bot: session_id,
+    node: node ?? null,
+    transport,
+    direction,
+    get text() {
+      return withoutEscapes(message);
+    },
+  };
 }
 
 const COSTS: Partial<Record<FieldName, number>> = { event: 0, level: 0, node: 0 };

@@ -1,0 +1,45 @@
+// Selects the events of a recording as the service selects those of a stream.
+
+import type { BotSnapshot, StreamEvent } from '../../client/index.js';
+import { eventTest, queriedLog } from '../../shared/query/line-query.js';
+import type { Query } from '../../shared/query/term.js';
+import { snapshotLine } from '../../shared/stream/frame-line.js';
+
+/** @returns whether an event is selected; to be called with each, in order. Gaps always are. */
+export function recordedSelection(query: Query): (event: StreamEvent) => boolean {
+  const test = eventTest(query);
+  const bots = new Map<string, BotSnapshot>();
+  return (event) => {
+    switch (event.event) {
+      case 'gap':
+        return true;
+      case 'log': {
+        const bot = bots.get(event.data.session_id ?? '');
+        return test(queriedLog(event.data, bot?.node), bot);
+      }
+      case 'session': {
+        const { snapshot } = event.data;
+        const line = snapshotLine(snapshot);
+        const before = bots.get(snapshot.id);
+        if (snapshot.status === 'deleted') bots.delete(snapshot.id);
+        else bots.set(snapshot.id, snapshot);
+        // The snapshot with which a bot stops to match is selected too: it tells why nothing follows.
+        return test(line, snapshot) || (before !== undefined && test(line, before));
+      }
+      case 'alert':
+        return test({ ...ALERT, text: JSON.stringify(event.data) }, undefined);
+      case 'other':
+        return query.length === 0;
+    }
+  };
+}
+
+const ALERT = {
+  event: 'alert',
+  level: null,
+  scope: null,
+  bot: null,
+  node: null,
+  transport: null,
+  direction: null,
+} as const;
