@@ -26,9 +26,7 @@ import { EXIT, EXIT_MEANING } from './exit-codes.js';
 
 export function createProgram(): Command {
   const program = new Command('drover')
-    .description(
-      'Run many bots on one machine and stream everything they do to any number of viewers.',
-    )
+    .description('Run many bots and stream everything they do to any number of viewers.')
     .version(VERSION)
     .configureOutput({
       writeOut: (text) => void write(process.stdout, text),

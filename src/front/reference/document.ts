@@ -94,7 +94,7 @@ export function openApiDocument(version: string): OpenApiDocument {
     info: {
       title: 'Drover',
       version,
-      summary: 'Hosts bots on one machine and streams everything they do.',
+      summary: 'Hosts bots and streams everything they do.',
       description: ABOUT,
       license: { name: 'MIT', identifier: 'MIT' },
     },

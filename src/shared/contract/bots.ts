@@ -83,7 +83,8 @@ export const BotNode = Type.String({
 });
 const NodeLabels = {
   ...Labels,
-  description: 'Labels of the nodes of the cluster that may run it; the one with the most room does.',
+  description:
+    'Labels of the nodes of the cluster that may run it; the one with the most room does.',
 } as typeof Labels;
 
 /** What becomes of a bot whose node is lost. */
