@@ -21,7 +21,7 @@ export function apiPage(page: string): string {
 function contentOf(kind: string, name: string, page: string): string {
   if (kind === 'routes') return routes(page);
   if (kind === 'fields') return fields(found(NAMED_SCHEMAS, name));
-  if (kind === 'query') return parameters(found(QUERIES, name));
+  if (kind === 'query') return parameters(name);
   const { body } = found(OPERATIONS, name);
   if (kind === 'body' && body) return fields(body.schema, true);
   throw new Error(`${name} has no ${kind}`);
@@ -59,12 +59,13 @@ function anchorsOf(page: string): Record<string, string> {
   );
 }
 
-function parameters(query: Readonly<Record<string, TSchema>>): string {
-  const rows = Object.entries(query).map(([name, schema]) => [
-    code(name),
-    typeOf(schema),
-    meaningOf(schema),
-  ]);
+/** Without the filters that are in the table of the stream too. */
+function parameters(route: string): string {
+  const filters = route === 'GET /events' ? {} : QUERIES['GET /events'];
+  const own = Object.entries(found(QUERIES, route)).filter(
+    ([name, schema]) => filters?.[name] !== schema,
+  );
+  const rows = own.map(([name, schema]) => [code(name), typeOf(schema), meaningOf(schema)]);
   return table(['parameter', 'type', ''], rows);
 }
 

@@ -182,6 +182,7 @@ it('removes a rule whose record is none, on each node', async () => {
       ...{ local: local as unknown as RuleStore, notJoined: () => '', say: nothing },
       rules: () => ({ learn: nothing, lack: nothing, speak: nothing, decide: nothing }),
       caughtUp: async () => {},
+      silent: () => null,
     });
     const records = new Records<RuleRecord>(await server.connect(), {
       ...{ bucket: 'drover-test-rules', replicas: 1, signer: Signer.NONE, say: nothing },
