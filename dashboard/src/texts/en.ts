@@ -1,5 +1,5 @@
 // The texts of the page in English. A text has placeholders in braces; one about a number `n` has a form for each plural. The other
-// languages have the same keys and placeholders: docs/DASHBOARD.md, "Add a language".
+// languages have the same keys and placeholders: docs/DASHBOARD.md, "Development".
 
 export const en = {
   // action
