@@ -50,7 +50,13 @@ export class Sessions {
     const snapshot = this.#snapshotOf(bot.id) ?? { ...bot, restarts: 0, data: {} };
     if (snapshot.node !== undefined && snapshot.node !== node) return null;
     const error = `node ${node} is lost`;
-    return sessionJson({ ...snapshot, ...AT_REST, status: 'lost', since_ms: now, last_error: error });
+    return sessionJson({
+      ...snapshot,
+      ...AT_REST,
+      status: 'lost',
+      since_ms: now,
+      last_error: error,
+    });
   }
 
   /** The same of one that was deleted, of which its node has not said it. */

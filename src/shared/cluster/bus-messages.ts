@@ -80,12 +80,9 @@ export type ClusterBusMethods = {
    * The lease of a node has run out: nothing that it publishes from now on is accepted. Its bots become `lost` on the stream, with their
    * last snapshots where there are any: a cluster that was stopped as a whole has none. Answers when that is on the stream, with the other bots that the node has, as it has said: those of `deleted` are not among them any more. To be called by the leader, after the node's lease was ended.
    */
-  fence(input: {
-    node: string;
-    of: string | null;
-    bots: LostBot[];
-    deleted: string[];
-  }): { others: string[] };
+  fence(input: { node: string; of: string | null; bots: LostBot[]; deleted: string[] }): {
+    others: string[];
+  };
   /** Whether every frame that this node had until now is on the stream, after waiting up to `withinMs`; and that it was the last. */
   flush(input: { withinMs: number; isLast: boolean }): { isPublished: boolean };
   /** Whether everything that the stream has now is on this node's ring, after waiting up to `withinMs`. */
