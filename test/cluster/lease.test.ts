@@ -218,7 +218,7 @@ describe('a leader', () => {
   });
 });
 
-it('a leader that is killed is replaced, and its lease ended, whatever somebody writes to its keys; not while it answers', async () => {
+it('a leader that is killed is replaced, and its lease ended, also while somebody writes to its keys; not while it answers', async () => {
   const asked: string[] = [];
   let isThere = true;
   const answers = async (node: string): Promise<boolean> => {
