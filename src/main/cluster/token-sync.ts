@@ -349,9 +349,16 @@ export class TokenSync implements TokenSharing {
       .filter(({ record: { id } }) => registry.has(id));
     await Promise.allSettled([
       ...missing.map((record) => this.#publish(record)),
-      ...orphans.map((token) => this.#bucket.restore(token)),
+      ...orphans.map((token) => this.#restore(token)),
       ...open.map((id) => this.#spread(id)),
     ]);
+  }
+
+  /** Never rejects. */
+  async #restore(token: SharedToken): Promise<void> {
+    // When it is current again it is looked at again.
+    if (this.#bucket.fault !== null) return;
+    await this.#bucket.restore(token).catch(() => this.#retryLater());
   }
 
   /** Never rejects: what fails is tried again the next time. */
