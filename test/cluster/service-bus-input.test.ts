@@ -2,12 +2,12 @@
 
 import { expect, it, onTestFinished } from 'vitest';
 import { clusterNames } from '../../src/shared/cluster/names.js';
-import { Kvm, type NatsConnection } from '../../src/shared/cluster/nats.js';
+import { headers, Kvm, type NatsConnection } from '../../src/shared/cluster/nats.js';
 import { call } from '../harness/api.js';
 import { create, eventually } from '../harness/bots.js';
 import { TestCluster } from '../harness/cluster.js';
 import { HoppingClient, presentNumber } from '../harness/hopping-client.js';
-import { allJoined, botsOf, CONFIG, createWitnesses } from './service.js';
+import { allJoined, botsOf, CONFIG, createWitnesses, nodesOf } from './service.js';
 
 const names = clusterNames('test');
 
@@ -61,6 +61,29 @@ it('a call passes the checks of HTTP', async () => {
     expect((await call(service, 'GET', '/api/bots', { token })).status).toBe(200);
     expect(await botsOf(service)).toEqual([]);
   }
+});
+
+it('a record with a status of NATS is a bad one, and ends no watch', async () => {
+  const { cluster, nats } = await start(2);
+  const keys = [100, 400, 404, 409, 503].map((status) => {
+    const key = `z${status}`;
+    nats.publish(`$KV.${names.bots}.${key}`, 'x', { headers: headers(status, 'forged') });
+    return key;
+  });
+  await nats.flush();
+  const shown = async (): Promise<void> => {
+    for (const { service } of cluster.nodes) {
+      await eventually(async () => {
+        const { bad_records: bad = [] } = await nodesOf(service);
+        return keys.every((key) => bad.some((one) => one.key === key));
+      }, 'the records to be shown');
+    }
+  };
+  await shown();
+  await cluster.node(1).stop();
+  await cluster.node(1).start();
+  await allJoined(cluster);
+  await shown();
 });
 
 it('a record of a token that is none is not one', async () => {

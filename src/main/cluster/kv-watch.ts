@@ -232,16 +232,15 @@ class WatchRound {
   take(message: Msg): void {
     this.#silence?.refresh();
     const { headers, reply = '' } = message;
-    if (headers?.code === 100) {
-      this.#control(headers, reply);
-      return;
-    }
-    if (headers?.code) {
-      this.#tell.interrupted(headers.description);
+    // What is stored may have a status, too: then its subject is that of its key.
+    const isStored = message.subject.startsWith(this.#prefix);
+    if (headers?.code && !isStored) {
+      if (headers.code === 100) this.#control(headers, reply);
+      else this.#tell.interrupted(headers.description);
       return;
     }
     // Any client that has seen the inbox can write to it; only JetStream can ask for such an answer.
-    if (!reply.startsWith(ACK) || !message.subject.startsWith(this.#prefix)) return;
+    if (!reply.startsWith(ACK) || !isStored) return;
     const { revision, delivered, pending } = numbersOf(reply);
     if (delivered !== this.#delivered + 1) {
       this.#tell.interrupted('messages were lost');
