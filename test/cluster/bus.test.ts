@@ -7,7 +7,7 @@ import { EventStream } from '../../src/cluster-bus/event-stream.js';
 import { Window } from '../../src/cluster-bus/window.js';
 import type { LostBot } from '../../src/shared/cluster/bus-messages.js';
 import { clusterNames } from '../../src/shared/cluster/names.js';
-import { jetstream, jetstreamManager } from '../../src/shared/cluster/nats.js';
+import { headers, jetstream, jetstreamManager } from '../../src/shared/cluster/nats.js';
 import { Signer } from '../../src/shared/cluster/signer.js';
 import { KIND_CODE, NO_LEVEL } from '../../src/shared/stream/frame.js';
 import { leaderOf, NatsCluster, NatsServer, replicated } from '../harness/nats.js';
@@ -391,6 +391,21 @@ it('with a key, what was not published by a node, or was published before, is a 
   const h4 = keyed('h4');
   await h4.on_();
   expect(h4.bus.ring?.next).toBe(7);
+  await connection.close();
+});
+
+it('a message with a status of NATS is a gap', async () => {
+  const [h1, h2] = [node('h1'), node('h2')];
+  await Promise.all([h1.on_(), h2.on_()]);
+  h1.bus.publish([]);
+  const connection = await server.connect();
+  const { events } = clusterNames('drover');
+  for (const status of [100, 400, 404, 408, 409, 503])
+    await jetstream(connection).publish(events('h1'), 'x', { headers: headers(status, 'forged') });
+  h1.log('one');
+  for (const one of [h1, h2]) await one.has('one');
+  expect(h1.seen.map(({ text }) => text)).toEqual([...Array(6).fill('gap'), 'one']);
+  expect(h2.seen).toEqual(h1.seen);
   await connection.close();
 });
 

@@ -1,5 +1,6 @@
 // Test harness. What somebody who has access to NATS may send and store in a cluster: bytes of all sorts, made from what its nodes say.
 
+import { INBOX } from '../../src/shared/cluster/names.js';
 import { headers, type NatsConnection } from '../../src/shared/cluster/nats.js';
 import { randomFrom } from './random.js';
 
@@ -12,12 +13,19 @@ export interface Heard {
 export interface BusCase {
   subject: string;
   data: Uint8Array;
+  /** Where the answer goes, if there is one. */
+  reply: string;
   /** A removal of a key. */
   isRemoval: boolean;
+  /** As NATS sends it in place of a message; 0 for none. */
+  status: number;
   /** What it is, for the report. */
   what: string;
 }
 
+const NOBODY = '_INBOX.nobody';
+/** Heartbeats and flow control, no message, a timeout, the end of a consumer, nobody listens. */
+const STATUSES = [100, 404, 408, 409, 503];
 /** JSON that is not what is expected; and msgpack. */
 const SHAPES = [
   'null',
@@ -67,6 +75,7 @@ export function* busCases(
     shape: () => Buffer.from(oneOf(SHAPES)),
     ...(mayRepeat && { repeated: (data: Buffer) => data }),
   };
+  const inboxes = heard.map(({ subject }) => subject).filter((subject) => INBOX.test(subject));
   for (;;) {
     const true_ = oneOf(heard);
     const way = oneOf(Object.keys(ways));
@@ -74,13 +83,16 @@ export function* busCases(
     // To where it was said, or elsewhere.
     const subject = random() < 0.5 ? true_.subject : oneOf(subjects);
     const isRemoval = subject.startsWith('$KV.') && mayRepeat && random() < 0.1;
-    yield { subject, data, isRemoval, what: `${way} to ${subject}` };
+    const status = random() < 0.1 ? oneOf(STATUSES) : 0;
+    // What JetStream answers comes to those who have not asked.
+    const reply = random() < 0.2 ? oneOf(inboxes) : NOBODY;
+    yield { subject, data, reply, isRemoval, status, what: `${way} to ${subject}` };
   }
 }
 
-/** Sends them with a subject for answers that is nobody's. */
-export function sendCase(nats: NatsConnection, { subject, data, isRemoval }: BusCase): void {
-  const marker = headers();
+export function sendCase(nats: NatsConnection, one: BusCase): void {
+  const { subject, data, reply, isRemoval, status } = one;
+  const marker = status === 0 ? headers() : headers(status, 'forged');
   if (isRemoval) marker.set('KV-Operation', 'DEL');
-  nats.publish(subject, data, { reply: '_INBOX.nobody', ...(isRemoval && { headers: marker }) });
+  nats.publish(subject, data, { reply, ...((isRemoval || status > 0) && { headers: marker }) });
 }
