@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { removeCluster } from '../../src/cli/cluster/remove-cluster.js';
 import type { NodeList } from '../../src/shared/contract/nodes.js';
 import { call } from '../harness/api.js';
 import { eventually } from '../harness/bots.js';
@@ -108,5 +109,39 @@ it('nodes get a key, and another one, one at a time; a node without it is told s
   }, 'no bad record');
   expect((await call(service, 'DELETE', '/api/nodes/records/bots/w1')).status).toBe(404);
   expect((await botsOf(service)).filter(({ status }) => status === 'online')).toHaveLength(4);
+  expectOnce(cluster);
+});
+
+it('a key that others know is replaced at once, and the nodes bring back what they have', async () => {
+  const dir = makeDir();
+  onTestFinished(() => removeDir(dir));
+  const file = path.join(dir, 'key');
+  writeFileSync(file, makeKey(), { mode: 0o600 });
+  const config = { ...CONFIG, cluster: { secret_key_file: file } };
+  const cluster = await TestCluster.start({ nodes: 2, config });
+  onTestFinished(() => cluster.stop());
+  await allJoined(cluster);
+  const ids = await createWitnesses(cluster, cluster.node(0), 3);
+  await cluster.witness.all(ids);
+  const { json } = await call(cluster.node(0).service, 'POST', '/api/tokens', {
+    body: { name: 'kept', scopes: ['read'] },
+  });
+  const { token } = json as { token: string };
+  for (const node of cluster.nodes) await node.stop();
+  writeFileSync(file, makeKey());
+  await removeCluster(
+    cluster.nats.map(({ url }) => url),
+    'test',
+  );
+  for (const node of cluster.nodes) await node.start();
+  await allJoined(cluster);
+  for (const { service } of cluster.nodes) {
+    await eventually(async () => {
+      const online = (await botsOf(service)).filter(({ status }) => status === 'online');
+      const answer = await call(service, 'GET', '/api/bots', { token });
+      return online.length === ids.length && answer.status === 200;
+    }, 'the bots and the token');
+    expect((await nodesOf(service)).bad_records).toBeUndefined();
+  }
   expectOnce(cluster);
 });
