@@ -42,6 +42,8 @@ export interface NatsOptions {
   maxFileStore?: number;
   /** Clients need this password, or token. Default: none. */
   login?: { user: string; password: string } | { token: string };
+  /** Instead of a configuration with the login alone, which has to be one of its users. */
+  authorization?: string;
   /** Files. Clients connect with TLS, and with a certificate of the CA when there is one. */
   tls?: { certPath: string; keyPath: string; caPath?: string };
   /** A command in front of it: `nsenter …` (namespaces.ts). */
@@ -175,13 +177,14 @@ export class NatsServer {
   }
 
   #configuration(): string {
-    const { jetstream = true, maxFileStore, login, tls } = this.options;
+    const { jetstream = true, maxFileStore, login, authorization, tls } = this.options;
     const lines = [`listen: ${this.host}:${this.port}`];
     if (jetstream) {
       const limit = maxFileStore === undefined ? '' : `, max_file_store: ${maxFileStore}`;
       lines.push(`jetstream { store_dir: ${JSON.stringify(this.dir)}${limit} }`);
     }
-    if (login) lines.push(`authorization ${JSON.stringify(login)}`);
+    if (authorization) lines.push(authorization);
+    else if (login) lines.push(`authorization ${JSON.stringify(login)}`);
     if (tls) {
       const ca = tls.caPath ? `, ca_file: ${JSON.stringify(tls.caPath)}, verify: true` : '';
       const { certPath, keyPath } = tls;
