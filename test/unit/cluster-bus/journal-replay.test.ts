@@ -97,7 +97,7 @@ it('a frame that is in no journal is a hole up to the next one', async () => {
   expect(await replay(answers, 25)).toEqual({ first: 100, next: 100, ids: [] });
 });
 
-it('an answer with more than it may have is none, and is not all unpacked', async () => {
+it('an answer with too many blocks, or too many bytes, is none, and is not all unpacked', async () => {
   const writer = new BlockWriter();
   const text = JSON.stringify({ n: 'x'.repeat(60_000) });
   while (!writer.isFull) writer.add(KIND_CODE.log, NO_LEVEL, null, null, text);
