@@ -41,10 +41,11 @@ export async function allJoined(
   nodes = cluster.awake,
   patienceMs = PATIENCE_MS,
 ): Promise<void> {
-  const wanted = cluster.awake.map(({ name }) => `${name} live`).sort();
   let seen: unknown;
   await eventually(
     async () => {
+      // Others may come back meanwhile.
+      const wanted = cluster.awake.map(({ name }) => `${name} live`).sort();
       for (const { service } of nodes) {
         const { state, reason } = await nodesOf(service);
         const live = (await statesOf(service)).filter((node) => !node.endsWith(' lost'));
