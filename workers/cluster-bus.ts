@@ -67,6 +67,7 @@ const methods: Serves<ClusterBusMethods> = {
   fence: async ({ node, of, bots, deleted }) => ({
     others: await bus.fence(node, of, bots, deleted),
   }),
+  deletedHere: () => ({ sessions: bus.deletedOn(start.config.node) }),
   flush: async ({ withinMs, isLast }) => ({ isPublished: await bus.flush(withinMs, isLast) }),
   readAll: async ({ withinMs }) => ({ isRead: await bus.readAll(withinMs) }),
   members: ({ members }) => {

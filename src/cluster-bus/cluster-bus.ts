@@ -295,6 +295,13 @@ export class ClusterBus {
     return this.#sessions.on(node).filter((id) => !told.has(id));
   }
 
+  /** `session` events of the bots that a node has, as it has said, each as if it had been deleted now. */
+  deletedOn(node: string): string[] {
+    return this.#sessions
+      .on(node)
+      .flatMap((id) => this.#sessions.deleted(id, node, Date.now()) ?? []);
+  }
+
   /** Publishes what is left, for at most `withinMs`. */
   async close(withinMs: number): Promise<void> {
     if (this.#keep !== null) await this.flush(withinMs, true);

@@ -192,3 +192,21 @@ it('a bot whose record is removed is gone when its node is lost before it could 
   await allJoined(cluster);
   await listNoBot(cluster.nodes);
 });
+
+it('a bot that was deleted is gone when its node was killed before it could say so, and is back at once', async () => {
+  // Nobody says that the node is lost.
+  const cluster = await start({ cluster: { lease_ms: 60_000 } });
+  const [, node] = cluster.nodes as [ServiceNode, ServiceNode];
+  const [id = ''] = await createWitnesses(cluster, node, 1, {}, { node: node.name });
+  await cluster.witness.all([id]);
+  node.suspend();
+  await removeRecord(cluster, id);
+  await node.kill();
+  // Its disk does not have it.
+  await node.start({ config: CONFIG });
+  expect((await remove(node.service, id)).status).toBe(204);
+  await node.stop();
+  await node.start();
+  await allJoined(cluster);
+  await listNoBot(cluster.nodes);
+});

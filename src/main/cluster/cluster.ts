@@ -9,7 +9,7 @@ import type { NatsConnection } from '../../shared/cluster/nats.js';
 import { natsRisk } from '../../shared/cluster/nats-version.js';
 import { Signer } from '../../shared/cluster/signer.js';
 import type { Level } from '../../shared/contract/event-kinds.js';
-import type { MainItem } from '../../shared/contract/events.js';
+import type { BotSnapshot, MainItem } from '../../shared/contract/events.js';
 import type { ClusterMetrics } from '../../shared/contract/metric-layout.js';
 import {
   type BotsOfRemoved,
@@ -534,8 +534,21 @@ export class Cluster implements ClusterControl {
     });
     const isAnother = this.#epoch !== undefined && this.#epoch !== stream.epoch;
     this.#epoch = stream.epoch;
+    await this.#sayDeleted();
     // The stream was made again: the other nodes learn from it which bots there are.
     if (isAnother) void this.#parts.events.publish(...this.#ownSnapshots());
+  }
+
+  /** Bots that this node had deleted, and was killed before it could say so: no other node says it while this one is not lost. */
+  async #sayDeleted(): Promise<void> {
+    const { records } = this.#connected ?? {};
+    if (!this.#hasBots || !records?.wasLoaded) return;
+    const shown = await this.#bus?.peer.call('deletedHere', null).catch(() => null);
+    const items = (shown?.sessions ?? [])
+      .map((json) => (JSON.parse(json) as { snapshot: BotSnapshot }).snapshot)
+      .filter(({ id }) => records?.isDeleted(id) && !this.#parts.registry().specOf(id))
+      .map((snapshot) => sessionItem(snapshot.id, snapshot));
+    if (items.length > 0) await this.#parts.events.publish(...items);
   }
 
   #askForBots(): void {
@@ -646,6 +659,7 @@ export class Cluster implements ClusterControl {
       settled: async (keep) => {
         await this.#tokens?.expectKey();
         await this.#bus?.publish(keep);
+        await this.#sayDeleted();
       },
       flush: () => this.#flush(FLUSH_MS, false),
       say,

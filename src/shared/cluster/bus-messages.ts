@@ -83,6 +83,8 @@ export type ClusterBusMethods = {
   fence(input: { node: string; of: string | null; bots: LostBot[]; deleted: string[] }): {
     others: string[];
   };
+  /** JSON of `session` events of the bots that this node has, as the stream says, each as if it had been deleted now. */
+  deletedHere(input: null): { sessions: string[] };
   /** Whether every frame that this node had until now is on the stream, after waiting up to `withinMs`; and that it was the last. */
   flush(input: { withinMs: number; isLast: boolean }): { isPublished: boolean };
   /** Whether everything that the stream has now is on this node's ring, after waiting up to `withinMs`. */
