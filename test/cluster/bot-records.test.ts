@@ -202,6 +202,16 @@ it('removes a rule whose record is none, on each node', async () => {
   expect([a.records.isDeleted('r'), b.records.isDeleted('r')]).toEqual([true, true]);
 });
 
+it('gives it one also in a bucket that was made again, where revisions count from 1', async () => {
+  const [a, b] = [await open(), await open()];
+  // As its node brings it back.
+  await a.create('x', record('x', 'h1', 260));
+  await vi.waitFor(() => expect(b.get('x')).toBeDefined(), 40_000);
+  await a.remove('x', () => true);
+  await vi.waitFor(() => expect(b.isDeleted('x')).toBe(true), 40_000);
+  expect([a.firstTerm('x'), b.firstTerm('x')]).toEqual([261, 261]);
+});
+
 it('refuses changes while NATS is away, and has all records again when it is back', async () => {
   const [a, b] = [await open(), await open()];
   await a.create('x', record('x', 'h1'));

@@ -366,11 +366,15 @@ export class BotRecords extends Records<BotRecord> {
     return this.bucket.ageMs >= NOTICED_MS;
   }
 
-  /** A new bot's first term: above each that an earlier bot with its id had, because each term has cost a revision. */
+  /**
+   * A new bot's first term: above each that an earlier bot with its id had. Each has cost a revision, but those count from 1 again in a
+   * bucket that was made again.
+   */
   firstTerm(id: string): number {
     const { forgotten } = this.#bots;
     const deleted = this.#bots.deletedAt(id) ?? 0;
-    return Math.max(deleted, forgotten, this.bucket.revisionOf(keyOf(id))) + 1;
+    const revision = this.bucket.revisionOf(keyOf(id));
+    return Math.max(deleted, forgotten, revision, this.#bots.lastTerm(id)) + 1;
   }
 }
 

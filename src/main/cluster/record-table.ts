@@ -88,6 +88,8 @@ export class RecordTable<R> {
 export class BotTable extends RecordTable<BotRecord> {
   readonly #byNode = new Map<string, Set<string>>();
   readonly #byGroup = new Map<string, Set<string>>();
+  /** The last term of each bot. Bounded by the ids that there were since the start. */
+  readonly #terms = new Map<string, number>();
 
   on(node: string): ReadonlySet<string> {
     return this.#byNode.get(node) ?? NONE;
@@ -101,8 +103,14 @@ export class BotTable extends RecordTable<BotRecord> {
     return this.#byGroup.get(group) ?? NONE;
   }
 
+  /** Also of one that is gone; 0 for one that this node has not seen. */
+  lastTerm(id: string): number {
+    return this.#terms.get(id) ?? 0;
+  }
+
   override set(id: string, record: BotRecord, revision: number): boolean {
     if (!super.set(id, record, revision)) return false;
+    this.#terms.set(id, record.term);
     add(this.#byNode, record.node, id);
     if (record.spec.host_group !== undefined) add(this.#byGroup, record.spec.host_group, id);
     return true;
