@@ -1,7 +1,7 @@
 // Two to six logs on one time axis: a column for each. They scroll together.
 
 import { useMemo, useState } from 'preact/hooks';
-import { isLoaded } from '../model/live.js';
+import { loaded } from '../model/live.js';
 import { markOf } from '../model/log-filter.js';
 import type { LogWindow } from '../model/log-window.js';
 import { settings } from '../model/settings.js';
@@ -166,8 +166,10 @@ function Rows({ queries, side, momentMs, isLive, isFollowing, setFollowing }: Ro
 
 function emptyText(windows: readonly LogWindow[]): string {
   const failed = windows.find(({ top }) => top.value === 'failed' || top.value === 'off');
-  if (failed) return t('log.notLoaded', { reason: failed.topError.value });
+  const { value: isKnown, error } = loaded.value;
+  const reason = failed?.topError.value ?? (isKnown ? undefined : error?.message);
+  if (reason !== undefined) return t('log.notLoaded', { reason });
   const isSearching =
-    !isLoaded.value || windows.some(({ top }) => top.value === 'loading' || top.value === 'more');
+    !isKnown || windows.some(({ top }) => top.value === 'loading' || top.value === 'more');
   return isSearching ? t('side.loading') : t('side.noMatch');
 }
