@@ -6,11 +6,9 @@ import './model/last-lines.js';
 import { watchForInvitation } from './model/invitation.js';
 import { startSession } from './model/session.js';
 import { App } from './shell/app.js';
-import { startLanguage } from './texts/language.js';
 
 // First: a link must not stay in the address.
 watchForInvitation();
 const root = document.getElementById('app');
-// The page is drawn first in the language that it stays in.
-void startLanguage().then(() => root && render(<App />, root));
+if (root) render(<App />, root);
 void startSession();

@@ -1,6 +1,5 @@
-// `npm run long -- shots`: a picture of every view of the built dashboard, at four widths in both themes, and in another language at the
-// narrowest one. Each picture is a test, so `npm run long -- shots -t '390 light log'` takes some. SHOTS_OUT sets the directory,
-// SHOTS_LANGUAGE the other language, SHOTS_BOTS the size of the herd.
+// `npm run long -- shots`: a picture of every view of the built dashboard, at four widths in both themes. Each picture is a test, so
+// `npm run long -- shots -t '390 light log'` takes some. SHOTS_OUT sets the directory, SHOTS_BOTS the size of the herd.
 
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
@@ -13,7 +12,6 @@ import { SHOTS, type Shot } from './shots-list.js';
 import { type LivingHerd, startEmpty, startHerd } from './shots-service.js';
 
 const OUT = process.env['SHOTS_OUT'] ?? 'dist/shots';
-const LANGUAGE = process.env['SHOTS_LANGUAGE'] ?? 'de';
 
 const SIZES = [
   { width: 390, height: 844 },
@@ -21,13 +19,10 @@ const SIZES = [
   { width: 1440, height: 900 },
   { width: 2560, height: 1440 },
 ];
-const LOOKS = [
-  ...SIZES.flatMap((size) => [
-    { look: `${size.width} light`, dark: false, language: 'en', ...size },
-    { look: `${size.width} dark`, dark: true, language: 'en', ...size },
-  ]),
-  { look: `390 ${LANGUAGE}`, dark: false, language: LANGUAGE, width: 390, height: 844 },
-];
+const LOOKS = SIZES.flatMap((size) => [
+  { look: `${size.width} light`, dark: false, ...size },
+  { look: `${size.width} dark`, dark: true, ...size },
+]);
 
 /** For what arrives after a view is drawn: counts, charts, lines. */
 const SETTLE_MS = 700;
@@ -47,57 +42,38 @@ afterAll(async () => {
   await empty?.stop();
 });
 
-/** Changes the language as another tab does. */
-async function speak(page: Page, language: string): Promise<void> {
-  await page.evaluate(`
-    localStorage.setItem('drover.settings', JSON.stringify({
-      ...JSON.parse(localStorage.getItem('drover.settings') ?? '{}'),
-      language: ${JSON.stringify(language)},
-    }));
-    window.dispatchEvent(new StorageEvent('storage', { key: 'drover.settings' }));
-  `);
-  await page.locator(`html[lang=${language}]`).waitFor();
-  await page.waitForTimeout(SETTLE_MS);
-}
+describe.each(LOOKS.map((one) => [one.look, one] as const))('%s', (look, options) => {
+  const opened = new Map<Shot['at'], { page: Page; context: BrowserContext }>();
 
-describe.each(LOOKS.map((one) => [one.look, one] as const))(
-  '%s',
-  (look, { language, ...options }) => {
-    const opened = new Map<Shot['at'], { page: Page; context: BrowserContext }>();
-
-    async function pageFor({ at, href }: Shot): Promise<{ page: Page; service: Service }> {
-      const service = at === 'empty' ? empty : herd.service;
-      const known = opened.get(at);
-      const { page, context } = known ?? (await openPage(browser, options));
-      opened.set(at, { page, context });
-      if (known === undefined && at !== 'sign-in') {
-        await openWithToken(page, service, await service.token());
-      }
-      await page.goto('about:blank');
-      await page.goto(`${service.url}/${href}`);
-      const isThere = at === 'sign-in' ? page.getByLabel('Digit 1 of 6') : page.locator('main');
-      await isThere.waitFor();
-      await page.waitForTimeout(SETTLE_MS);
-      return { page, service };
+  async function pageFor({ at, href }: Shot): Promise<{ page: Page; service: Service }> {
+    const service = at === 'empty' ? empty : herd.service;
+    const known = opened.get(at);
+    const { page, context } = known ?? (await openPage(browser, options));
+    opened.set(at, { page, context });
+    if (known === undefined && at !== 'sign-in') {
+      await openWithToken(page, service, await service.token());
     }
+    await page.goto('about:blank');
+    await page.goto(`${service.url}/${href}`);
+    const isThere = at === 'sign-in' ? page.getByLabel('Digit 1 of 6') : page.locator('main');
+    await isThere.waitFor();
+    await page.waitForTimeout(SETTLE_MS);
+    return { page, service };
+  }
 
-    afterAll(async () => {
-      for (const { context } of opened.values()) await context.close();
-    });
+  afterAll(async () => {
+    for (const { context } of opened.values()) await context.close();
+  });
 
-    it.each(SHOTS.map((one) => [one.name, one] as const))('%s', async (name, shot) => {
-      const { page, service } = await pageFor(shot);
-      try {
-        await shot.prepare?.(page, service);
-        await page.waitForTimeout(SETTLE_MS);
-        // Views are prepared in English.
-        if (language !== 'en') await speak(page, language);
-      } finally {
-        const file = `${name}-${look.replace(' ', '-')}.png`;
-        await page.screenshot({ path: path.join(OUT, file) });
-        if (language !== 'en') await speak(page, 'en');
-        await page.unrouteAll();
-      }
-    });
-  },
-);
+  it.each(SHOTS.map((one) => [one.name, one] as const))('%s', async (name, shot) => {
+    const { page, service } = await pageFor(shot);
+    try {
+      await shot.prepare?.(page, service);
+      await page.waitForTimeout(SETTLE_MS);
+    } finally {
+      const file = `${name}-${look.replace(' ', '-')}.png`;
+      await page.screenshot({ path: path.join(OUT, file) });
+      await page.unrouteAll();
+    }
+  });
+});

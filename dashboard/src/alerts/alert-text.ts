@@ -3,7 +3,7 @@ import { type FiringLine, readFiringLine } from '../../../src/shared/contract/al
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { numberText, t } from '../texts/text.js';
 
-/** An alert in words, as the log has it in English. */
+/** An alert in words, as the log has it. */
 export function alertText(alert: AlertEvent): string {
   const { state, rule, value, bots } = alert;
   if (state === 'firing') return firingText({ rule, value: value ?? 0, bots });

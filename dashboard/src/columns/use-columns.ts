@@ -1,7 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import { cluster } from '../model/cluster.js';
 import { changeQuery, route } from '../model/route.js';
-import { language } from '../texts/text.js';
 import { chooseColumns, columnChoice } from './choice.js';
 import { type Column, type ColumnTable, columnsOf } from './column.js';
 
@@ -23,10 +22,7 @@ export function useColumns<C extends Column>(
   const key = (inAddress ?? names ?? usual).join();
   const hasNodes = cluster.value !== null;
   // The same list while nothing changes: rows are drawn again when it is another one.
-  const columns = useMemo(
-    () => columnsOf(table, key.split(',')),
-    [key, table, hasNodes, language()],
-  );
+  const columns = useMemo(() => columnsOf(table, key.split(',')), [key, table, hasNodes]);
   const choose = useMemo(
     () =>
       (next: readonly string[] | null): void => {

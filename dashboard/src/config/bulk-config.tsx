@@ -147,7 +147,7 @@ function Form({ ids, onStart, onClose }: Props & { onStart: (run: BulkRun) => vo
             aria-invalid={faults.has('labels')}
             onInput={({ currentTarget }) => setLabels(currentTarget.value)}
           />
-          {faults.has('labels') ? <p class="fault">{faults.get('labels')?.()}</p> : null}
+          {faults.has('labels') ? <p class="fault">{faults.get('labels')}</p> : null}
         </div>
         <Chosen
           title={t('bulk.restartPolicy')}

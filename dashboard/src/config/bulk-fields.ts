@@ -1,7 +1,7 @@
 // One change for many bots: which fields, and what each bot is sent.
 
 import type { BotSnapshot, JsonObject, UpdateBotBody } from '../../../src/client/index.js';
-import { type Fault, filled, type Schema } from '../parts/schema.js';
+import { filled, type Schema } from '../parts/schema.js';
 import { t } from '../texts/text.js';
 
 export interface BulkChange {
@@ -27,7 +27,7 @@ export function partOf(schema: Schema, names: readonly string[]): Schema {
 /** `name=value` sets a label, `-name` removes one; one a line. A fault quotes the line. */
 export function parseLabelChanges(
   text: string,
-): Pick<BulkChange, 'labels' | 'unlabel'> | { fault: Fault } {
+): Pick<BulkChange, 'labels' | 'unlabel'> | { fault: string } {
   const labels: Record<string, string> = {};
   const unlabel: string[] = [];
   for (const line of text.split('\n').map((one) => one.trim())) {
@@ -35,7 +35,7 @@ export function parseLabelChanges(
     const at = line.indexOf('=');
     if (at > 0) labels[line.slice(0, at).trim()] = line.slice(at + 1).trim();
     else if (/^-[^=\s]+$/.test(line)) unlabel.push(line.slice(1));
-    else return { fault: () => t('bulk.badLabel', { line }) };
+    else return { fault: t('bulk.badLabel', { line }) };
   }
   return { labels, unlabel };
 }

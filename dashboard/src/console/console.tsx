@@ -79,7 +79,7 @@ function Prompt({ bot, commands }: { bot: string; commands: Commands }) {
   const [line, setLine] = useState(() => draftOf(bot));
   const [offered, setOffered] = useState(NONE);
   const [active, setActive] = useState(-1);
-  /** Whether the line was refused; what is wrong with it is read from it, in the language of the page. */
+  /** Whether the line was refused; what is wrong with it is read from it. */
   const [isRefused, setRefused] = useState(false);
   /** How far back in the history the line is; 0 is the line that is being typed, which is kept. */
   const [back, setBack] = useState(0);

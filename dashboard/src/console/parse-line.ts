@@ -106,7 +106,7 @@ export function parseLine(line: string, commands: Commands): ParsedLine {
   }
   const args = argsOf(words, line, info.args, command);
   for (const [path, fault] of faultsOf(info.args, args, 'args')) {
-    throw new Error(`${path.replace(/^args\./, '')} ${fault()}.`);
+    throw new Error(`${path.replace(/^args\./, '')} ${fault}.`);
   }
   return { command, args };
 }

@@ -3,8 +3,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { settings, theme } from '../model/settings.js';
 import { short } from '../parts/short.js';
-import { timeLabels } from '../parts/time-axis.js';
-import { language } from '../texts/text.js';
+import { TIME_LABELS } from '../parts/time-axis.js';
 import type { Row } from './series.js';
 
 const HEIGHT = 220;
@@ -27,7 +26,6 @@ export function StepChart({ rows, from, to, label }: Props) {
   range.current = { from, to };
   const { zone } = settings.value;
   const look = theme.value;
-  const named = language();
   useEffect(() => {
     const element = box.current;
     if (!element) return;
@@ -47,7 +45,7 @@ export function StepChart({ rows, from, to, label }: Props) {
       made.destroy();
       chart.current = undefined;
     };
-  }, [look, zone, named]);
+  }, [look, zone]);
   useEffect(() => {
     chart.current?.setData(dataOf(rows));
   });
@@ -96,7 +94,7 @@ function optionsFor(
     scales: { x: { range: () => [range().from / 1000, range().to / 1000] } },
     bands: [{ series: [1, 2], fill: colour('accent-soft') }],
     axes: [
-      { ...axis, grid: { show: false }, size: em * 1.7, space: em * 5, values: timeLabels() },
+      { ...axis, grid: { show: false }, size: em * 1.7, space: em * 5, values: TIME_LABELS },
       {
         ...axis,
         size: em * 4,

@@ -3,7 +3,7 @@
 import type { BotSnapshot } from '../../../src/client/index.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { toneOf } from '../parts/tone.js';
-import { type Language, language, t } from '../texts/text.js';
+import { t } from '../texts/text.js';
 import { type Group, type Grouping, groupKey, hostKey, ordered } from './grouping.js';
 
 /** What a cell shows: the tone of the status, that the bot's host hangs, or that nobody knows, in the order of the legend. */
@@ -33,8 +33,6 @@ export class Cells {
   readonly #index = new Map<string, number>();
   #keys: string[] = [];
   #by: Grouping | undefined;
-  /** Of the titles of the groups. */
-  #language: Language | undefined;
 
   get count(): number {
     return this.ids.length;
@@ -46,8 +44,7 @@ export class Cells {
 
   /** @param held keys of the hosts that hang. @returns the indices of the cells that have changed, or that all have. */
   update(bots: ReadonlyMap<string, CellBot>, by: Grouping, held: ReadonlySet<string>): Change {
-    const isSame = by === this.#by && language() === this.#language;
-    if (!isSame || bots.size !== this.ids.length) return this.#order(bots, by, held);
+    if (by !== this.#by || bots.size !== this.ids.length) return this.#order(bots, by, held);
     const changed: number[] = [];
     for (const [at, id] of this.ids.entries()) {
       const bot = bots.get(id);
@@ -63,7 +60,6 @@ export class Cells {
 
   #order(bots: ReadonlyMap<string, CellBot>, by: Grouping, held: ReadonlySet<string>): Change {
     this.#by = by;
-    this.#language = language();
     const found = ordered(bots.values(), by);
     this.groups = found.groups;
     this.ids = found.bots.map(({ id }) => id);

@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { useThrottled } from '../model/throttle.js';
-import { language, numberText, t } from '../texts/text.js';
+import { numberText, t } from '../texts/text.js';
 import { statusText } from './cells.js';
 import { herdVersion } from './past.js';
 import type { HerdScene } from './use-scene.js';
@@ -24,7 +24,7 @@ export function HerdSummary({ herd: { cells, layout } }: { herd: HerdScene }) {
           .join(', ');
         return { key, title: title === '' ? t('term.allBots') : visible(title), count, text };
       }),
-    [version, layout, language()],
+    [version, layout],
   );
   return (
     <table class="unseen">

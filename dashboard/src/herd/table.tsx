@@ -9,7 +9,7 @@ import { shownMoment } from '../model/time-range.js';
 import { useMore } from '../parts/more.js';
 import { LineText } from '../parts/text.js';
 import { currentError } from '../parts/tone.js';
-import { language, t } from '../texts/text.js';
+import { t } from '../texts/text.js';
 import { shownStatus } from './cells.js';
 import { ordered } from './grouping.js';
 import { CellStatus } from './legend.js';
@@ -36,7 +36,7 @@ export function HerdTable() {
         .map((bot) => ({ bot, title, status: shownStatus(bot, held) }))
         .filter(({ status }) => lit.size === 0 || lit.has(status)),
     );
-  }, [version, by, lit, held, language()]);
+  }, [version, by, lit, held]);
   const { shown, more } = useMore(rows, ROWS);
   const toggle = (id: string): void => {
     const next = new Set(selected);

@@ -7,7 +7,6 @@ import { lines, linesEpoch, linesVersion } from '../model/live.js';
 import { settings, theme } from '../model/settings.js';
 import { table } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
-import { language } from '../texts/text.js';
 import { Cells } from './cells.js';
 import { type Layout, layOut } from './layout.js';
 import { herdBots, herdHeld, herdVersion, past } from './past.js';
@@ -115,7 +114,7 @@ export function useScene(elements: SceneElements): HerdScene | undefined {
       isSelected: (id) => table.peek().selected.has(id),
     });
     setShown({ scene: own, cells: cells.current, layout, isLit });
-  }, [version, by, lit, held, width, theme.value, settings.value.density, language()]);
+  }, [version, by, lit, held, width, theme.value, settings.value.density]);
 
   useEffect(
     () =>

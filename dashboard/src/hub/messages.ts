@@ -20,7 +20,7 @@ export interface Line {
   dir: 'in' | 'out' | null;
   /** Of a wire message that names what it belongs to. */
   correlation?: string;
-  /** Empty of a gap: the tab says in its language what is missing. */
+  /** Empty of a gap: the tab says what is missing. */
   text: string;
   gap?: { dropped: number | null; from: string; to: string };
 }

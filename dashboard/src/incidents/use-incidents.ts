@@ -12,7 +12,6 @@ import { serviceErrors } from '../model/live.js';
 import { type Resource, useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
-import { language } from '../texts/text.js';
 import { BesideSearch, type Found } from './beside-search.js';
 import { fitted, type Range } from './fitted-range.js';
 import { type Happening, happeningsOf, isLoss } from './happenings.js';
@@ -104,6 +103,6 @@ export function useBeside(loaded: LoadedGroups | undefined): Beside {
     const { after, before } = loaded.range;
     const firsts = loaded.groups.filter(({ first_at_ms: at }) => at >= after && at < before);
     return happeningsOf(answer.value?.events ?? [], loaded.losses, firsts);
-  }, [loaded, answer.value, language()]);
+  }, [loaded, answer.value]);
   return { ...answer, happenings };
 }

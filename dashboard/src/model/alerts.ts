@@ -52,7 +52,7 @@ export async function notify({ tag, text }: Alarm, done: () => void): Promise<vo
   done();
 }
 
-/** The line in the language of the page. As it is while the service, which has the script for it, is down. */
+/** The line in the words of the page. As it is while the service, which has the script for it, is down. */
 async function inWords(line: string): Promise<string> {
   try {
     const { notificationText } = await import('../alerts/alert-text.js');

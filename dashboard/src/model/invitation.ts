@@ -2,7 +2,6 @@
 
 import { signal } from '@preact/signals';
 import { ApiError, type LinkOffer } from '../../../src/client/index.js';
-import type { Fault } from '../parts/schema.js';
 import { t } from '../texts/text.js';
 import { replace } from './route.js';
 import { beginSession, stranger } from './session.js';
@@ -19,7 +18,7 @@ export interface Invitation {
 
 export const invitation = signal<Invitation | null>(null);
 /** Why a link was not used. */
-export const invitationFault = signal<Fault | null>(null);
+export const invitationFault = signal<string | null>(null);
 
 /** To be called when the page loads. */
 export function watchForInvitation(): void {
@@ -70,6 +69,5 @@ function refuse(thrown: unknown): void {
   invitation.value = null;
   const isUsed = thrown instanceof ApiError && thrown.status === 401;
   const reason = (thrown as Error).message;
-  invitationFault.value = () =>
-    isUsed ? t('invitation.used') : t('invitation.failed', { reason });
+  invitationFault.value = isUsed ? t('invitation.used') : t('invitation.failed', { reason });
 }

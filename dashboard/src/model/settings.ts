@@ -1,16 +1,11 @@
 // Runs in tabs. Owns the user's settings in localStorage; all tabs follow changes.
 
 import { computed, effect, signal } from '@preact/signals';
-import { LANGUAGES } from '../texts/text.js';
 
 export const THEMES = ['system', 'light', 'dark'] as const;
 export const DENSITIES = ['spacious', 'comfortable', 'compact', 'dense'] as const;
 
-/** `system`: what the browser asks for. */
-export const LANGUAGE_CHOICES = ['system', ...LANGUAGES] as const;
-
 export interface Settings {
-  language: (typeof LANGUAGE_CHOICES)[number];
   theme: (typeof THEMES)[number];
   density: (typeof DENSITIES)[number];
   /** IANA name; '' is the browser's time zone. */
@@ -25,7 +20,6 @@ export interface Settings {
 
 const KEY = 'drover.settings';
 const DEFAULTS: Settings = {
-  language: 'system',
   theme: 'system',
   density: 'comfortable',
   zone: '',
@@ -48,7 +42,6 @@ function read(): Settings {
   try {
     const stored = JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Settings>;
     return {
-      language: LANGUAGE_CHOICES.find((one) => one === stored.language) ?? DEFAULTS.language,
       theme: THEMES.find((theme) => theme === stored.theme) ?? DEFAULTS.theme,
       density: DENSITIES.find((density) => density === stored.density) ?? DEFAULTS.density,
       zone: typeof stored.zone === 'string' && isZone(stored.zone) ? stored.zone : DEFAULTS.zone,

@@ -1,7 +1,7 @@
 // Runs in tabs. Owns the one-second tick. Times are shown in the time zone of the settings, ages by the service's clock.
 
 import { computed, signal } from '@preact/signals';
-import { type Language, language, t } from '../texts/text.js';
+import { t } from '../texts/text.js';
 import { clockAheadMs } from './live.js';
 import { settings } from './settings.js';
 
@@ -20,12 +20,11 @@ export function serverNow(): number {
   return Date.now() - clockAheadMs.peek();
 }
 
-/** Days as people of the language write them; English ones in the order of ISO 8601, which no country reads the other way round. */
-const DAYS: Readonly<Record<Language, string>> = { en: 'sv-SE', de: 'de-DE' };
+/** Writes days in the order of ISO 8601, which no country reads the other way round. */
+const DAYS = 'sv-SE';
 
 const formats = computed(() => {
   const { zone } = settings.value;
-  const named = language();
   const timeZone = zone === '' ? undefined : zone;
   const hour: Intl.DateTimeFormatOptions = {
     hour: '2-digit',
@@ -42,12 +41,8 @@ const formats = computed(() => {
   };
   return {
     clock: new Intl.DateTimeFormat('en-GB', hour),
-    day: new Intl.DateTimeFormat(DAYS[named], day),
-    shortDay: new Intl.DateTimeFormat(DAYS[named], { month: '2-digit', day: '2-digit', timeZone }),
-    zone: new Intl.DateTimeFormat(named === 'en' ? 'en-GB' : named, {
-      timeZone,
-      timeZoneName: 'short',
-    }),
+    day: new Intl.DateTimeFormat(DAYS, day),
+    zone: new Intl.DateTimeFormat('en-GB', { timeZone, timeZoneName: 'short' }),
   };
 });
 
@@ -64,15 +59,15 @@ export function clockTime(ms: number): string {
   return `${cached.text}.${String(ms - whole * 1000).padStart(3, '0')}`;
 }
 
-/** `2026-11-21` or `21.11.2026`. */
+/** `2026-11-21`. */
 export function day(ms: number): string {
   return formats.value.day.format(ms);
 }
 
-/** Without the year: `11-21` or `21.11.`. */
+/** Without the year: `11-21`. */
 export function shortDay(ms: number): string {
   // Without a year the format of English days writes a slash: 12/11 is read as either.
-  return language() === 'en' ? day(ms).slice('2026-'.length) : formats.value.shortDay.format(ms);
+  return day(ms).slice('2026-'.length);
 }
 
 /** Caches the last day and zone: finding them is slow, and time zones change with whole quarters of an hour. */

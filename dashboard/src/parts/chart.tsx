@@ -2,9 +2,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { settings, theme } from '../model/settings.js';
-import { language } from '../texts/text.js';
 import { short } from './short.js';
-import { timeLabels } from './time-axis.js';
+import { TIME_LABELS } from './time-axis.js';
 
 /** Enough for every step of an axis: 1, 2, 2.5 or 5 times a power of ten. */
 const AXIS_DECIMALS = 3;
@@ -43,7 +42,6 @@ export function StackedChart({ times, series, height, label, onPoint, onPick, ma
   marked.current = mark;
   const { zone } = settings.value;
   const look = theme.value;
-  const named = language();
   const names = series.map(({ name }) => name).join();
 
   useEffect(() => {
@@ -68,7 +66,7 @@ export function StackedChart({ times, series, height, label, onPoint, onPick, ma
       chart.current?.destroy();
       chart.current = undefined;
     };
-  }, [look, zone, named, names, height]);
+  }, [look, zone, names, height]);
 
   useEffect(() => {
     chart.current?.setData(stacked(times, series));
@@ -129,7 +127,7 @@ function optionsFor(
         grid: { show: false },
         size: em * 1.7,
         space: em * 5,
-        values: timeLabels(),
+        values: TIME_LABELS,
       },
       {
         ...axis,

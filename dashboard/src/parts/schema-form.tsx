@@ -77,7 +77,7 @@ function OneField(props: FieldProps) {
           )}
         </legend>
         {schema.description ? <p class="hint">{schema.description}</p> : null}
-        {reported === undefined ? null : <p class="fault">{reported()}</p>}
+        {reported === undefined ? null : <p class="fault">{reported}</p>}
         <SchemaFields
           schema={schema}
           value={isObject(value) ? value : {}}
@@ -122,7 +122,7 @@ function OneField(props: FieldProps) {
       )}
       {fault === undefined ? null : (
         <p class="fault" id={`${id}-fault`}>
-          {fault()}
+          {fault}
         </p>
       )}
       <Hint id={`${id}-hint`} schema={schema} />
@@ -167,7 +167,7 @@ function Items({
     <fieldset class="items">
       <legend>{label}</legend>
       {schema.description ? <p class="hint">{schema.description}</p> : null}
-      {fault === undefined ? null : <p class="fault">{fault()}</p>}
+      {fault === undefined ? null : <p class="fault">{fault}</p>}
       {items.map(([key, item], at) => (
         <div key={at} class="item">
           {isList ? null : (

@@ -125,18 +125,17 @@ export function initialOf(schema: Schema): JsonObject {
   return value;
 }
 
-/** What is wrong with a field. It is written when it is drawn: the language can change while it is shown. */
-export type Fault = () => string;
-export type Faults = ReadonlyMap<string, Fault>;
+/** What is wrong with fields, by path. */
+export type Faults = ReadonlyMap<string, string>;
 
-export const REQUIRED: Fault = () => t('fault.required');
-export const NOT_JSON: Fault = () => t('fault.notJson');
-const NOT_NUMBER: Fault = () => t('fault.notNumber');
-const NOT_WHOLE: Fault = () => t('fault.notWhole');
+export const REQUIRED = t('fault.required');
+export const NOT_JSON = t('fault.notJson');
+const NOT_NUMBER = t('fault.notNumber');
+const NOT_WHOLE = t('fault.notWhole');
 
 /** Basic validation, by field path. The service validates completely. */
-export function faultsOf(schema: Schema, value: JsonObject, path: string): Map<string, Fault> {
-  const faults = new Map<string, Fault>();
+export function faultsOf(schema: Schema, value: JsonObject, path: string): Map<string, string> {
+  const faults = new Map<string, string>();
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
     const isRequired = schema.required?.includes(name) === true && field.default === undefined;
     addFaults(faults, field, value[name], `${path}.${name}`, isRequired);
@@ -145,7 +144,7 @@ export function faultsOf(schema: Schema, value: JsonObject, path: string): Map<s
 }
 
 function addFaults(
-  faults: Map<string, Fault>,
+  faults: Map<string, string>,
   field: Schema,
   given: Json | undefined,
   at: string,
@@ -168,9 +167,9 @@ function addFaults(
   } else if (typeof given === 'number') {
     if (Number.isNaN(given)) faults.set(at, NOT_NUMBER);
     else if (minimum !== undefined && given < minimum) {
-      faults.set(at, () => t('fault.less', { n: minimum }));
+      faults.set(at, t('fault.less', { n: minimum }));
     } else if (maximum !== undefined && given > maximum) {
-      faults.set(at, () => t('fault.more', { n: maximum }));
+      faults.set(at, t('fault.more', { n: maximum }));
     } else if (field.type === 'integer' && !Number.isInteger(given)) {
       faults.set(at, NOT_WHOLE);
     }

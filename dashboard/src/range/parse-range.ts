@@ -2,7 +2,6 @@
 
 import { instantOf } from '../../../src/shared/query/instant.js';
 import { t } from '../texts/text.js';
-import { withoutGerman } from './german-range.js';
 import type { TimeRange } from './range.js';
 import { epochOf, type WallTime, wallTime } from './wall-time.js';
 
@@ -43,7 +42,7 @@ interface Moment {
 }
 
 export function parseRange(text: string, clock: Clock): Parsed {
-  const typed = withoutGerman(text.trim().toLowerCase());
+  const typed = text.trim().toLowerCase().replace(/\s+/g, ' ');
   if (typed === '' || typed === 'live' || typed === 'now') return live(undefined);
   const last = lengthIn(typed.replace(/^(?:the )?(?:last|past) /, ''));
   if (last !== undefined) return live({ agoMs: last });

@@ -1,4 +1,4 @@
-// Runs in tabs. Words what a worker tells, in the language of the page.
+// Runs in tabs. Words what a worker tells.
 
 import { type Key, t } from '../texts/text.js';
 import type { Said } from './note.js';

@@ -1,8 +1,9 @@
-// What the worker of a run tells a person: a key and values of a text. A worker has no language, so the tab words it (note-text.ts).
+// What the worker of a run tells a person: a key and values of a text. The tab words it (note-text.ts), so that the
+// worker needs no texts.
 
 import type { Given, Key } from '../texts/text.js';
 
-/** Text that is as it is in every language, or a note. */
+/** Text of another program, or a note. */
 export type Said = string | Note;
 
 export interface Note {

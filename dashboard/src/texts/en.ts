@@ -1,5 +1,4 @@
-// The texts of the page in English. A text has placeholders in braces; one about a number `n` has a form for each plural. The other
-// languages have the same keys and placeholders: docs/DASHBOARD.md, "Development".
+// The texts of the page. A text has placeholders in braces; one about a number `n` has a form for each plural.
 
 export const en = {
   // action
@@ -1092,8 +1091,6 @@ export const en = {
   'selection.command': 'Run a command',
 
   // settings
-  'settings.language': 'Language',
-  'settings.languageSystem': 'As the browser says',
   'settings.system': 'System',
   'settings.light': 'Light',
   'settings.dark': 'Dark',

@@ -1,20 +1,13 @@
-// Runs in tabs. Owns the texts of the page in the chosen language, and how it writes numbers. language.ts chooses it.
+// Runs in tabs and in the worker of a run. Looks up the texts of the page (en.ts) and writes numbers.
 
-import { signal } from '@preact/signals';
 import { en } from './en.js';
 
-export const LANGUAGES = ['en', 'de'] as const;
-export type Language = (typeof LANGUAGES)[number];
-
-/** Forms of a text for the number `n`, by the plural rules of the language. */
-export interface Plural {
-  readonly one: string;
-  readonly other: string;
-}
+const LOCALE = 'en';
+const RULES = new Intl.PluralRules(LOCALE);
+/** All digits: the caller says how many there should be. */
+const NUMBERS = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 20 });
 
 export type Key = keyof typeof en;
-/** What the file of each language has: the same keys as English, with plural forms for the same ones. */
-export type Texts = { readonly [K in Key]: (typeof en)[K] extends string ? string : Plural };
 
 type NamesIn<S> = S extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 type FormOf<T> = T extends { readonly other: infer S } ? S : T;
@@ -29,56 +22,18 @@ export type Given<K extends Key, V> = [NamesOf<K>] extends [never] ? [] : [value
 /** The keys of texts without placeholders: those that can be looked up from a table. */
 export type PlainKey = { [K in Key]: [NamesOf<K>] extends [never] ? K : never }[Key];
 
-interface InUse {
-  language: Language;
-  texts: Texts;
-  rules: Intl.PluralRules;
-  numbers: Intl.NumberFormat;
-}
-
-const inUse = signal<InUse>(build('en', en));
-
-function build(language: Language, texts: Texts): InUse {
-  return {
-    language,
-    texts,
-    rules: new Intl.PluralRules(language),
-    // All digits: how many there should be is for the caller to say.
-    numbers: new Intl.NumberFormat(language, { maximumFractionDigits: 20 }),
-  };
-}
-
-/** From now on the page is in this language: what has read a text is drawn again. */
-export function useTexts(language: Language, texts: Texts): void {
-  inUse.value = build(language, texts);
-}
-
-/** The first of these that there is, else English. @param wanted tags such as `de-AT`, the preferred one first. */
-export function languageFor(wanted: readonly string[]): Language {
-  for (const tag of wanted) {
-    const [name = ''] = tag.toLowerCase().split('-');
-    const found = LANGUAGES.find((one) => one === name);
-    if (found) return found;
-  }
-  return 'en';
-}
-
-export function language(): Language {
-  return inUse.value.language;
-}
-
-/** `1,234.5` or `1.234,5`. */
+/** `1,234.5`. */
 export function numberText(value: number): string {
-  return inUse.value.numbers.format(value);
+  return NUMBERS.format(value);
 }
 
-/** With this many decimals: `1.0` or `1,0`. */
+/** With this many decimals: `1.0`. */
 export function fixedText(value: number, decimals: number): string {
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-  return value.toLocaleString(inUse.value.language, digits);
+  return value.toLocaleString(LOCALE, digits);
 }
 
-/** @param values the placeholders; numbers are written as the language does. */
+/** @param values the placeholders; numbers get their separators. */
 export function t<K extends Key>(key: K, ...[values]: Given<K, string | number>): string {
   return piecesOf(key, values).join('');
 }
@@ -95,13 +50,12 @@ const PLACEHOLDER = /\{(\w+)\}/;
 
 /** Texts and values in turn. */
 function piecesOf<V>(key: Key, values: Readonly<Record<string, V>> | undefined): (V | string)[] {
-  const { texts, rules } = inUse.value;
-  const found = texts[key];
+  const found = en[key];
   const of = values ?? {};
   const text =
     typeof found === 'string'
       ? found
-      : found[rules.select(Number(of['n'])) === 'one' ? 'one' : 'other'];
+      : found[RULES.select(Number(of['n'])) === 'one' ? 'one' : 'other'];
   return text.split(PLACEHOLDER).map((piece, at) => {
     if (at % 2 === 0) return piece;
     const value = of[piece];

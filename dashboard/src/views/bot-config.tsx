@@ -228,7 +228,7 @@ function ConfigForm({
             </button>
             {faults.has('') ? (
               <p class="fault" role="alert">
-                {faults.get('')?.()}
+                {faults.get('')}
               </p>
             ) : (
               <span class="muted">

@@ -67,10 +67,10 @@ export function CreateBot({ like, onClose }: Props) {
     ]);
     if (id === '') found.set('id', REQUIRED);
     else if (count > 1 && !id.includes(NUMBER))
-      found.set('id', () => t('create.needsNumber', { mark: NUMBER }));
+      found.set('id', t('create.needsNumber', { mark: NUMBER }));
     if (!(count >= 1 && count <= MAX_COUNT))
-      found.set('count', () => t('create.tooMany', { n: MAX_COUNT }));
-    if (!kind) found.set('', () => t('create.noKinds'));
+      found.set('count', t('create.tooMany', { n: MAX_COUNT }));
+    if (!kind) found.set('', t('create.noKinds'));
     if (found.size > 0 || !kind) return setFaults(found);
     setBusy(true);
     setFaults(new Map());
@@ -104,8 +104,7 @@ export function CreateBot({ like, onClose }: Props) {
       if (count === 1) go(hrefTo('bots', numbered(id, 1)));
     } catch (thrown) {
       const found = faultFrom(thrown, { config: schema, restart: RESTART });
-      if (done > 0)
-        found.set('', () => t('create.stopped', { done, all: count, bot: numbered(id, n) }));
+      if (done > 0) found.set('', t('create.stopped', { done, all: count, bot: numbered(id, n) }));
       setFaults(found);
       setBusy(false);
     }
@@ -137,7 +136,7 @@ export function CreateBot({ like, onClose }: Props) {
                 aria-invalid={faults.has('id')}
                 onInput={({ currentTarget }) => setId(currentTarget.value)}
               />
-              {faults.has('id') ? <p class="fault">{faults.get('id')?.()}</p> : null}
+              {faults.has('id') ? <p class="fault">{faults.get('id')}</p> : null}
             </div>
             <div class="field">
               <label for="new-count">{t('create.count')}</label>
@@ -152,7 +151,7 @@ export function CreateBot({ like, onClose }: Props) {
                 onInput={({ currentTarget }) => setCount(Math.floor(Number(currentTarget.value)))}
               />
               <p class={faults.has('count') ? 'fault' : 'hint'}>
-                {faults.get('count')?.() ?? t('create.countHint', { mark: NUMBER })}
+                {faults.get('count') ?? t('create.countHint', { mark: NUMBER })}
               </p>
             </div>
             <div class="field">
@@ -232,7 +231,7 @@ export function CreateBot({ like, onClose }: Props) {
                 onInput={({ currentTarget }) => setGroup(currentTarget.value)}
               />
               <p class={faults.has('host_group') ? 'fault' : 'hint'}>
-                {faults.get('host_group')?.() ?? t('create.hostGroupHint')}
+                {faults.get('host_group') ?? t('create.hostGroupHint')}
               </p>
             </div>
           </div>
@@ -257,7 +256,7 @@ export function CreateBot({ like, onClose }: Props) {
           </label>
           {faults.has('') ? (
             <p class="fault" role="alert">
-              {faults.get('')?.()}
+              {faults.get('')}
             </p>
           ) : null}
         </div>

@@ -1,4 +1,4 @@
-import { type Fault, fieldFor, type Schema } from '../parts/schema.js';
+import { fieldFor, type Schema } from '../parts/schema.js';
 
 /**
  * Maps the service's one-line error to the form field that it names.
@@ -8,15 +8,15 @@ import { type Fault, fieldFor, type Schema } from '../parts/schema.js';
 export function faultFrom(
   thrown: unknown,
   forms: Readonly<Record<string, Schema>>,
-): Map<string, Fault> {
+): Map<string, string> {
   const given = thrown instanceof Error ? thrown.message : String(thrown);
   // The configuration is checked by its kind, other fields as part of the body.
   const message = given.replace(/^body\./, '');
   // `config.nick is missing`, `args.x must be <= 99`, `id must be 1 to 64 letters`.
   const [, path = '', text = ''] = /^([a-z_]+(?:\.[\w-]+|\[\d+\])*) (.+)$/s.exec(message) ?? [];
-  if (path === 'id' || path === 'host_group') return new Map([[path, () => text]]);
+  if (path === 'id' || path === 'host_group') return new Map([[path, text]]);
   if (/^(?:bot \S+ exists already|the id \S+ cannot be used)$/.test(message)) {
-    return new Map([['id', () => message]]);
+    return new Map([['id', message]]);
   }
   // The deepest existing field.
   const [root = '', ...names] = path.split(/\.|(?=\[)/);
@@ -27,10 +27,10 @@ export function faultFrom(
     if (!below) break;
     schema = below;
   }
-  if (depth === 0) return new Map([['', () => message]]);
+  if (depth === 0) return new Map([['', message]]);
   const at = [root, ...names.slice(0, depth)].reduce(joined);
   const said = [...names.slice(depth), text].join(' ');
-  return new Map([[at, () => said]]);
+  return new Map([[at, said]]);
 }
 
 function joined(path: string, name: string): string {

@@ -48,7 +48,7 @@ export function InvitationQuestion() {
   const { value: fault } = invitationFault;
   useEffect(() => {
     if (fault === null) return;
-    sayError(fault());
+    sayError(fault);
     declineInvitation();
   }, [fault]);
   const offer = invitation.value?.offer ?? null;

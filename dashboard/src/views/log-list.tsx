@@ -14,7 +14,6 @@ import { day } from '../model/time.js';
 import { moveInRow } from '../parts/row-keys.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import type { Picked } from '../query/edit-query.js';
-import { language } from '../texts/text.js';
 import { AROUND, type LogCells, rowId, valueIn } from './log-cells.js';
 import { LOG_TABLE, logStyle } from './log-columns.js';
 import { rowHeightFor } from './log-layout.js';
@@ -97,7 +96,7 @@ export function LogList(props: Props) {
           />
         </div>
       ),
-    [columns, chosen.columns, isNarrow, language()],
+    [columns, chosen.columns, isNarrow],
   );
   const { zone } = settings.value;
   const isOfBots = columns.some(({ name: column }) => column === 'kind' || column === 'node');

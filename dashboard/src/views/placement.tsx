@@ -48,7 +48,7 @@ export function PlacementFields({ value, faults, onChange }: Props) {
           ))}
         </select>
         <p class={faults.has('node') ? 'fault' : 'hint'}>
-          {faults.get('node')?.() ?? t('placement.nodeHint')}
+          {faults.get('node') ?? t('placement.nodeHint')}
         </p>
       </div>
       <div class="field">

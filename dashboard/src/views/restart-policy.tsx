@@ -4,17 +4,8 @@ import type { Faults, Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
 import { type PlainKey, t } from '../texts/text.js';
 
-/** The title is read when the field is drawn: the language may change. */
 function field(title: PlainKey, description: PlainKey | undefined, rest: Schema): Schema {
-  const words: Schema = {
-    get title() {
-      return t(title);
-    },
-    get description() {
-      return description && t(description);
-    },
-  };
-  return Object.assign(words, rest);
+  return { title: t(title), ...(description && { description: t(description) }), ...rest };
 }
 
 /** The service's rules (docs/API.md, Bots). */

@@ -1,11 +1,4 @@
-import {
-  DENSITIES,
-  LANGUAGE_CHOICES,
-  type Settings,
-  set,
-  settings,
-  THEMES,
-} from '../model/settings.js';
+import { DENSITIES, type Settings, set, settings, THEMES } from '../model/settings.js';
 import { fullTime, second, serverNow } from '../model/time.js';
 import { ViewHead } from '../parts/view-head.js';
 import { t } from '../texts/text.js';
@@ -21,25 +14,16 @@ const DENSITY_NAMES = {
   compact: 'settings.compact',
   dense: 'settings.dense',
 } as const;
-/** Each language by its own name. */
-const LANGUAGE_NAMES = { en: 'English', de: 'Deutsch' } as const;
 const ZONES = Intl.supportedValuesOf('timeZone');
 
 export function SettingsView() {
-  const { language, theme, density, zone, keys } = settings.value;
+  const { theme, density, zone, keys } = settings.value;
   void second.value;
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return (
     <>
       <ViewHead title={t('page.settings')} />
       <div class="page narrow">
-        <Choice
-          name="language"
-          title={t('settings.language')}
-          options={LANGUAGE_CHOICES}
-          value={language}
-          nameOf={(one) => (one === 'system' ? t('settings.languageSystem') : LANGUAGE_NAMES[one])}
-        />
         <Choice
           name="theme"
           title={t('settings.theme')}
@@ -91,7 +75,7 @@ export function SettingsView() {
   );
 }
 
-type Chosen = 'language' | 'theme' | 'density';
+type Chosen = 'theme' | 'density';
 
 interface ChoiceProps<K extends Chosen> {
   name: K;

@@ -2,7 +2,6 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../../src/client/index.js';
 import { signIn } from '../model/session.js';
 import { span } from '../model/time.js';
-import type { Fault } from '../parts/schema.js';
 import { rich, t } from '../texts/text.js';
 import { KeepSignedIn } from './keep-signed-in.js';
 
@@ -16,7 +15,7 @@ export function PinForm() {
   const [digits, setDigits] = useState<readonly string[]>(BOXES.map(() => ''));
   const [isKept, setKept] = useState(false);
   const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<{ text: Fault }>();
+  const [fault, setFault] = useState<string>();
   const [lock, setLock] = useState<{ until: number; ms: number }>();
   const left = useCountdown(lock?.until ?? 0);
   const boxes = useRef<(HTMLInputElement | null)[]>([]);
@@ -37,14 +36,12 @@ export function PinForm() {
         const ms = thrown.retryAfterMs ?? DEFAULT_LOCK_MS;
         setLock({ until: Date.now() + ms, ms });
       } else if (thrown instanceof ApiError && thrown.status === 401) {
-        setFault({ text: () => t('signIn.wrongPin') });
+        setFault(t('signIn.wrongPin'));
       } else {
         const { message } = thrown as Error;
         const isElsewhere = thrown instanceof ApiError && thrown.status === 403;
         // The message says what to configure.
-        setFault({
-          text: () => (isElsewhere ? t('signIn.notHere', { reason: message }) : message),
-        });
+        setFault(isElsewhere ? t('signIn.notHere', { reason: message }) : message);
       }
       boxes.current[0]?.focus();
     } finally {
@@ -127,7 +124,7 @@ export function PinForm() {
             </span>
           </p>
         ) : fault ? (
-          <p class="fault">{fault.text()}</p>
+          <p class="fault">{fault}</p>
         ) : lock ? (
           <p>{t('signIn.again')}</p>
         ) : (

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../../src/client/index.js';
 import { signInWithToken } from '../model/session.js';
-import type { Fault } from '../parts/schema.js';
 import { rich, t } from '../texts/text.js';
 import { KeepSignedIn } from './keep-signed-in.js';
 
@@ -13,26 +12,26 @@ export function TokenForm() {
   const [token, setToken] = useState('');
   const [isKept, setKept] = useState(false);
   const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<{ text: Fault }>();
+  const [fault, setFault] = useState<string>();
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
 
-  function refuse(text: Fault): void {
-    setFault({ text });
+  function refuse(text: string): void {
+    setFault(text);
     field.current?.focus();
   }
 
   async function send(): Promise<void> {
     // Copied with the line break behind it.
     const given = token.trim();
-    if (NO_TOKEN.test(given)) return refuse(() => t('signIn.noToken'));
+    if (NO_TOKEN.test(given)) return refuse(t('signIn.noToken'));
     setBusy(true);
     setFault(undefined);
     try {
       await signInWithToken(given, isKept);
     } catch (thrown) {
       const isRefused = thrown instanceof ApiError && thrown.status === 401;
-      refuse(() => (isRefused ? t('signIn.wrongToken') : (thrown as Error).message));
+      refuse(isRefused ? t('signIn.wrongToken') : (thrown as Error).message);
     } finally {
       setBusy(false);
     }
@@ -66,7 +65,7 @@ export function TokenForm() {
             {rich('signIn.tokenHint', { command: <code>drover tokens create</code> })}
           </p>
         ) : (
-          <p class="fault">{fault.text()}</p>
+          <p class="fault">{fault}</p>
         )}
       </div>
       <KeepSignedIn isKept={isKept} onChange={setKept} />

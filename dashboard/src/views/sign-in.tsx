@@ -12,7 +12,7 @@ export function SignIn() {
   const { value: invited } = invitation;
   const { value: now } = session;
   const whyOut = now.state === 'out' ? now.reason : null;
-  const reason = invitationFault.value?.() ?? (whyOut === null ? null : t(whyOut));
+  const reason = invitationFault.value ?? (whyOut === null ? null : t(whyOut));
   useEffect(() => {
     document.title = `${t('signIn.in')} · Drover`;
     // Not again at the next sign-out.

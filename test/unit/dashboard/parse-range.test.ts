@@ -55,27 +55,6 @@ describe('a typed range', () => {
   });
 
   it.each([
-    ['letzte 20 min', 'last 20 min'],
-    ['die letzten 2 Stunden', 'last 2 hours'],
-    ['Letzte Woche', 'last week'],
-    ['1,5 Std', '1.5 h'],
-    ['vor 20 Minuten', '20 min ago'],
-    ['vor einer Stunde', 'an hour ago'],
-    ['gestern um 14:00 Uhr', 'yesterday 14:00'],
-    ['20.11.2026 14:02', '2026-11-20 14:02'],
-    ['20.11. 14:02', '11-20 14:02'],
-    ['seit 14:02', 'since 14:02'],
-    ['von gestern 14:00 bis jetzt', 'from yesterday 14:00 to now'],
-    ['zwischen 14:02 und 14:10', 'between 14:02 and 14:10'],
-    ['20.11.2026 - 21.11.2026', '2026-11-20 - 2026-11-21'],
-    ['heute', 'today'],
-  ])('%j in German is %j', (german, english) => {
-    const parsed = read(german);
-    expect(parsed).toBe(read(english));
-    expect(parsed).toMatch(/ (?:live|\d)/);
-  });
-
-  it.each([
     ['14:02 - 14:10', '2026-11-24T13:02Z 2026-11-24T13:10Z'],
     ['14:02-14:10', '2026-11-24T13:02Z 2026-11-24T13:10Z'],
     ['14:02 – 14:10', '2026-11-24T13:02Z 2026-11-24T13:10Z'],

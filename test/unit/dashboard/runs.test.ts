@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { inWords } from '../../../dashboard/src/model/history-lines.js';
 import { diffOf, isEmpty } from '../../../dashboard/src/runs/diff.js';
 import { fileLines, MAX_LINE } from '../../../dashboard/src/runs/file-lines.js';
@@ -8,9 +8,6 @@ import { BAR_COLUMNS, Recording } from '../../../dashboard/src/runs/recording.js
 import { readReport } from '../../../dashboard/src/runs/report.js';
 import { openFile } from '../../../dashboard/src/runs/run-file.js';
 import { barsFor, lengthText, sinceText } from '../../../dashboard/src/runs/run-time.js';
-import { de } from '../../../dashboard/src/texts/de.js';
-import { en } from '../../../dashboard/src/texts/en.js';
-import { useTexts } from '../../../dashboard/src/texts/text.js';
 import { junitReport } from '../../../src/cli/recording/check-report.js';
 import { recording, recordingLines, type Step } from '../../harness/recordings.js';
 
@@ -29,9 +26,7 @@ const STEPS: Step[] = [
 ];
 const nothing = (): void => {};
 
-afterEach(() => useTexts('en', en));
-
-/** What a file is refused with, in the language of the page. */
+/** What a file is refused with, in words. */
 async function refusal(file: Blob): Promise<string> {
   return openFile(file, nothing).then(
     () => 'opened',
@@ -189,14 +184,13 @@ it('a compressed file is refused with what to do', async () => {
   expect(await refusal(file)).toContain('unpack it first');
 });
 
-it('what is wrong with a file is worded in the language of the page', async () => {
+it('what is wrong with a file is worded', async () => {
   const { notes } = await read(recording(STEPS, 2000), 3);
-  useTexts('de', de);
   expect(notes.map(noteText)).toEqual([
-    'Nur die ersten 3 Zeilen sind zu sehen, bis 0,2 s nach dem Start: mehr liest die Seite nicht aus einer Datei.',
+    'Only the first 3 lines are shown, up to 0.2 s after the start: the page reads no more of one file.',
   ]);
   expect(await refusal(new Blob(['<a']))).toBe(
-    'die Datei ist kein JUnit-Bericht: Zeile 1 ist kein XML: das Tag <a> endet nicht',
+    'the file is no JUnit report: line 1 is not XML: the tag <a> does not end',
   );
 });
 
