@@ -173,39 +173,11 @@ it('an address of a run that is not open asks for its file, and then shows what 
   expect(await log('nightly.ndjson').getByText('good morning').count()).toBe(0);
 });
 
-it('two runs are compared, and a difference leads both logs to its moment', async () => {
-  await drop(GOOD, NIGHTLY);
-  await page.getByLabel('Select good.ndjson').click();
-  await page.getByLabel('Select nightly.ndjson').click();
-  await page.getByRole('link', { name: 'Compare the two' }).click();
-  const differs = page.getByRole('region', { name: 'What differs' });
-  await differs.getByRole('row', { name: /^error 0 4/ }).waitFor();
-  await differs.getByRole('row', { name: /^painter-1.* in_world backoff/ }).waitFor();
-  await differs.getByRole('row', { name: /^painter-3.* in_world not there/ }).waitFor();
-  // Both axes are of the longer run.
-  const [a, b] = [bars('good.ndjson'), bars('nightly.ndjson')];
-  expect(await a.getAttribute('aria-valuemax')).toBe(await b.getAttribute('aria-valuemax'));
-  await differs
-    .getByRole('row', { name: /lost the world.*bot failed/ })
-    .getByRole('button')
-    .click();
-  await expect.poll(() => parameter('at')).toMatch(/^600\d$/);
-  await log('nightly.ndjson').locator('.is-active').waitFor();
-  await log('good.ndjson').locator('.is-active').waitFor();
-  expect(parameter('with')).toBe('nightly.ndjson');
-});
-
-it('reports are compared: what passed before and fails now', async () => {
-  const better = JUNIT.text.replace(/<failure[^>]*\/>/, '');
-  await drop({ name: 'before.xml', text: better }, { name: 'after.xml', text: JUNIT.text });
-  await page.getByLabel('Select before.xml').click();
-  await page.getByLabel('Select after.xml').click();
-  await page.getByRole('link', { name: 'Compare the two' }).click();
-  await page.getByRole('row', { name: /^no errors.* passed failed/ }).waitFor();
-});
-
 it('runs of the service are listed, and an address opens one with its report', async () => {
   await page.getByText('Files in the directory runs of its data directory').waitFor();
+  const menu = page.getByRole('navigation');
+  await show(page, '#/settings');
+  expect(await menu.getByRole('link', { name: 'Runs' }).count()).toBe(0);
   const dir = path.join(service.dataDir, 'runs');
   mkdirSync(dir);
   try {
@@ -217,11 +189,12 @@ it('runs of the service are listed, and an address opens one with its report', a
     await page.getByRole('link', { name: 'kept.ndjson' }).click();
     await page.getByText('1 of 3 expectations failed').waitFor();
     await log('kept.ndjson').getByText('good morning').first().waitFor();
-    // Another tab has it from the address, with the second one.
-    await show(page, '#/runs/kept.ndjson?with=good.ndjson&at=6000');
+    // Another tab has it from the address, and the menu has the page now.
+    await show(page, '#/runs/good.ndjson?at=6000');
     await page.reload();
-    await page.getByRole('region', { name: 'What differs' }).waitFor();
     await log('good.ndjson').locator('.is-active').waitFor();
+    await show(page, '#/settings');
+    await menu.getByRole('link', { name: 'Runs' }).waitFor();
   } finally {
     rmSync(dir, { recursive: true });
   }
@@ -295,7 +268,7 @@ it('a search that takes long says how far it is, and can be cancelled', async ()
 
 it('has no fault for axe-core, and fits, from 360 to 2560 px', async () => {
   await drop(GOOD, NIGHTLY);
-  await page.getByLabel('Select nightly.ndjson').waitFor();
+  await page.getByRole('link', { name: 'nightly.ndjson' }).waitFor();
   for (const [width, dark] of [
     [360, false],
     [768, true],
@@ -309,7 +282,6 @@ it('has no fault for axe-core, and fits, from 360 to 2560 px', async () => {
       ['#/runs/nightly.ndjson?show=herd', '[data-herd]'],
       ['#/runs/nightly.ndjson?show=causes', '.run-cause'],
       ['#/runs/nightly.ndjson?show=expectations', '.run-body'],
-      ['#/runs/good.ndjson?with=nightly.ndjson', '.run-differences table'],
     ] as const) {
       await show(page, href);
       await page.locator(shown).first().waitFor();

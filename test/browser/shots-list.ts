@@ -177,7 +177,6 @@ const RUNS: Shot[] = [
   shot('run-herd', '#/runs/nightly.ndjson?show=herd&at=3000'),
   shot('run-causes', '#/runs/nightly.ndjson?show=causes'),
   shot('run-expectations', '#/runs/nightly.ndjson?show=expectations'),
-  shot('run-two', '#/runs/good.ndjson?with=nightly.ndjson&at=6000'),
   shot('run-missing', '#/runs/other.ndjson'),
 ];
 

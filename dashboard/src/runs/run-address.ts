@@ -1,4 +1,4 @@
-// Runs in tabs. What a page about runs shows, in its address: `#/runs/<name>?with=&q=&after=&before=&at=&show=`. Times are in ms since
+// Runs in tabs. What a page about runs shows, in its address: `#/runs/<name>?q=&after=&before=&at=&show=`. Times are in ms since
 // the start of the run, so that they mean the same in two runs.
 
 import { changeQuery, hrefTo, route } from '../model/route.js';
@@ -9,8 +9,6 @@ export type RunPart = (typeof PARTS)[number];
 export interface RunAddress {
   /** Empty: the list of runs. */
   name: string;
-  /** The run beside it. */
-  other: string;
   query: string;
   afterMs: number | undefined;
   beforeMs: number | undefined;
@@ -28,7 +26,6 @@ export function runAddress(): RunAddress {
   const part = PARTS.find((one) => one === query.get('show'));
   return {
     name,
-    other: query.get('with') ?? '',
     query: query.get('q') ?? '',
     afterMs: time('after'),
     beforeMs: time('before'),
@@ -37,7 +34,7 @@ export function runAddress(): RunAddress {
   };
 }
 
-type Changes = Partial<Omit<RunAddress, 'name' | 'other'>>;
+type Changes = Partial<Omit<RunAddress, 'name'>>;
 
 /** Changes what is shown. A value that is undefined is removed. */
 export function showInRun(changes: Changes): void {
@@ -49,6 +46,6 @@ export function showInRun(changes: Changes): void {
   changeQuery(Object.fromEntries(pairs));
 }
 
-export function hrefOfRun(name: string, other = ''): string {
-  return hrefTo('runs', name, other === '' ? {} : { with: other });
+export function hrefOfRun(name: string): string {
+  return hrefTo('runs', name);
 }

@@ -54,7 +54,7 @@ export class RunBots {
       this.#index.set(id, index);
       const none = { lines: 0, errors: 0 };
       const own = { id, kind, labels, host, ...(node != null && { node }) };
-      this.#bots.push({ ...own, ...none, firstMs: atMs, status: '', statusMs: atMs });
+      this.#bots.push({ ...own, ...none, firstMs: atMs, status: '' });
     }
     const isKnown = this.#errors.has(index);
     const before = this.#errors.get(index) ?? null;
@@ -66,7 +66,6 @@ export class RunBots {
     const name = this.#statuses[status] ?? MANY;
     if (was !== name) {
       bot.status = name;
-      bot.statusMs = atMs;
       if (this.#at.length < MAX_CHANGES) {
         this.#at.push(atMs);
         this.#bot.push(index);

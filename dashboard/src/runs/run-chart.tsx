@@ -17,7 +17,7 @@ const BAR = { px: 7, most: 200 };
 interface Props {
   run: OpenRun;
   selection: Selection;
-  /** Of the axis, in ms: runs below each other have the same. */
+  /** Of the axis, in ms. */
   lengthMs: number;
   atMs: number | undefined;
 }

@@ -15,8 +15,6 @@ export interface RunBot {
   firstMs: number;
   /** At the end of the run. */
   status: string;
-  /** Since when it has had it, in ms since the start of the run. */
-  statusMs: number;
   lines: number;
   errors: number;
 }

@@ -39,11 +39,9 @@ interface Props {
   afterMs: number | undefined;
   beforeMs: number | undefined;
   atMs: number | undefined;
-  /** Begins the ids of the rows: two logs may be beside each other. */
-  name: string;
 }
 
-export function RunLog({ run, selection, query, afterMs, beforeMs, atMs, name }: Props) {
+export function RunLog({ run, selection, query, afterMs, beforeMs, atMs }: Props) {
   const { count, isDone, error, row } = selection;
   const places = usePlaces(run, selection, { afterMs, beforeMs, atMs });
   const [begin, setBegin] = useState<number>();
@@ -136,7 +134,7 @@ export function RunLog({ run, selection, query, afterMs, beforeMs, atMs, name }:
       ) : (
         <LogList
           label={t('runs.linesOf', { name: run.name })}
-          name={name}
+          name="run-line"
           chosen={chosenColumns}
           columns={columns}
           cells={cells}

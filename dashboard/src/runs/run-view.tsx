@@ -56,7 +56,7 @@ export function RunView({ run, actions }: { run: OpenRun; actions: VNode }) {
   );
 }
 
-export function RunTitle({ name }: { name: string }) {
+function RunTitle({ name }: { name: string }) {
   return (
     <>
       <a class="back" href={hrefTo('runs')} aria-label={t('runs.all')}>
@@ -97,7 +97,7 @@ function Summary({ facts: { recording, expectations } }: { facts: RunFacts }) {
 }
 
 /** What could not be read, and what a report alone does not have. */
-export function Notes({ facts: { notes, recording } }: { facts: RunFacts }) {
+function Notes({ facts: { notes, recording } }: { facts: RunFacts }) {
   const all = [...(recording ? [] : [note('runs.reportAlone')]), ...notes];
   if (all.length === 0) return null;
   return (
@@ -164,7 +164,6 @@ function Recorded({ run, facts }: { run: OpenRun; facts: RunFacts }) {
           afterMs={afterMs}
           beforeMs={beforeMs}
           atMs={atMs}
-          name="run-line"
         />
       ) : part === 'herd' ? (
         <RunHerd run={run} atMs={atMs} />
@@ -186,7 +185,7 @@ interface QueryLineProps {
 }
 
 /** The query and the range, which can be taken back. */
-export function QueryLine({ query, afterMs, beforeMs }: QueryLineProps) {
+function QueryLine({ query, afterMs, beforeMs }: QueryLineProps) {
   return (
     <div class="toolbar" role="search">
       <QueryBox

@@ -1,6 +1,6 @@
-// The page Runs: opens files, lists the runs that are open, shows one of them, or two side by side.
+// The page Runs: opens files, lists the runs that are open, shows one of them.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { useResource } from '../model/resource.js';
 import { go, hrefTo } from '../model/route.js';
@@ -11,7 +11,6 @@ import { sizeText } from '../parts/size.js';
 import { Unanswered } from '../parts/unanswered.js';
 import { ViewHead } from '../parts/view-head.js';
 import { t } from '../texts/text.js';
-import { CompareView } from './compare-view.js';
 import { DropZone } from './drop-zone.js';
 import { KeptList, LoadingRun } from './kept-list.js';
 import { openKept } from './kept-runs.js';
@@ -30,13 +29,10 @@ import { lengthText } from './run-time.js';
 import { Reading, RunView } from './run-view.js';
 
 export function RunsView() {
-  const { name, other } = runAddress();
-  const runs = openRuns.value;
-  const [run, beside] = [name, other].map((one) => runs.find((run) => run.name === one));
+  const { name } = runAddress();
+  const run = openRuns.value.find((one) => one.name === name);
   if (name === '') return <RunList />;
-  const missing = [...(run ? [] : [name]), ...(other !== '' && !beside ? [other] : [])];
-  if (!run || missing.length > 0) return <NotOpen names={missing} />;
-  if (beside && beside !== run) return <CompareView key={`${name} ${other}`} a={run} b={beside} />;
+  if (!run) return <NotOpen name={name} />;
   return <RunView key={name} run={run} actions={<Drops onto={name} />} />;
 }
 
@@ -65,15 +61,14 @@ function show(names: readonly string[], files: readonly { name: string }[]): voi
 }
 
 /** The service may have it; else its file must be opened. */
-function NotOpen({ names }: { names: readonly string[] }) {
+function NotOpen({ name }: { name: string }) {
   const answer = useResource((signal) => api().runs({ signal }), []);
   const kept = answer.value?.runs ?? [];
   const isKnown = answer.value !== undefined || answer.error !== undefined;
-  const wanted = names.filter((name) => kept.some((file) => file.name === name));
+  const isKept = kept.some((file) => file.name === name);
   useEffect(() => {
-    for (const name of wanted) void openKept(name, kept);
-  }, [wanted.join()]);
-  const unknown = names.filter((name) => !wanted.includes(name));
+    if (isKept) void openKept(name, kept);
+  }, [name, isKept]);
   return (
     <div class="view-full">
       <ViewHead title={t('page.runs')}>
@@ -82,15 +77,13 @@ function NotOpen({ names }: { names: readonly string[] }) {
         </a>
       </ViewHead>
       <div class="page">
-        {wanted.map((name) => (
-          <LoadingRun key={name} name={name} />
-        ))}
+        {isKept ? <LoadingRun name={name} /> : null}
         <Unanswered of={answer} />
-        {unknown.length === 0 || !isKnown ? null : (
+        {isKept || !isKnown ? null : (
           <>
             {answer.value ? (
               <p class="run-note" role="status">
-                {t('runs.notOpen', { n: unknown.length, names: namesText(unknown) })}
+                {t('runs.notOpen', { name: visible(name) })}
               </p>
             ) : null}
             <DropZone onFiles={(files) => void openFiles(files)} />
@@ -101,29 +94,11 @@ function NotOpen({ names }: { names: readonly string[] }) {
   );
 }
 
-/** Of one run or two. */
-function namesText(names: readonly string[]): string {
-  const [a = '', b] = names.map(visible);
-  return b === undefined ? a : t('runs.and', { a, b });
-}
-
 function RunList() {
   const runs = openRuns.value;
-  const [chosen, setChosen] = useState<readonly string[]>([]);
-  const two = chosen.filter((name) => runs.some((run) => run.name === name && run.facts));
-  const [one, other] = two;
-  const toggle = (name: string): void =>
-    // Of three the one that was chosen first is left out.
-    setChosen(two.includes(name) ? two.filter((had) => had !== name) : [...two, name].slice(-2));
   return (
     <div class="view-full">
-      <ViewHead title={t('page.runs')}>
-        {one !== undefined && other !== undefined ? (
-          <a class="button" href={hrefOfRun(one, other)}>
-            {t('runs.compare')}
-          </a>
-        ) : null}
-      </ViewHead>
+      <ViewHead title={t('page.runs')} />
       <div class="page">
         <DropZone onFiles={async (files) => show(await openFiles(files), files)} />
         {runs.length === 0 ? (
@@ -131,15 +106,10 @@ function RunList() {
         ) : (
           <section aria-labelledby="open-runs">
             <h2 id="open-runs">{t('runs.open')}</h2>
-            <p class="muted">{t('runs.selectTwo', { n: MAX_OPEN })}</p>
+            <p class="muted">{t('runs.most', { n: MAX_OPEN })}</p>
             <ul class="run-list">
               {runs.map((run) => (
-                <Row
-                  key={run.name}
-                  run={run}
-                  isChosen={two.includes(run.name)}
-                  onChoose={() => toggle(run.name)}
-                />
+                <Row key={run.name} run={run} />
               ))}
             </ul>
           </section>
@@ -150,13 +120,7 @@ function RunList() {
   );
 }
 
-interface RowProps {
-  run: OpenRun;
-  isChosen: boolean;
-  onChoose: () => void;
-}
-
-function Row({ run, isChosen, onChoose }: RowProps) {
+function Row({ run }: { run: OpenRun }) {
   const { name, bytes, facts, error } = run;
   const { recording, expectations } = facts ?? {};
   const failed = expectations?.filter(({ result }) => result === 'failed').length ?? 0;
@@ -174,13 +138,6 @@ function Row({ run, isChosen, onChoose }: RowProps) {
   ];
   return (
     <li class="card run-item">
-      <input
-        type="checkbox"
-        aria-label={t('runs.select', { name })}
-        checked={isChosen}
-        disabled={!facts}
-        onChange={onChoose}
-      />
       <div class="run-item-text">
         {facts ? <a href={hrefOfRun(name)}>{visible(name)}</a> : <span>{visible(name)}</span>}
         {error !== undefined ? (

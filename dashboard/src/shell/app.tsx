@@ -2,8 +2,9 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { firing } from '../model/alerts.js';
 import { asked } from '../model/asked.js';
 import { cluster } from '../model/cluster.js';
+import { useResource } from '../model/resource.js';
 import { go, hrefTo, route } from '../model/route.js';
-import { handedToken, session, takeHanded } from '../model/session.js';
+import { api, handedToken, session, takeHanded } from '../model/session.js';
 import { Confirm } from '../parts/dialog.js';
 import { focusContent } from '../parts/focus.js';
 import { Icon, type IconName } from '../parts/icons.js';
@@ -70,13 +71,16 @@ export function App() {
 
 function Frame() {
   const { view, part } = route.value;
+  const kept = useResource((signal) => api().runs({ signal }), []).value?.runs.length ?? 0;
   // A single service has no nodes to show.
-  const shown = VIEWS.filter(({ name }) => name !== 'nodes' || cluster.value !== null).map(
+  const pages = VIEWS.filter(({ name }) => name !== 'nodes' || cluster.value !== null).map(
     (one) => ({
       ...one,
       title: t(one.title),
     }),
   );
+  // Files of the user are opened there too: the palette always leads to the page.
+  const shown = pages.filter(({ name }) => name !== 'runs' || kept > 0 || view === 'runs');
   const title = t(
     VIEWS.find(({ name }) => name === view)?.title ?? TITLES[view] ?? 'page.notFound',
   );
@@ -156,7 +160,7 @@ function Frame() {
       <InvitationQuestion />
       <WhoAmIDialogs />
       {asked.value ? <AskedView question={asked.value} /> : null}
-      {isPaletteOpen.value ? <PaletteView pages={shown} /> : null}
+      {isPaletteOpen.value ? <PaletteView pages={pages} /> : null}
       {cluster.value === null ? null : <NodesKey />}
     </div>
   );

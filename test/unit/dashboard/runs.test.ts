@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { inWords } from '../../../dashboard/src/model/history-lines.js';
-import { diffOf, isEmpty } from '../../../dashboard/src/runs/diff.js';
 import { fileLines, MAX_LINE } from '../../../dashboard/src/runs/file-lines.js';
 import { saidBy } from '../../../dashboard/src/runs/note.js';
 import { noteText } from '../../../dashboard/src/runs/note-text.js';
@@ -262,50 +261,6 @@ describe('a report', () => {
   it('with its own entities is not read', async () => {
     const file = new Blob(['<!DOCTYPE a [<!ENTITY b "c">]><testsuite/>']);
     expect(await refusal(file)).toContain('its own declarations');
-  });
-});
-
-describe('two runs', () => {
-  const facts = async (steps: Step[], results: ('passed' | 'failed')[]) => ({
-    recording: (await read(recording(steps, 2000))).facts,
-    expectations: results.map((result, at) => ({
-      suite: `drover check ${steps.length}.ndjson`,
-      name: `expectation ${at}`,
-      result,
-      message: '',
-      afterMs: at * 100,
-    })),
-    notes: [],
-  });
-
-  it('that are the same have no differences', async () => {
-    const [a, b] = [await facts(STEPS, ['passed']), await facts(STEPS, ['passed'])];
-    expect(isEmpty(diffOf(a, b))).toBe(true);
-  });
-
-  it('differ by expectations, causes, bots and levels, with the moment in each', async () => {
-    const a = await facts(STEPS, ['passed', 'passed', 'failed']);
-    const other: Step[] = [
-      ...STEPS.slice(0, 7),
-      { at: 1800, line: 'out of paint', level: 'error', bot: 'new-1' },
-      { at: 1900, bot: 'new-1', status: 'starting' },
-    ];
-    const b = await facts(other, ['passed', 'failed']);
-    const diff = diffOf(a, b);
-    expect(diff.expectations).toMatchObject([
-      { name: 'expectation 1', result: { a: 'passed', b: 'failed' }, a: 100, b: 100 },
-      { name: 'expectation 2', result: { a: 'failed', b: 'missing' }, a: 200, b: undefined },
-    ]);
-    expect(diff.causes).toMatchObject([
-      { type: 'failure', count: { a: 1, b: 0 }, a: 1001, b: undefined },
-      { title: 'out of paint', count: { a: 0, b: 1 }, a: undefined, b: 1800 },
-      { title: 'lost <address>', count: { a: 2, b: 1 }, a: 1000, b: 1000 },
-    ]);
-    expect(diff.bots).toEqual([
-      { id: 'demo-1', status: { a: 'deleted', b: 'in_world' }, a: 1700, b: 20 },
-      { id: 'new-1', status: { a: undefined, b: 'starting' }, a: undefined, b: 1900 },
-    ]);
-    expect(diff.levels?.find(({ level }) => level === 'info')?.count).toEqual({ a: 2, b: 1 });
   });
 });
 
