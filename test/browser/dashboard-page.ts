@@ -40,19 +40,17 @@ export interface OpenOptions {
   dark?: boolean;
   /** The screen is touched. */
   touch?: boolean;
-  /** What the browser asks for. */
-  locale?: string;
 }
 
 /** An empty page in a new browser context. */
 export async function openPage(browser: Browser, options: OpenOptions = {}): Promise<Opened> {
-  const { width = 1280, height = 800, dark = false, touch = false, locale = 'en-GB' } = options;
+  const { width = 1280, height = 800, dark = false, touch = false } = options;
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: dark ? 'dark' : 'light',
     hasTouch: touch,
     timezoneId: 'Europe/Berlin',
-    locale,
+    locale: 'en-GB',
   });
   // Shorter than a test's timeout, so that the error names the missing element.
   context.setDefaultTimeout(PATIENCE_MS);
