@@ -560,14 +560,18 @@ describe('one bot', () => {
     });
   });
 
-  it('invokes a command, and shows its result and its error', async () => {
-    await show(page, '#/bots/demo-1?tab=commands');
-    await page.getByLabel(/^text/).fill('hello from a browser');
-    await page.getByRole('button', { name: 'Run say' }).click();
-    await page.locator('.results').getByText('"said": "hello from a browser"').waitFor();
-    await page.getByRole('button', { name: 'Run move' }).click();
-    await expect.poll(() => page.getByText('is required').count()).toBe(2);
+  it('runs a command with a form, which says what is missing', async () => {
     await show(page, '#/bots/demo-1');
+    await page.getByRole('button', { name: 'Run with a form' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Command').selectOption('move');
+    await dialog.getByRole('button', { name: /^Run move/ }).click();
+    await expect.poll(() => dialog.getByText('is required').count()).toBe(2);
+    await dialog.getByLabel('Command').selectOption('say');
+    await dialog.getByLabel(/^text/).fill('hello from a browser');
+    await dialog.getByRole('button', { name: /^Run say/ }).click();
+    await dialog.getByText('"hello from a browser"').first().waitFor();
+    await page.keyboard.press('Escape');
     await page
       .locator('.log-row', { hasText: 'Say{text="hello from a browser"}' })
       .first()
@@ -577,12 +581,12 @@ describe('one bot', () => {
   it('shows the commands of a program when it has said which it has', async () => {
     const body = { id: 'counter-1', kind: 'counter', desired: 'stopped' };
     await call(service, 'POST', '/api/bots', { body });
-    await show(page, '#/bots/counter-1?tab=commands');
-    await page.getByText('have no commands').waitFor();
+    await show(page, '#/bots/counter-1');
     await call(service, 'POST', '/api/bots/counter-1/start');
-    await page.getByLabel('by').fill('5');
-    await page.getByRole('button', { name: 'Run count' }).click();
-    await page.locator('.results pre, .results').getByText('5').first().waitFor();
+    const line = page.getByRole('combobox', { name: 'Command for counter-1' });
+    await line.fill('count by=5');
+    await line.press('Enter');
+    await page.locator('.results').getByText('5').first().waitFor();
     await expect
       .poll(async () => (await snapshot(service, 'counter-1')).data)
       .toEqual({ count: 5 });
@@ -591,15 +595,16 @@ describe('one bot', () => {
   it('keeps typed text and command results while other tabs are open', async () => {
     const part = (name: string) => page.getByRole('tab', { name }).click();
     const size = page.getByLabel('size');
+    const line = page.getByRole('combobox', { name: 'Command for painter-1' });
+    const written = page.locator('.results').getByText('"written": 1');
     const change = (to: number) =>
       call(service, 'PATCH', '/api/bots/painter-1', { body: { config: { size: to } } });
-    await show(page, '#/bots/painter-1?tab=commands');
-    await page.getByLabel('value').fill('half of it');
-    await page.getByRole('button', { name: 'Run print' }).click();
-    await page.getByText('is required').waitFor();
-    await page.getByLabel(/^text/).fill('kept');
-    await page.getByRole('button', { name: 'Run print' }).click();
-    await page.locator('.results').getByText('"written": 1').waitFor();
+    await show(page, '#/bots/painter-1');
+    await line.fill('print text=kept');
+    await line.press('Enter');
+    await written.waitFor();
+    await page.locator('.log-row', { hasText: 'kept' }).first().waitFor();
+    await line.fill('print text="half of it');
     // A tab that failed to load loads again when it is opened again.
     await page.route('**/api/bots/painter-1/config', (route) => route.abort(), { times: 1 });
     await part('Configuration');
@@ -607,13 +612,9 @@ describe('one bot', () => {
     await part('Live');
     await part('Configuration');
     await size.fill('9');
-    await part('Live');
-    await page.locator('.log-row', { hasText: 'kept' }).first().waitFor();
-    const written = page.locator('.commands').getByText('"written": 1');
-    expect(await written.isVisible()).toBe(false);
     await change(4);
-    await part('Commands');
-    expect(await page.getByLabel('value').inputValue()).toBe('half of it');
+    await part('Live');
+    expect(await line.inputValue()).toBe('print text="half of it');
     expect(await written.isVisible()).toBe(true);
     await part('Configuration');
     expect(await size.inputValue()).toBe('9');

@@ -276,7 +276,7 @@ it('has no serious accessibility violation in any view, in light and dark', asyn
       '#/overview',
       '#/bots',
       '#/bots/painter-1',
-      '#/bots/demo-1?tab=commands',
+      '#/bots/demo-1',
       '#/bots/painter-1?tab=incidents',
       '#/bots/painter-1?tab=config',
       '#/log',

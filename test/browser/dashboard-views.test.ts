@@ -266,7 +266,6 @@ it('no view scrolls where there is nothing to see, or twice, in any window, with
     '#/bots',
     `#/bots/${LONG(0)}`,
     `#/bots/${LONG(1)}`,
-    `#/bots/${LONG(0)}?tab=commands`,
     `#/bots/${LONG(0)}?tab=config`,
     `#/bots/${LONG(1)}?tab=incidents`,
     '#/log',

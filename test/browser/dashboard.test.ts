@@ -123,7 +123,7 @@ describe('sign-in', () => {
     await show(page, '#/bots/painter-1?tab=config');
     await page.locator('.form-end').getByText('You need the scope “control”').waitFor();
     expect(await page.getByRole('button', { name: /^(Save|Restart|Delete)$/ }).count()).toBe(0);
-    await show(page, '#/bots/painter-1?tab=commands');
+    await show(page, '#/bots/painter-1');
     await page.getByText('You need the scope “invoke”').waitFor();
   });
 

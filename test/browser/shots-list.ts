@@ -291,10 +291,9 @@ const BOT: Shot[] = [
   }),
   shot('bot-long', '#/bots/a-bot-whose-id-is-as-long-as-ids-may-be-in-a-herd-of-many-teams1'),
   shot('bot-unknown', '#/bots/nobody'),
-  shot('commands', '#/bots/demo-1?tab=commands', async (page) => {
-    await page.getByLabel('text').fill('hello');
-    await page.getByRole('button', { name: 'Run say' }).click();
-    await page.locator('.results li').first().waitFor();
+  shot('console-form', '#/bots/demo-1', async (page) => {
+    await page.getByRole('button', { name: 'Run with a form' }).click();
+    await page.getByRole('dialog').getByLabel('Command').selectOption('say');
   }),
   shot('console', '#/bots/painter-1', async (page) => {
     const line = page.getByRole('combobox', { name: /^Command for/ });

@@ -2,6 +2,7 @@
 
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import type { BotSnapshot } from '../../../src/client/index.js';
+import { ask } from '../model/asked.js';
 import { may } from '../model/own-token.js';
 import { Icon } from '../parts/icons.js';
 import { NeedsScope } from '../parts/needs-scope.js';
@@ -212,6 +213,14 @@ function Prompt({ bot, commands }: { bot: string; commands: Commands }) {
       >
         <Icon name="start" />
         <span>{t('button.run')}</span>
+      </button>
+      <button
+        type="button"
+        title={t('console.form')}
+        aria-label={t('console.form')}
+        onClick={() => ask({ action: 'command', ids: [bot] })}
+      >
+        <Icon name="edit" />
       </button>
       {error === '' ? null : (
         <p class="prompt-error" id={`${id}-error`} role="status">

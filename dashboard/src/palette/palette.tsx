@@ -163,7 +163,6 @@ function pagesOf(pages: readonly Page[]): Entry[] {
 
 /** The tabs of a bot's page, by the words for them. */
 const BOT_TABS = [
-  { tab: 'commands', name: 'term.commands' },
   { tab: 'incidents', name: 'page.incidents' },
   { tab: 'config', name: 'palette.config' },
 ] as const;

@@ -26,7 +26,7 @@ export function ExpectationsView({ expectations, hasLog }: Props) {
   const shown = isAll ? sorted : sorted.slice(0, FIRST);
   return (
     <section class="run-part" aria-label={t('runs.expectations')}>
-      <ul class="run-results" aria-label={t('commands.results')}>
+      <ul class="run-results" aria-label={t('runs.results')}>
         {RESULTS.map((result) => {
           const count = expectations.filter((one) => one.result === result).length;
           return (

@@ -243,13 +243,6 @@ export const en = {
   'columns.keys':
     'Arrows move between columns. With Shift they change the width, with Ctrl and Shift the place.',
 
-  // commands
-  'commands.none': 'Bots of kind “{kind}” have no commands.',
-  'commands.notLoaded': 'The kind “{kind}” is not loaded.',
-  'commands.results': 'Results',
-  'commands.hint': 'Run a command to see its result here.',
-  'commands.run': 'Run {command}',
-
   // config
   'config.unsavedCount': { one: '{n} unsaved change', other: '{n} unsaved changes' },
   'config.restored': 'Restored into the form. Look at the changes, then save.',
@@ -296,6 +289,7 @@ export const en = {
   'console.type': 'Type a command',
   'console.commandFor': 'Command for {bot}',
   'console.runLabel': 'Run the command',
+  'console.form': 'Run with a form',
   'console.typeOne': 'Type a command.',
   'console.unknown': 'There is no command “{command}”; there are {names}.',
   'console.afterJson': 'After one JSON object there can be no more arguments.',
@@ -1000,6 +994,7 @@ export const en = {
   'runs.reportAlone':
     'A report has expectations only. Open the recording of the run too, for its log, herd and incidents.',
   'runs.reportMissing': 'missing',
+  'runs.results': 'Results',
   'runs.searching': 'Searching…',
   'runs.searchingShare': 'Searching, {n} %',
   'runs.cancelSearch': 'Cancel the search',

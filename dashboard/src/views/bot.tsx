@@ -21,7 +21,6 @@ import { ViewHead } from '../parts/view-head.js';
 import { botsWith } from '../query/address-query.js';
 import { useKeys } from '../shell/keys.js';
 import { t } from '../texts/text.js';
-import { BotCommands } from './bot-commands.js';
 import { BotConfig } from './bot-config.js';
 import { BotLive } from './bot-live.js';
 import { CreateBot, type Like } from './create-bot.js';
@@ -32,12 +31,9 @@ import { IncidentList } from './incident.js';
 const INCIDENTS_MS = 500;
 const TABS = [
   { name: '', title: 'bot.live' },
-  { name: 'commands', title: 'term.commands' },
   { name: 'incidents', title: 'page.incidents' },
   { name: 'config', title: 'term.configuration' },
 ] as const;
-/** Tabs that stay mounted once opened, so that typed input and results are not lost. */
-const PERSISTENT: readonly string[] = ['commands', 'config'];
 
 const ACTIONS: { action: BotAction; icon: IconName }[] = [
   { action: 'start', icon: 'start' },
@@ -58,7 +54,9 @@ export function BotView({ id }: { id: string }) {
   }, [bot]);
   const asked = route.value.query.get('tab');
   const tab = TABS.find(({ name }) => name === asked)?.name ?? '';
-  const visited = useRef(new Set<string>()).current.add(tab);
+  /** The form stays mounted once opened, so that typed input is not lost. */
+  const hadConfig = useRef(false);
+  hadConfig.current ||= tab === 'config';
 
   const act = async (action: BotAction, known?: Before['known']): Promise<void> => {
     setAsking(undefined);
@@ -205,7 +203,7 @@ export function BotView({ id }: { id: string }) {
         ))}
       </div>
       {TABS.map(({ name }) =>
-        name === tab || (PERSISTENT.includes(name) && visited.has(name)) ? (
+        name === tab || (name === 'config' && hadConfig.current) ? (
           <div
             key={name}
             class="bot-part"
@@ -214,9 +212,7 @@ export function BotView({ id }: { id: string }) {
             aria-labelledby={`tab-${name}`}
             hidden={name !== tab}
           >
-            {name === 'commands' ? (
-              <BotCommands key={shown.kind} bot={shown} />
-            ) : name === 'incidents' ? (
+            {name === 'incidents' ? (
               <BotIncidents id={id} sinceMs={shown.since_ms} />
             ) : name === 'config' ? (
               <BotConfig key={shown.kind} bot={shown} isShown={tab === 'config'} />
