@@ -151,7 +151,7 @@ it('long names leave the message its room where there is little', async () => {
 
 const isWider = (list: string): Promise<boolean> => isCut(page.locator(list));
 
-it('the columns of bots that nobody has chosen fit, also in a cluster; the herd as a table fits with a long id', async () => {
+it('the columns of bots that nobody has chosen fit, also in a cluster', async () => {
   await page.setViewportSize({ width: 768, height: 800 });
   await show(page, '#/bots');
   await page.locator(`[data-bot=${LONG}]`).waitFor();
@@ -169,11 +169,6 @@ it('the columns of bots that nobody has chosen fit, also in a cluster; the herd 
     await expect.poll(() => isWider('.bots-list'), { message: `at ${wide}` }).toBe(false);
     expect(await titles()).toContain('Last line');
   }
-
-  await page.setViewportSize({ width: 768, height: 800 });
-  await show(page, '#/overview?as=table');
-  await page.locator('.herd-table').getByRole('link', { name: LONG }).waitFor();
-  expect(await isWider('.table-box')).toBe(false);
 });
 
 it('the columns of the log are moved and resized with the mouse and the keyboard', async () => {

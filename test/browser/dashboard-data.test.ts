@@ -279,16 +279,17 @@ it('errors are seen below the chart, whose levels the legend shows and hides', a
   await expectAccessible();
 });
 
-it('has rows from spacious to dense', async () => {
+it('has lower rows where it is compact', async () => {
   await show(page, '#/settings');
   const heights: number[] = [];
-  for (const density of ['Spacious', 'Comfortable', 'Compact', 'Dense']) {
+  for (const density of ['Comfortable', 'Compact']) {
     await page.getByRole('radio', { name: density }).check();
     await show(page, '#/bots');
     heights.push((await page.locator('[data-bot=painter-1]').boundingBox())?.height ?? 0);
     await expectAccessible();
     await show(page, '#/settings');
   }
-  expect(heights).toEqual(heights.toSorted((a, b) => b - a));
-  expect(new Set(heights).size).toBe(4);
+  const [comfortable = 0, compact = 0] = heights;
+  expect(comfortable).toBeGreaterThan(compact);
+  expect(compact).toBeGreaterThan(0);
 });

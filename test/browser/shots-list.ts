@@ -76,7 +76,6 @@ const OVERVIEW: Shot[] = [
     await page.locator('.herd-cells').hover({ position: { x: 60, y: 50 } });
   }),
   shot('overview-failed', '#/overview?by=label:region&show=failed,backoff'),
-  shot('overview-table', '#/overview?as=table&by=host'),
   shot('overview-past', '#/overview', async (page, service) => {
     const at = await fallOf(service);
     await show(page, `#/overview?from=${at - 15_000}&to=${at + 6000}&t=${at - 5000}`);

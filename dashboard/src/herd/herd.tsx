@@ -15,8 +15,7 @@ import { shownStatus } from './cells.js';
 import { type Grouping, labelNames } from './grouping.js';
 import { Legend } from './legend.js';
 import { herdBots, herdHeld, herdVersion, past, pastError, usePast } from './past.js';
-import { HerdTable } from './table.js';
-import { groupBy, herdView, showAs } from './view.js';
+import { groupBy, herdView } from './view.js';
 
 const Moment = lazyView(
   async () => (await import('./moment.js')).Moment,
@@ -27,7 +26,7 @@ const REDRAW_MS = 500;
 /** Labels change rarely, and to collect them visits each. */
 const LABELS_MS = 3000;
 
-/** All bots at once: a cell each, or a table. */
+/** All bots at once: a cell each. */
 export function Herd() {
   useHosts();
   usePast();
@@ -37,7 +36,6 @@ export function Herd() {
   const isKnown = isPast
     ? past.value !== undefined && (shown.size > 0 || isReached())
     : isLoaded.value;
-  const { isTable } = herdView.value;
   const [isSelecting, setSelecting] = useState(false);
   return (
     <section class="card herd" aria-label={t('herd.title')}>
@@ -49,30 +47,15 @@ export function Herd() {
         {shown.size === 0 ? null : (
           <div class="herd-tools">
             <GroupBy />
-            {isTable ? null : (
-              <button
-                type="button"
-                class="herd-select"
-                aria-pressed={isSelecting}
-                title={t('herd.selectHint')}
-                onClick={() => setSelecting(!isSelecting)}
-              >
-                {t('herd.select')}
-              </button>
-            )}
-            <fieldset class="segments" aria-label={t('herd.showAs')}>
-              {(['cells', 'table'] as const).map((as) => (
-                <label key={as}>
-                  <input
-                    type="radio"
-                    name="herd-as"
-                    checked={isTable === (as === 'table')}
-                    onChange={() => showAs(as)}
-                  />
-                  <span>{as === 'cells' ? t('herd.cells') : t('herd.table')}</span>
-                </label>
-              ))}
-            </fieldset>
+            <button
+              type="button"
+              class="herd-select"
+              aria-pressed={isSelecting}
+              title={t('herd.selectHint')}
+              onClick={() => setSelecting(!isSelecting)}
+            >
+              {t('herd.select')}
+            </button>
           </div>
         )}
       </header>
@@ -86,7 +69,7 @@ export function Herd() {
       ) : (
         <>
           <Legend />
-          {isTable ? <HerdTable /> : <HerdCanvas isSelecting={isSelecting} />}
+          <HerdCanvas isSelecting={isSelecting} />
           <Selected />
         </>
       )}

@@ -1,4 +1,4 @@
-// Runs in tabs. Owns the herd's part of the address: `by`, how it is grouped; `show`, the statuses that are lit; `as`, cells or a table.
+// Runs in tabs. Owns the herd's part of the address: `by`, how it is grouped; `show`, the statuses that are lit.
 
 import { computed } from '@preact/signals';
 import { changeQuery, route } from '../model/route.js';
@@ -8,7 +8,6 @@ export interface HerdView {
   by: Grouping;
   /** Empty when all are. */
   lit: ReadonlySet<string>;
-  isTable: boolean;
 }
 
 /** A status can have any character. */
@@ -20,16 +19,11 @@ export const herdView = computed<HerdView>(() => {
   return {
     by: groupingOf(query.get('by')),
     lit: new Set(safely(() => listOf(query.get('show')), [])),
-    isTable: query.get('as') === 'table',
   };
 });
 
 export function groupBy(by: Grouping): void {
   changeQuery({ by: by === 'kind' ? '' : by });
-}
-
-export function showAs(as: 'cells' | 'table'): void {
-  changeQuery({ as: as === 'cells' ? '' : as });
 }
 
 export function light(statuses: Iterable<string>): void {

@@ -2,10 +2,8 @@ import { type Settings, settings } from './settings.js';
 
 /** Heights of rows in px, of one line each. */
 const ROWS: Record<Settings['density'], { bots: number; log: number }> = {
-  spacious: { bots: 46, log: 28 },
   comfortable: { bots: 38, log: 24 },
   compact: { bots: 30, log: 20 },
-  dense: { bots: 25, log: 18 },
 };
 
 export function rowHeightOf(list: 'bots' | 'log'): number {

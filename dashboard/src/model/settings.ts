@@ -3,7 +3,7 @@
 import { computed, effect, signal } from '@preact/signals';
 
 export const THEMES = ['system', 'light', 'dark'] as const;
-export const DENSITIES = ['spacious', 'comfortable', 'compact', 'dense'] as const;
+export const DENSITIES = ['comfortable', 'compact'] as const;
 
 export interface Settings {
   theme: (typeof THEMES)[number];

@@ -514,9 +514,6 @@ export const en = {
   'herd.moreGroups': '{n} more groups',
   'herd.selectHint': 'Draw around bots to select them. With a mouse you can always do that.',
   'herd.select': 'Select',
-  'herd.showAs': 'Show as',
-  'herd.cells': 'Cells',
-  'herd.table': 'Table',
   'herd.label': 'Label {label}',
   'herd.nothing': 'Nothing',
   'herd.groupBy': 'Group by',
@@ -531,8 +528,6 @@ export const en = {
   'herd.botsThatAre': 'Bots that are {status}',
   'herd.summary': 'Groups of the herd. “Table” shows each bot.',
   'herd.statuses': 'By status',
-  'herd.botsOf': 'Bots of the herd',
-  'herd.selected': 'Selected',
   'herd.hangs': 'host hangs',
   'herd.unknown': 'not known',
   'herd.restarts': { one: '{n} restart', other: '{n} restarts' },
@@ -646,7 +641,6 @@ export const en = {
   'labels.bad': '"{line}" is not a label; use name=value',
 
   // list
-  'list.showMore': 'Show {n} more',
 
   // log
   'log.gapUnknown': 'Some events may be missing here ({from} to {to})',
@@ -1069,10 +1063,8 @@ export const en = {
   'settings.system': 'System',
   'settings.light': 'Light',
   'settings.dark': 'Dark',
-  'settings.spacious': 'Spacious',
   'settings.comfortable': 'Comfortable',
   'settings.compact': 'Compact',
-  'settings.dense': 'Dense',
   'settings.theme': 'Theme',
   'settings.density': 'Density',
   'settings.zone': 'Time zone',

@@ -9,10 +9,8 @@ const THEME_NAMES = {
   dark: 'settings.dark',
 } as const;
 const DENSITY_NAMES = {
-  spacious: 'settings.spacious',
   comfortable: 'settings.comfortable',
   compact: 'settings.compact',
-  dense: 'settings.dense',
 } as const;
 const ZONES = Intl.supportedValuesOf('timeZone');
 
