@@ -116,7 +116,16 @@ describe('sign-in', () => {
     await show(page, '#/tokens');
     await page.getByText('You need the scope “admin”').waitFor();
     // Nor does it see what would be refused.
+    const menu = page.getByRole('navigation').getByRole('link');
+    await expect.poll(() => menu.getByText('Tokens').count()).toBe(0);
+    expect(await menu.getByText('Alerts').count()).toBe(1);
+    expect(await page.getByRole('button', { name: /^(New token|Sign-in link)$/ }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Keyboard' }).click();
+    expect(await page.getByRole('dialog').getByText('Tokens', { exact: true }).count()).toBe(0);
+    await page.keyboard.press('Escape');
     await show(page, '#/bots');
+    await row('painter-1').waitFor();
+    expect(await page.getByRole('link', { name: 'Alert on this' }).count()).toBe(0);
     await page.getByLabel('Select painter-1').click();
     await page.getByText('You need the scope “control”').waitFor();
     expect(await page.getByRole('button', { name: /^(New bot|Restart|Delete)$/ }).count()).toBe(0);
@@ -125,6 +134,20 @@ describe('sign-in', () => {
     expect(await page.getByRole('button', { name: /^(Save|Restart|Delete)$/ }).count()).toBe(0);
     await show(page, '#/bots/painter-1');
     await page.getByText('You need the scope “invoke”').waitFor();
+  });
+
+  it('has no page that is about all bots for a token that is limited to some', async () => {
+    const scopes = ['read', 'control'];
+    const { token } = await makeToken(service, { name: 'one', scopes, bots: ['painter-1'] });
+    await openWithToken(page, service, token);
+    await show(page, '#/bots');
+    await row('painter-1').waitFor();
+    const menu = page.getByRole('navigation').getByRole('link');
+    await expect.poll(() => menu.getByText('Alerts').count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Alert on this' }).count()).toBe(0);
+    await show(page, '#/alerts');
+    await page.getByText('your token is limited to some of them').waitFor();
+    expect(await page.getByRole('button', { name: 'New rule' }).count()).toBe(0);
   });
 
   it('reports an invalid token', async () => {

@@ -1,9 +1,11 @@
+import { may, mayOpen } from '../model/own-token.js';
 import { hrefTo } from '../model/route.js';
 import { Icon } from '../parts/icons.js';
 import { t } from '../texts/text.js';
 
-/** Leads to a new rule on a query. A space stands for an empty one, which an address would leave out. */
+/** Leads to a new rule on a query, for those who may make one. A space stands for an empty one, which an address would leave out. */
 export function AlertLink({ query, on }: { query: string; on: 'bots' | 'lines' }) {
+  if (!may('control') || !mayOpen('alerts')) return null;
   return (
     <a
       class="button square quiet"

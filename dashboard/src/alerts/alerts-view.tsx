@@ -37,8 +37,8 @@ export function AlertsView() {
   const { query } = route.value;
   const wanted = query.get('new');
   const on = query.get('on') === 'bots' ? 'bots' : 'lines';
-  const mayChange = may('control');
   const isForbidden = error instanceof ApiError && error.status === 403;
+  const mayChange = may('control') && !isForbidden;
   const create = (): void => replaceQuery({ new: ' ', on: 'lines' });
   const close = (): void => {
     setEditing(undefined);
@@ -48,9 +48,7 @@ export function AlertsView() {
   useLayoutEffect(() => {
     if (document.activeElement === document.body) focusContent();
   }, [value]);
-  useKeys(t('page.alerts'), [
-    { keys: 'n', does: t('alerts.new'), run: () => mayChange && create() },
-  ]);
+  useKeys(t('page.alerts'), mayChange ? [{ keys: 'n', does: t('alerts.new'), run: create }] : []);
 
   const change = async (rule: Rule, enabled: boolean): Promise<void> => {
     try {
@@ -86,11 +84,11 @@ export function AlertsView() {
       >
         <NotifyButton />
         {mayChange ? (
-          <button type="button" class="primary" disabled={isForbidden} onClick={create}>
+          <button type="button" class="primary" onClick={create}>
             <Icon name="add" />
             {t('alerts.new')}
           </button>
-        ) : (
+        ) : isForbidden ? null : (
           <NeedsScope scope="control" to={t('alerts.changeRules')} />
         )}
       </ViewHead>

@@ -14,6 +14,14 @@ export function may(scope: Scope): boolean {
   return token === undefined || token.scopes.includes(scope) || token.scopes.includes('admin');
 }
 
+/** Whether the session's token can use this page. True until that is known, as in {@link may}. */
+export function mayOpen(page: string): boolean {
+  if (page === 'tokens') return may('admin');
+  // Rules and recordings are about all bots.
+  const isLimited = ownToken.value?.bots != null || ownToken.value?.labels != null;
+  return !isLimited || (page !== 'alerts' && page !== 'runs');
+}
+
 let asked: Session | undefined;
 
 effect(() => {

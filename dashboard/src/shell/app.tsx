@@ -2,6 +2,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { firing } from '../model/alerts.js';
 import { asked } from '../model/asked.js';
 import { cluster } from '../model/cluster.js';
+import { mayOpen, ownToken } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
 import { go, hrefTo, route } from '../model/route.js';
 import { api, handedToken, session, takeHanded } from '../model/session.js';
@@ -71,16 +72,19 @@ export function App() {
 
 function Frame() {
   const { view, part } = route.value;
-  const kept = useResource((signal) => api().runs({ signal }), []).value?.runs.length ?? 0;
-  // A single service has no nodes to show.
-  const pages = VIEWS.filter(({ name }) => name !== 'nodes' || cluster.value !== null).map(
-    (one) => ({
-      ...one,
-      title: t(one.title),
-    }),
+  const mayRuns = ownToken.value !== undefined && mayOpen('runs');
+  const kept = useResource(
+    async (signal) => (mayRuns ? (await api().runs({ signal })).runs.length : 0),
+    [mayRuns],
   );
+  // A single service has no nodes to show.
+  const pages = VIEWS.filter(
+    ({ name }) => mayOpen(name) && (name !== 'nodes' || cluster.value !== null),
+  ).map((one) => ({ ...one, title: t(one.title) }));
   // Files of the user are opened there too: the palette always leads to the page.
-  const shown = pages.filter(({ name }) => name !== 'runs' || kept > 0 || view === 'runs');
+  const shown = pages.filter(
+    ({ name }) => name !== 'runs' || view === 'runs' || (kept.value ?? 0) > 0,
+  );
   const title = t(
     VIEWS.find(({ name }) => name === view)?.title ?? TITLES[view] ?? 'page.notFound',
   );

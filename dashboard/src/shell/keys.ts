@@ -2,10 +2,11 @@
 
 import { computed, signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { mayOpen } from '../model/own-token.js';
 import { go, hrefTo } from '../model/route.js';
 import { settings } from '../model/settings.js';
 import { takeLastAction } from '../parts/toasts.js';
-import { t } from '../texts/text.js';
+import { type PlainKey, t } from '../texts/text.js';
 
 export interface Binding {
   /** `KeyboardEvent.key`; two keys separated by a space are a sequence. */
@@ -35,17 +36,25 @@ export function takeTypedAhead(): string {
   return text;
 }
 
+const PAGES: readonly (readonly [keys: string, page: string, title: PlainKey])[] = [
+  ['g o', 'overview', 'page.overview'],
+  ['g b', 'bots', 'term.bots'],
+  ['g l', 'log', 'page.log'],
+  ['g i', 'incidents', 'page.incidents'],
+  ['g a', 'alerts', 'page.alerts'],
+  ['g r', 'runs', 'page.runs'],
+  ['g t', 'tokens', 'page.tokens'],
+  ['g s', 'settings', 'page.settings'],
+];
+
 const everywhere = computed<Group>(() => ({
   title: t('help.everywhere'),
   bindings: [
-    { keys: 'g o', does: t('page.overview'), run: () => go(hrefTo('overview')) },
-    { keys: 'g b', does: t('term.bots'), run: () => go(hrefTo('bots')) },
-    { keys: 'g l', does: t('page.log'), run: () => go(hrefTo('log')) },
-    { keys: 'g i', does: t('page.incidents'), run: () => go(hrefTo('incidents')) },
-    { keys: 'g a', does: t('page.alerts'), run: () => go(hrefTo('alerts')) },
-    { keys: 'g r', does: t('page.runs'), run: () => go(hrefTo('runs')) },
-    { keys: 'g t', does: t('page.tokens'), run: () => go(hrefTo('tokens')) },
-    { keys: 'g s', does: t('page.settings'), run: () => go(hrefTo('settings')) },
+    ...PAGES.filter(([, page]) => mayOpen(page)).map(([keys, page, title]) => ({
+      keys,
+      does: t(title),
+      run: () => go(hrefTo(page)),
+    })),
     {
       keys: 'Ctrl k',
       does: t('help.palette'),
@@ -67,9 +76,9 @@ function focusSearch(): void {
   field?.select();
 }
 
-/** All groups, for the help sheet. */
+/** All groups that have keys for this token, for the help sheet. */
 export function allGroups(): readonly Group[] {
-  return [everywhere.value, ...groups.value];
+  return [everywhere.value, ...groups.value].filter(({ bindings }) => bindings.length > 0);
 }
 
 /** Adds key bindings while the component is mounted. */

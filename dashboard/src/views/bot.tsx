@@ -85,11 +85,15 @@ export function BotView({ id }: { id: string }) {
       does: t(title),
       run: () => showTab(name),
     })),
-    {
-      keys: 'r',
-      does: t('action.restart'),
-      run: () => bot && isPossible('restart') && ask('restart'),
-    },
+    ...(may('control')
+      ? [
+          {
+            keys: 'r',
+            does: t('action.restart'),
+            run: () => bot && isPossible('restart') && ask('restart'),
+          },
+        ]
+      : []),
     { keys: 'u', does: t('bot.back'), run: () => go(hrefOfTable()) },
   ]);
 

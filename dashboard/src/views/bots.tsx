@@ -88,7 +88,7 @@ export function BotsView() {
       run: () => active !== undefined && toggle(active),
     },
     { keys: '*', does: t('bots.toggleAll'), run: toggleAll },
-    { keys: 'n', does: t('bots.new'), run: () => may('control') && setCreating(true) },
+    ...(may('control') ? [{ keys: 'n', does: t('bots.new'), run: () => setCreating(true) }] : []),
     { keys: 'Escape', does: t('bots.clearSelection'), run: () => setSelected(new Set()) },
   ]);
 

@@ -4,6 +4,7 @@ import type { ColumnTable } from '../columns/column.js';
 import { ColumnsMenu } from '../columns/columns-menu.js';
 import { DataTable } from '../columns/data-table.js';
 import { type ChosenColumns, useColumns } from '../columns/use-columns.js';
+import { may } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
 import { api, signOut } from '../model/session.js';
 import { creatorText, placeText } from '../model/token-text.js';
@@ -60,10 +61,16 @@ export function TokensView() {
     if (document.activeElement === document.body) focusContent();
   }, [value]);
   const isForbidden = error instanceof ApiError && error.status === 403;
-  useKeys(t('page.tokens'), [
-    { keys: 'n', does: t('tokens.new'), run: () => !isForbidden && setCreating('token') },
-    { keys: 'i', does: t('tokens.newLink'), run: () => !isForbidden && setCreating('link') },
-  ]);
+  const mayChange = may('admin') && !isForbidden;
+  useKeys(
+    t('page.tokens'),
+    mayChange
+      ? [
+          { keys: 'n', does: t('tokens.new'), run: () => setCreating('token') },
+          { keys: 'i', does: t('tokens.newLink'), run: () => setCreating('link') },
+        ]
+      : [],
+  );
 
   const revoke = async (token: TokenInfo): Promise<void> => {
     setRevoking(undefined);
@@ -85,19 +92,18 @@ export function TokensView() {
           chosen={columns}
           offer={() => [{ title: t('page.tokens'), names: Object.keys(COLUMNS) }]}
         />
-        <button type="button" disabled={isForbidden} onClick={() => setCreating('link')}>
-          <Icon name="link" />
-          {t('tokens.link')}
-        </button>
-        <button
-          type="button"
-          class="primary"
-          disabled={isForbidden}
-          onClick={() => setCreating('token')}
-        >
-          <Icon name="add" />
-          {t('tokens.new')}
-        </button>
+        {mayChange ? (
+          <>
+            <button type="button" onClick={() => setCreating('link')}>
+              <Icon name="link" />
+              {t('tokens.link')}
+            </button>
+            <button type="button" class="primary" onClick={() => setCreating('token')}>
+              <Icon name="add" />
+              {t('tokens.new')}
+            </button>
+          </>
+        ) : null}
       </ViewHead>
       <div class="page">
         {isForbidden ? (
