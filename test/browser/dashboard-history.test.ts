@@ -201,7 +201,7 @@ it('continues a search automatically while it has found little, and further on r
   await fill(6000);
   const { context, page } = await openPage(browser);
   await openWithToken(page, own, await own.token());
-  await show(page, '#/log?dir=wire&bot=demo-1,painter-1');
+  await show(page, '#/log?q=direction:*+bot:demo-1,painter-1');
   await page.locator('[data-top=end]').waitFor();
   const found = await page.locator('.log-row').allInnerTexts();
   expect(found.length).toBeGreaterThan(1);

@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 /** Only this bot: lines of others would push its lines out of view. */
-const LOG = '#/log?bot=painter-1';
+const LOG = '#/log?q=bot:painter-1';
 
 async function openStreams(of = service): Promise<number> {
   const { json } = await call(of, 'GET', '/api/pressure', { token: await of.token() });

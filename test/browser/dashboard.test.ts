@@ -258,11 +258,10 @@ describe('log', () => {
     await page.locator('mark', { hasText: 'quiet' }).first().waitFor();
     await expect.poll(() => line('a loud word').count()).toBe(0);
     expect(page.url()).toContain('q=QUIET');
-    await show(page, '#/log?dir=out&bot=demo-1');
+    await show(page, '#/log?q=direction:outgoing+bot:demo-1');
     await page.locator('.dir-out').first().waitFor();
     expect(await page.locator('.dir-in').count()).toBe(0);
-    // An address of an earlier version is the same as its query.
-    await show(page, '#/log?scope=bot,tcp');
+    await show(page, '#/log?q=scope:bot,tcp');
     const box = page.getByLabel('Search lines');
     await expect.poll(() => box.inputValue()).toBe('scope:bot,tcp');
     await box.fill('scope:tcp');
@@ -378,7 +377,7 @@ describe('log', () => {
   });
 
   it('downloads the events of one direction from the journal', async () => {
-    await show(page, '#/log?bot=demo-1&dir=out');
+    await show(page, '#/log?q=bot:demo-1+direction:outgoing');
     await page.locator('.dir-out').first().waitFor();
     await page.getByLabel('Download').click();
     const [download] = await Promise.all([

@@ -1,10 +1,10 @@
 import { useMemo, useRef } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
-import { hrefTo } from '../model/route.js';
 import { setSelected, table } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
 import { Icon } from '../parts/icons.js';
 import { Status } from '../parts/status.js';
+import { botsWith } from '../query/address-query.js';
 import { numberText, t } from '../texts/text.js';
 import {
   type CellState,
@@ -97,7 +97,7 @@ function Lit() {
         {t('herd.selectMany', { n: ids.length })}
       </button>
       {lit.size === 1 && only !== undefined && only !== HELD && only !== UNKNOWN ? (
-        <a href={hrefTo('bots', '', { status: only })}>
+        <a href={botsWith('status', only)}>
           {t('herd.botsThatAre', { status: visible(only) })}
           <Icon name="right" />
         </a>

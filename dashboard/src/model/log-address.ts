@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import { queryIn, queryParameters } from '../query/address-query.js';
+import { queryIn } from '../query/address-query.js';
 import type { LogFilter } from './log-filter.js';
 import { changeQuery, route } from './route.js';
 import { presentBounds, timeRange } from './time-range.js';
@@ -21,6 +21,6 @@ export function useLogAddress(bot?: string): LogAddress {
     [text, bot, bounds],
   );
   // The linked line may not pass the new filter.
-  const onFilter = (q: string): void => changeQuery({ ...queryParameters(q), at: '' });
+  const onFilter = (q: string): void => changeQuery({ q, at: '' });
   return { filter, onFilter };
 }

@@ -1,11 +1,6 @@
-import type { EventsQuery } from '../../../src/client/index.js';
+import type { BotSnapshot, EventsQuery } from '../../../src/client/index.js';
 import { withoutEscapes } from '../../../src/shared/contract/escapes.js';
-import {
-  botCondition,
-  lineQuery,
-  lineTest,
-  type QueriedLine,
-} from '../../../src/shared/query/line-query.js';
+import { eventTest, type QueriedLine } from '../../../src/shared/query/line-query.js';
 import type { Line } from '../hub/messages.js';
 import { checkedQuery } from '../query/checked-query.js';
 import type { Bounds } from '../range/range.js';
@@ -48,23 +43,18 @@ export function markOf({ query }: LogFilter): string {
 /** A predicate for lines, the same as the service's. Gaps in the range always pass. */
 export function passesOf({ query, bot: only, range }: LogFilter): (line: Line) => boolean {
   const terms = checkedQuery(query, 'lines').terms.map(({ term }) => term);
-  const { line: ofLine, bot: ofBot } = lineQuery(terms);
-  const test = lineTest(ofLine);
-  const condition = botCondition(ofBot);
+  const test = eventTest(terms);
   const { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY } = range ?? {};
   return (line) => {
     if (line.at < fromMs || line.at >= toMs) return false;
     if (line.level === 'gap') return true;
     if (only !== undefined && line.bot !== only) return false;
-    if (condition) {
-      const bot = line.bot === null ? undefined : bots.get(line.bot);
-      if (!(bot ? condition.test(bot, line.at) : condition.isOpen)) return false;
-    }
-    return test(queried(line));
+    const bot = line.bot === null ? undefined : bots.get(line.bot);
+    return test(queried(line, bot), bot);
   };
 }
 
-function queried(line: Line): QueriedLine {
+function queried(line: Line, of: BotSnapshot | undefined): QueriedLine {
   const { level, scope, bot, dir, transport, text } = line;
   return {
     event: 'log',
@@ -72,7 +62,7 @@ function queried(line: Line): QueriedLine {
     scope,
     bot,
     // A line does not say which node it is from. In a cluster it is nearly always that of its bot.
-    node: (bot === null ? undefined : bots.get(bot)?.node) ?? null,
+    node: of?.node ?? null,
     transport,
     direction: dir === null ? null : dir === 'in' ? 'incoming' : 'outgoing',
     get text() {

@@ -1,13 +1,13 @@
 // Runs in the worker of a run. Judges the lines of a recording by a query, as the service judges those of its journal.
 
 import type { BotSnapshot, Level } from '../../../src/client/index.js';
-import { withoutEscapes } from '../../../src/shared/contract/escapes.js';
 import { LEVELS } from '../../../src/shared/contract/event-kinds.js';
 import {
-  botCondition,
+  eventTest,
   lineQuery,
   lineTest,
   type QueriedLine,
+  queriedLog,
 } from '../../../src/shared/query/line-query.js';
 import { finderOf, requiredTexts } from '../../../src/shared/query/required-texts.js';
 import { checkedQuery } from '../query/checked-query.js';
@@ -47,10 +47,9 @@ export function runTest(query: string): EventTest | undefined {
   const terms = checkedQuery(query, 'lines').terms.map(({ term }) => term);
   if (terms.length === 0) return undefined;
   const { line: ofLine, bot: ofBot } = lineQuery(terms);
-  const test = lineTest(ofLine);
-  const condition = botCondition(ofBot);
+  const test = eventTest(terms);
   const needsBots =
-    condition !== undefined || terms.some((term) => term.type === 'field' && term.field === 'node');
+    ofBot.length > 0 || terms.some((term) => term.type === 'field' && term.field === 'node');
   const levelTest = lineTest(
     ofLine.filter((term) => term.type === 'field' && term.field === 'level'),
   );
@@ -67,21 +66,9 @@ export function runTest(query: string): EventTest | undefined {
     mayPass: (level, { text = '', isAscii }) =>
       levels.has(level) &&
       (!isAscii || needles.every((needle) => needle.test(text)) || UNUSUAL.test(text)),
-    passes: ({ level, scope, session_id, transport, direction, message, timestamp_ms }) => {
-      const bot = session_id === null ? undefined : bots.get(session_id);
-      if (condition && !(bot ? condition.test(bot, timestamp_ms) : condition.isOpen)) return false;
-      return test({
-        event: 'log',
-        level,
-        scope,
-        bot: session_id,
-        node: bot?.node ?? null,
-        transport,
-        direction,
-        get text() {
-          return withoutEscapes(message);
-        },
-      });
+    passes: (line) => {
+      const bot = line.session_id === null ? undefined : bots.get(line.session_id);
+      return test(queriedLog(line, bot?.node), bot);
     },
   };
 }

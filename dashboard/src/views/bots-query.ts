@@ -6,7 +6,7 @@ import { bots, changedBots } from '../model/live.js';
 import { changeQuery } from '../model/route.js';
 import { serverNow } from '../model/time.js';
 import { type Tone, toneOf } from '../parts/tone.js';
-import { queryIn, queryParameters } from '../query/address-query.js';
+import { queryIn } from '../query/address-query.js';
 import { checkedQuery } from '../query/checked-query.js';
 import { natural } from '../query/natural.js';
 import { columnOf } from './bots-columns.js';
@@ -42,7 +42,7 @@ export function queryOf(parameters: URLSearchParams): Query {
 
 export function change(query: Query, part: Partial<Query>): void {
   const { q, sort, isDown } = { ...query, ...part };
-  changeQuery({ ...queryParameters(q), sort: sort === 'id' ? '' : sort, down: isDown ? '1' : '' });
+  changeQuery({ q, sort: sort === 'id' ? '' : sort, down: isDown ? '1' : '' });
 }
 
 export function useShown({ q, sort, isDown }: Query, version: number): readonly BotSnapshot[] {

@@ -13,7 +13,6 @@ import { moveInRow, moveToRow } from '../parts/row-keys.js';
 import { Unanswered } from '../parts/unanswered.js';
 import { ViewHead } from '../parts/view-head.js';
 import { VirtualList } from '../parts/virtual-list.js';
-import { queryParameters } from '../query/address-query.js';
 import { useKeys } from '../shell/keys.js';
 import { CompareLinks } from '../side/compare-links.js';
 import { numberText, t } from '../texts/text.js';
@@ -176,7 +175,7 @@ function NothingShown({ isFiltered, onCreate }: { isFiltered: boolean; onCreate:
     return (
       <div class="empty">
         <p>{t('bots.noMatch')}</p>
-        <button type="button" onClick={() => changeQuery(queryParameters(''))}>
+        <button type="button" onClick={() => changeQuery({ q: '' })}>
           {t('filter.clear')}
         </button>
       </div>

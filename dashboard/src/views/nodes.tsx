@@ -6,7 +6,6 @@ import { DataTable } from '../columns/data-table.js';
 import { type ChosenColumns, useColumns } from '../columns/use-columns.js';
 import { cluster, clusterAnswer, loadCluster } from '../model/cluster.js';
 import { may } from '../model/own-token.js';
-import { hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
 import { age, fullTime, second } from '../model/time.js';
 import { Icon } from '../parts/icons.js';
@@ -18,6 +17,7 @@ import { say, sayError } from '../parts/toasts.js';
 import { Ago } from '../parts/token-facts.js';
 import { Unanswered } from '../parts/unanswered.js';
 import { ViewHead } from '../parts/view-head.js';
+import { botsWith } from '../query/address-query.js';
 import { numberText, type PlainKey, t } from '../texts/text.js';
 import { ConfirmNode, type NodeQuestion } from './nodes-confirm.js';
 
@@ -180,7 +180,7 @@ function NodeCell({ name, node }: { name: string; node: ClusterNode }) {
     case 'node':
       return (
         <>
-          <a href={hrefTo('bots', '', { node: node.node })}>{node.node}</a>
+          <a href={botsWith('node', node.node)}>{node.node}</a>
           {node.is_leader ? <span class="tag">{t('nodes.leader')}</span> : null}
           {node.is_self ? <span class="tag">{t('nodes.answersHere')}</span> : null}
           <Labels labels={node.labels} />
