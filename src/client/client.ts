@@ -253,11 +253,11 @@ export class DroverClient {
 
   /** `GET /api/events`: one page of the event history. */
   async events(query: EventsQuery & CallOptions = {}): Promise<EventsPage> {
-    const { order, after, before, q, limit, cursor, signal } = query;
+    const { order, after, before, limit, cursor, signal } = query;
     const filter = filterQuery(query);
     return this.#http.json('GET', '/api/events', {
       signal,
-      query: { ...filter, order, after, before, q, limit, cursor },
+      query: { ...filter, order, after, before, limit, cursor },
       shape: { events: [EVENT], cursor: 'anything' },
     });
   }
@@ -269,10 +269,10 @@ export class DroverClient {
   async *download(
     query: DownloadQuery & CallOptions = {},
   ): AsyncGenerator<StreamEvent, void, undefined> {
-    const { order, after, before, q, signal } = query;
+    const { order, after, before, signal } = query;
     const response = await this.#http.send('GET', '/api/events', {
       signal,
-      query: { ...filterQuery(query), order, after, before, q, format: 'ndjson' },
+      query: { ...filterQuery(query), order, after, before, format: 'ndjson' },
     });
     expectType(response, 'application/x-ndjson', 'GET /api/events');
     try {

@@ -19,6 +19,8 @@ export interface EventFilter extends BotFilter {
   /** Bot ids. */
   session?: readonly string[] | undefined;
   scope?: readonly string[] | undefined;
+  /** Text that the message contains, case-insensitive. */
+  q?: string | undefined;
 }
 
 /** The query parameters of a filter. */
@@ -31,7 +33,8 @@ export function filterQuery({
   kind,
   status,
   label,
+  q,
   query,
 }: EventFilter) {
-  return { event, level, session, scope, node, kind, status, label, query };
+  return { event, level, session, scope, node, kind, status, label, q, query };
 }

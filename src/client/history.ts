@@ -14,8 +14,6 @@ export interface EventsQuery extends EventFilter {
   after?: string | number | undefined;
   /** An id or a time, exclusive. */
   before?: string | number | undefined;
-  /** Text that the message contains, case-insensitive. */
-  q?: string | undefined;
   /** 1 to 1,000, default 100. */
   limit?: number | undefined;
   /** From the previous page of the same query. */

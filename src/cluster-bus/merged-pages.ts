@@ -104,7 +104,7 @@ function question(
     at: number | undefined;
   },
 ): PageQuestion {
-  const { order, afterSeq, beforeSeq, text, limit, maxBytes, token } = request;
+  const { order, afterSeq, beforeSeq, limit, maxBytes, token } = request;
   let { afterMs, beforeMs } = request;
   // The node has not answered before: what it has of the time of earlier pages is left out, which was said of them.
   if (from && at === undefined && from.ms !== null) {
@@ -113,7 +113,7 @@ function question(
   }
   return {
     kind: 'page',
-    request: { filter: key, order, afterMs, beforeMs, text, limit, maxBytes },
+    request: { filter: key, order, afterMs, beforeMs, limit, maxBytes },
     token,
     epoch,
     after: afterSeq,
@@ -129,8 +129,8 @@ function forgotten(
   request: PageRequest,
   epoch: string,
 ): Uint8Array[] {
-  const { order, afterSeq, text } = request;
-  if (order !== 'oldest' || text !== null || afterSeq === null) return [];
+  const { order, afterSeq } = request;
+  if (order !== 'oldest' || afterSeq === null) return [];
   const end = Math.max(0, ...lists.map(({ head }) => head.forgottenBelow));
   if (end <= afterSeq + 1) return [];
   const [from, to] = [eventId(epoch, afterSeq + 1), eventId(epoch, end - 1)];

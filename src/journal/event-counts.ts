@@ -38,7 +38,6 @@ export async function readCounts(
     beforeSeq: null,
     afterMs: after,
     beforeMs: before,
-    text: null,
   };
   const search = limits(parts, wanted, filter);
   const found = new Counted(search, width);

@@ -39,10 +39,10 @@ export async function page(
 
 /** The gap when events after the client's position have been removed since: a page declares it as a stream does. */
 function forgottenOf({ reader, epoch }: QueryParts, request: PageRequest): Gap | undefined {
-  const { order, afterSeq, beforeSeq, text } = request;
+  const { order, afterSeq, beforeSeq } = request;
   const oldest = reader.oldest()?.first ?? 0;
   const next = Math.min(oldest, beforeSeq ?? oldest);
-  if (order !== 'oldest' || text !== null || !afterSeq || next <= afterSeq + 1) return undefined;
+  if (order !== 'oldest' || !afterSeq || next <= afterSeq + 1) return undefined;
   return { from: eventId(epoch, afterSeq + 1), to: eventId(epoch, next - 1), last: next - 1 };
 }
 
@@ -83,11 +83,9 @@ class Collected extends Found<PageRequest> {
   /** Adds the frame when it matches. @returns whether the page is full. */
   take(block: Block, seq: number): boolean {
     if (!this.matches(block, seq)) return false;
-    const { needle } = this.search;
     const isBroken = block.hasBroken && block.isBroken(seq);
     const text = block.ownText(seq);
     const kind = block.kind(seq);
-    if (needle && (isBroken || !needle.isIn(text, kind))) return false;
     const { id, json } = isBroken ? block.gap(seq) : { id: frameId(text), json: frameData(text) };
     const event = isBroken ? 'gap' : KINDS[kind];
     const stamp = this.#stamp(block.time(seq), seq);

@@ -10,7 +10,7 @@ import { isPosted, NOBODY, placesIn } from './posting-iterator.js';
 import type { Recorder } from './recorder.js';
 import type { Readable } from './slices.js';
 import { type NameKey, SEGMENT, type Tables } from './tables.js';
-import { mayMatch, Needle, Piece, type Required, Texts } from './text-search.js';
+import { mayMatch, Piece, type Required, Texts } from './text-search.js';
 
 /** Postings that are read between two checks of the time. */
 const YIELD_EVERY = 256;
@@ -26,10 +26,7 @@ export interface QueryParts extends Readable {
 }
 
 /** What a search asks for: a part of {@link PageRequest}. */
-export type Wanted = Pick<
-  PageRequest,
-  'order' | 'afterSeq' | 'beforeSeq' | 'afterMs' | 'beforeMs' | 'text'
->;
+export type Wanted = Pick<PageRequest, 'order' | 'afterSeq' | 'beforeSeq' | 'afterMs' | 'beforeMs'>;
 
 /** A request, parsed. */
 export interface Search<W extends Wanted = Wanted> {
@@ -38,8 +35,6 @@ export interface Search<W extends Wanted = Wanted> {
   /** Frames from `first` to before `end`. */
   first: number;
   end: number;
-  /** The text that is searched for. */
-  needle: Needle | undefined;
   /** What a frame must have, unless it is a gap: the longest texts first, which are in the fewest. */
   required: readonly Required[];
   /** What its text must match, if it is a line. */
@@ -47,8 +42,8 @@ export interface Search<W extends Wanted = Wanted> {
 }
 
 /** Whether an index answers the request, or every frame matches; otherwise everything may have to be read. */
-export function isIndexed({ text }: Pick<PageRequest, 'text'>, filter: Filter | null): boolean {
-  return text === null && (filter === null || (isPosted(filter.sessions) && !filter.hasQuery));
+export function isIndexed(filter: Filter | null): boolean {
+  return filter === null || (isPosted(filter.sessions) && !filter.hasQuery);
 }
 
 /** Between which frames everything is that matches. */
@@ -57,7 +52,7 @@ export function limits<W extends Wanted>(
   request: W,
   filter: Filter | null,
 ): Search<W> {
-  const { afterSeq, beforeSeq, afterMs, beforeMs, text } = request;
+  const { afterSeq, beforeSeq, afterMs, beforeMs } = request;
   const oldest = reader.oldest();
   const newest = reader.newest();
   let first = Math.max(oldest?.first ?? 0, afterSeq === null ? 0 : afterSeq + 1);
@@ -68,13 +63,11 @@ export function limits<W extends Wanted>(
     // After a clock that was ahead there may be earlier times: then all heads are checked.
     if (last?.isTimely && newest?.isTimely) end = Math.min(end, last.next);
   }
-  const needle = text === null ? undefined : new Needle(text);
   const texts = (filter?.texts ?? []).map((one) => new Texts(one));
   const pieces = (filter?.pieces ?? []).map((one) => new Piece(one));
-  const needles = (needle ? [needle, ...texts] : texts).sort((a, b) => b.length - a.length);
-  const required = [...needles, ...pieces];
+  const required = [...texts.sort((a, b) => b.length - a.length), ...pieces];
   const regexes = filter?.regexes ?? [];
-  return { request, filter, first, end, needle, required, regexes };
+  return { request, filter, first, end, required, regexes };
 }
 
 /** Scans everything that may match, in the requested order, and yields its position from time to time. */
@@ -216,16 +209,16 @@ export abstract class Found<W extends Wanted = Wanted> {
 
   /** Null for all of the block. */
   #candidates(block: Block): readonly number[] | null {
-    const { needle, required, filter } = this.search;
-    // A gap passes every filter; the text of `q` it must have.
-    if (block.hasKind(KIND_CODE.gap)) return needle ? needle.framesIn(block) : null;
+    const { required, filter } = this.search;
+    // A gap passes every filter.
+    if (block.hasKind(KIND_CODE.gap)) return null;
     if (filter && !filter.mayHaveNames(block)) return [];
     const [rarest, ...others] = required;
     if (!others.every((one) => one.mayBeIn(block))) return [];
     return rarest ? rarest.framesIn(block) : null;
   }
 
-  /** Whether the frame matches, except for the text that is searched for. */
+  /** Whether the frame matches. */
   protected matches(block: Block, seq: number): boolean {
     const { request, filter } = this.search;
     const { afterMs, beforeMs } = request;

@@ -29,7 +29,6 @@ const EVERYTHING: Wanted = {
   beforeSeq: null,
   afterMs: null,
   beforeMs: null,
-  text: null,
 };
 /** Number of the part before the range. */
 const BEFORE = -1;

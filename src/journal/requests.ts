@@ -99,7 +99,7 @@ export class Answers {
   /** Rejects with `overloaded` when too many search and the token has its share, and with `no_answer` when it is cancelled. */
   page(request: Asked<PageRequest>, cancelled?: AbortSignal): Promise<Page> {
     const filter = this.#filter(request.filter);
-    const searches = isIndexed(request, filter) ? this.#indexed : this.#scans;
+    const searches = isIndexed(filter) ? this.#indexed : this.#scans;
     const read = (parts: QueryParts) => page(parts, request, filter);
     // A further page has older events, which are written already.
     const end = request.beforeSeq ?? undefined;
@@ -121,7 +121,7 @@ export class Answers {
           : await readStats(parts, request, status),
       ),
     });
-    const searches = search && !isIndexed({ text: null }, filter) ? this.#scans : this.#indexed;
+    const searches = search && !isIndexed(filter) ? this.#scans : this.#indexed;
     return searches.run(() => this.#search(request, read, cancelled), cancelled, token);
   }
 

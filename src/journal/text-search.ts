@@ -1,14 +1,13 @@
 // Where texts are in the blocks of the journal, and in their frames.
 
 import { isAscii } from 'node:buffer';
-import { withoutEscapes } from '../shared/contract/escapes.js';
+import { lowerCase, lowerCaseJson } from '../shared/query/lower-case.js';
 import type { Regex } from '../shared/query/regex.js';
 import { finderOf, shortest } from '../shared/query/required-texts.js';
-import { frameData, frameMessage, KIND_CODE, messagePlace } from '../shared/stream/frame.js';
+import { KIND_CODE, messagePlace } from '../shared/stream/frame.js';
 import type { Block } from './block.js';
 
-/** The beginnings of terminal escapes in JSON, and the same in bytes. */
-const ESCAPES = ['\\u001b', '\u009b'];
+/** The beginnings of terminal escapes in JSON, in bytes. */
 const ESCAPE_BYTES = ['\\u001b', '\u00c2\u009b'];
 const ESCAPE = /\\u001b|\u00c2\u009b/g;
 /** The letters beyond ASCII whose lower case has one of ASCII, in bytes: the sign of Kelvin, and the I with a dot. */
@@ -59,40 +58,6 @@ export class Texts implements Required {
   #isSeenIn(block: Block): boolean {
     return block.isAscii || (this.#isAscii && !hasOne(block.latin1, ODD_LETTERS));
   }
-}
-
-/** A text to search for. */
-export class Needle extends Texts {
-  readonly #plain: string;
-  readonly #json: string;
-
-  constructor(text: string) {
-    super([text]);
-    this.#plain = lowerCase(text);
-    this.#json = lowerCaseJson(text);
-  }
-
-  /** In the message of a line, without its colour codes; anywhere in the data of another event. */
-  isIn(text: string, kind: number): boolean {
-    if (kind !== KIND_CODE.log) return lowerCase(frameData(text)).includes(this.#json);
-    const message = frameMessage(text);
-    const isColored = hasOne(message, ESCAPES);
-    if (!isColored && !lowerCase(message).includes(this.#json)) return false;
-    // A match may be a part of an escape, as the n of a line break is.
-    if (!isColored && !message.includes('\\')) return true;
-    const said = withoutEscapes(JSON.parse(`"${message}"`) as string);
-    return lowerCase(said).includes(this.#plain);
-  }
-}
-
-/** A text as it is in JSON, without quotes. */
-function lowerCaseJson(text: string): string {
-  return lowerCase(JSON.stringify(text).slice(1, -1));
-}
-
-/** A capital sigma has two lower cases, by what is beside it, which in JSON may be the letter of an escape. */
-function lowerCase(text: string): string {
-  return text.toLowerCase().replaceAll('ς', 'σ');
 }
 
 /** A piece of JSON that lines have as it is. */

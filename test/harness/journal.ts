@@ -34,7 +34,6 @@ export const PAGE: Asked<PageRequest> = {
   beforeSeq: null,
   afterMs: null,
   beforeMs: null,
-  text: null,
   limit: 1000,
   maxBytes: 1_000_000,
   lines: true,

@@ -57,7 +57,7 @@ async function logs(options: LogsOptions): Promise<undefined> {
   const show = printer(options);
   // Fail now if the address or the token is wrong: the stream would retry.
   await connection.client.apiInfo(connection.call());
-  const filter = filterOf(options, ['log']);
+  const filter = { ...filterOf(options, ['log']), q: options.grep };
   const history = await historyOf(connection, options, filter);
   await show(history);
   if (!options.follow) {
@@ -83,25 +83,14 @@ async function logs(options: LogsOptions): Promise<undefined> {
   }
 }
 
-function printer({
-  json,
-  color,
-  grep,
-}: LogsOptions): (events: readonly StreamEvent[]) => Promise<void> {
+function printer({ json, color }: LogsOptions): (events: readonly StreamEvent[]) => Promise<void> {
   const colored = isColored(color);
-  const wanted = grep?.toLowerCase();
-  const fits = (event: StreamEvent): boolean =>
-    wanted === undefined || event.event === 'gap' || textOf(event).toLowerCase().includes(wanted);
   return async (events) => {
-    const lines = events
-      .filter(fits)
-      .flatMap((event) => (json ? `${safeJson(event)}\n` : eventLine(event, colored)));
+    const lines = events.flatMap((event) =>
+      json ? `${safeJson(event)}\n` : eventLine(event, colored),
+    );
     if (lines.length > 0) await print(...lines);
   };
-}
-
-function textOf(event: StreamEvent): string {
-  return event.event === 'log' ? event.data.message : JSON.stringify(event.data);
 }
 
 /** The highest id in the numbering of the last event: in a cluster events are in the order of their times. */
@@ -121,12 +110,12 @@ async function historyOf(
   options: LogsOptions,
   filter: EventFilter,
 ): Promise<StreamEvent[]> {
-  const { follow, since, grep } = options;
+  const { follow, since } = options;
   const wanted = options.lines ?? (follow && since === undefined ? 0 : DEFAULT_LINES);
   // The stream itself replays from an id.
   if (follow && options.lines === undefined && idIn(since) !== undefined) return [];
   const events: StreamEvent[] = [];
-  const query = { ...filter, after: since && sinceOf(since), q: grep };
+  const query = { ...filter, after: since && sinceOf(since) };
   const missing = new Map<string, string>();
   let cursor: string | undefined;
   while (events.length < wanted) {

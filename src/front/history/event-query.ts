@@ -1,6 +1,6 @@
 import type { PageRequest, StatsRequest } from '../../shared/contract/journal-messages.js';
 import type { EVENTS_QUERY, STATES_QUERY, STATS_QUERY } from '../../shared/contract/queries.js';
-import { FORMATS, LIMIT, MAX_TEXT, ORDERS, STEP_S } from '../../shared/contract/query-bounds.js';
+import { FORMATS, LIMIT, ORDERS, STEP_S } from '../../shared/contract/query-bounds.js';
 import { DroverError } from '../../shared/errors.js';
 import { instantOf } from '../../shared/query/instant.js';
 import { type Filter, parseFilter, type StreamReach } from '../../shared/stream/filter.js';
@@ -42,7 +42,6 @@ export function parseEventQuery(
     beforeSeq: null,
     afterMs: null,
     beforeMs: null,
-    text: textOf(value('q')) ?? null,
     limit: limitOf(value('limit'), whole),
     maxBytes: PAGE_BYTES,
     lines: whole,
@@ -105,14 +104,6 @@ export function parseStatesQuery(pairs: Pairs): number {
   expectSelf(value('node'), 'states are');
   const at = value('at');
   return at === undefined ? Date.now() : timeOf('at', at);
-}
-
-function textOf(value: string | undefined): string | null {
-  if (value === undefined || value === '') return null;
-  if (value.length > MAX_TEXT) {
-    throw new DroverError('bad_request', `q is longer than ${MAX_TEXT} characters`);
-  }
-  return value;
 }
 
 function limitOf(value: string | undefined, whole: boolean): number {

@@ -75,8 +75,6 @@ export interface PageRequest {
   beforeSeq: number | null;
   afterMs: number | null;
   beforeMs: number | null;
-  /** Text to find, case-insensitive; null for none. */
-  text: string | null;
   limit: number;
   /** Approximate bytes of the page. */
   maxBytes: number;

@@ -45,6 +45,11 @@ const FILTERS = {
     'h1',
   ]),
   ...botFilters('Only events of bots'),
+  q: Type.String({
+    maxLength: MAX_TEXT,
+    description:
+      'Text in the message, or in the strings of the JSON of other events. Ignores case and ANSI escapes.',
+  }),
 };
 
 /** A query: docs/QUERY.md. */
@@ -144,11 +149,6 @@ export const EVENTS_QUERY = {
     '2026-01-31T03:00:00Z',
   ),
   before: text('As `after`, but exclusive for times too.'),
-  q: Type.String({
-    maxLength: MAX_TEXT,
-    description:
-      'Text in the message, or in the strings of the JSON of other events. Ignores case and ANSI escapes.',
-  }),
   limit,
   cursor: text('From the previous page, with the same parameters.'),
   format: oneOf(FORMATS, {

@@ -5,6 +5,7 @@ import type { Kind } from '../contract/event-kinds.js';
 import type { LogEvent } from '../contract/events.js';
 import { type BotTest, botTest, isOneOf, type QueriedBot } from './bot-query.js';
 import { FIELDS, type FieldName } from './fields.js';
+import { lowerCase, lowerCaseJson } from './lower-case.js';
 import { Regex } from './regex.js';
 import { requiredTexts } from './required-texts.js';
 import type { FieldTerm, Query, Term } from './term.js';
@@ -20,7 +21,7 @@ export interface QueriedLine {
   direction: string | null;
   /** The message of a line without terminal escapes; of another event, its JSON. */
   text: string;
-  /** The text in lower case, when that is kept: many queries look at one event. */
+  /** The text in lower case (lower-case.ts), when that is kept: many queries look at one event. */
   lowerText?: string;
 }
 
@@ -109,19 +110,22 @@ function plainTest(term: Term): (line: QueriedLine) => boolean {
     const regex = new Regex(term.source, term.ignoreCase);
     // Most texts lack what it requires, and to look for that takes a fifth of the time.
     const required = requiredTexts([{ ...term, isNot: false }]).map((texts) =>
-      texts.map((text) => text.toLowerCase()),
+      texts.map(lowerCase),
     );
     return (line) => {
       const { text } = line;
       if (required.length === 0) return regex.test(text);
-      const lower = line.lowerText ?? text.toLowerCase();
+      const lower = line.lowerText ?? lowerCase(text);
       return (
         required.every((texts) => texts.some((one) => lower.includes(one))) && regex.test(text)
       );
     };
   }
-  const wanted = term.text.toLowerCase();
-  return (line) => (line.lowerText ?? line.text.toLowerCase()).includes(wanted);
+  const wanted = lowerCase(term.text);
+  // Other events are JSON: a quote is one inside a string.
+  const inJson = lowerCaseJson(term.text);
+  return (line) =>
+    (line.lowerText ?? lowerCase(line.text)).includes(line.event === 'log' ? wanted : inJson);
 }
 
 function fieldTest(term: FieldTerm): (line: QueriedLine) => boolean {

@@ -36,23 +36,23 @@ const SPACE = /\s/;
 const DATA = 'data.';
 
 /**
- * Reads a query (docs/QUERY.md).
+ * Reads a query (docs/QUERY.md). @param times how much longer than one of a request it may be, with as many more terms.
  * @throws QueryError
  */
-export function parseQuery(text: string, use: QueryUse): Query {
-  return parseTerms(text, use).map(({ term }) => term);
+export function parseQuery(text: string, use: QueryUse, times?: number): Query {
+  return parseTerms(text, use, times).map(({ term }) => term);
 }
 
 /** The same, with the places of the terms. */
-export function parseTerms(text: string, use: QueryUse): PlacedTerm[] {
-  if (text.length > MAX_QUERY) {
+export function parseTerms(text: string, use: QueryUse, times = 1): PlacedTerm[] {
+  if (text.length > times * MAX_QUERY) {
     throw new QueryError(MAX_QUERY, `a query has at most ${MAX_QUERY} characters`);
   }
   const reader = new Reader(text, use);
   const terms: PlacedTerm[] = [];
   let regexes = 0;
   for (let from = reader.skipSpace(); from < text.length; from = reader.skipSpace()) {
-    if (terms.length === MAX_TERMS) {
+    if (terms.length === times * MAX_TERMS) {
       throw new QueryError(from, `a query has at most ${MAX_TERMS} terms`);
     }
     const term = reader.term();

@@ -1,6 +1,7 @@
 // What parameters select, as a query: those of routes, of the client, and the flags of the command line. Nothing else reads them.
 
 import { SELF } from '../contract/node-name.js';
+import { MAX_TEXT } from '../contract/query-bounds.js';
 import { DroverError } from '../errors.js';
 import { FIELDS, type FieldName, fieldNamed, type QueryUse } from './fields.js';
 import { readQuery } from './read-query.js';
@@ -11,7 +12,7 @@ const MAX_VALUES = 1000;
 
 /**
  * A parameter with the name of a field is a term about it, whose values are taken as they are: comma-separated, repeated, or both.
- * Of labels, all are required. Other parameters than these and `query` are not looked at.
+ * Of labels, all are required. `q` is a text. Other parameters than these and `query` are not looked at.
  * @throws DroverError `bad_request`
  */
 export function selectionOf(
@@ -22,6 +23,7 @@ export function selectionOf(
   const wanted = new Map<FieldName, Set<string>>();
   for (const [name, text] of parameters) {
     if (name === 'query') terms.push(...readQuery(text, use));
+    if (name === 'q' && text !== '') terms.push(textOf(text));
     const field = fieldNamed(name);
     if (!field || !hasShortForm(field)) continue;
     const values = text.split(',');
@@ -41,6 +43,13 @@ export function selectionOf(
     for (const list of lists) terms.push(termOf(field, list));
   }
   return terms;
+}
+
+function textOf(text: string): Term {
+  if (text.length > MAX_TEXT) {
+    throw new DroverError('bad_request', `q is longer than ${MAX_TEXT} characters`);
+  }
+  return { type: 'text', isNot: false, text };
 }
 
 function hasShortForm(field: FieldName): boolean {

@@ -4,6 +4,7 @@ import type { BotSnapshot } from '../contract/events.js';
 import type { NodeNaming } from '../memory/node-names.js';
 import type { RingReader } from '../memory/ring-reader.js';
 import type { QueriedLine } from '../query/line-query.js';
+import { lowerCase } from '../query/lower-case.js';
 import { frameData, frameField, frameMessage, KIND_CODE, sessionJson } from './frame.js';
 import type { KnownNames } from './known-names.js';
 
@@ -81,7 +82,7 @@ export class FrameLine implements QueriedLine {
   }
 
   get lowerText(): string {
-    this.#lower ??= this.text.toLowerCase();
+    this.#lower ??= lowerCase(this.text);
     return this.#lower;
   }
 

@@ -24,6 +24,9 @@ import { KnownNames } from './known-names.js';
 /** Of all queries of this thread: as many would take half a megabyte each. Hashes of 64 bits differ, also of other streams. */
 const NAMES = new KnownNames();
 
+/** A key is longer than the request: it has all quotes and escapes, and the text of `q`. */
+const KEY_TIMES = 4;
+
 /** The frame that was read last in this thread: rules read the same one, one after the other. */
 let lastLine: FrameLine | undefined;
 
@@ -98,7 +101,7 @@ export class FrameQuery {
     nodeNames: NodeNaming | undefined,
     except: HashSet | undefined,
   ): FrameQuery {
-    return new FrameQuery(parseQuery(key, 'lines'), undefined, nodeNames, except);
+    return new FrameQuery(parseQuery(key, 'lines', KEY_TIMES), undefined, nodeNames, except);
   }
 
   /** Texts of which one each is in everything that matches: required-texts.ts. */

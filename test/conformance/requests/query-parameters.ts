@@ -29,6 +29,7 @@ export function queryParameterTests(given: () => Service): void {
         kind: ['kind=demo', 200],
         status: ['status=failed', 200],
         label: ['label=team=a,zone', 200],
+        q: ['q=two+words', 200],
         snapshot: ['snapshot=0', 200],
         last_event_id: ['last_event_id=x', 200],
         lastEventId: ['lastEventId=x', 200],

@@ -22,7 +22,6 @@ const REQUEST: Asked<PageRequest> = {
   beforeSeq: null,
   afterMs: null,
   beforeMs: null,
-  text: null,
   limit: 1000,
   maxBytes: 1 << 20,
   lines: false,

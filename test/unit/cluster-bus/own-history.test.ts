@@ -58,7 +58,7 @@ async function ask(more: Partial<PageQuestion> = {}, order: 'newest' | 'oldest' 
     pendingFrom: () => 25,
     oldest: async () => oldest,
   });
-  const request = { filter: null, order, text: null, limit: 1000, maxBytes: 1 << 20 };
+  const request = { filter: null, order, limit: 1000, maxBytes: 1 << 20 };
   const bytes = await history.answer({
     kind: 'page',
     request: { ...request, afterMs: null, beforeMs: null },

@@ -25,7 +25,6 @@ const PAGE: Asked<PageRequest> = {
   beforeSeq: null,
   afterMs: null,
   beforeMs: null,
-  text: 'slow',
   limit: 100,
   maxBytes: 1000,
   lines: false,

@@ -4,11 +4,14 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Journal } from '../../../src/journal/journal.js';
 import { withoutEscapes } from '../../../src/shared/contract/escapes.js';
+import { NameHasher } from '../../../src/shared/contract/name-hash.js';
 import { lineTest } from '../../../src/shared/query/line-query.js';
 import { parseQuery } from '../../../src/shared/query/parse-query.js';
+import { parseFilter } from '../../../src/shared/stream/filter.js';
 import { keyOfQuery, Life, logItem, messagesOf } from '../../harness/journal.js';
 import { makeDir, removeDir } from '../../harness/service.js';
 
+const names = new NameHasher('key');
 const BLOCKS = 8;
 const LINES_OF_BLOCK = 250;
 /** Most lines are of these. */
@@ -109,12 +112,17 @@ it('finds what matches, in both orders', async () => {
   );
 }, 60_000);
 
-it('finds a text without a query', async () => {
+it('finds the text of q', async () => {
   for (const text of [...WORDS, 'unicorn', 'KING', 'gİ']) {
     const wanted = LINES.map(({ message }) => message).filter((message) =>
       lowerCase(withoutEscapes(message)).includes(lowerCase(text)),
     );
-    expect(await messagesOf(life, { order: 'oldest', text })).toEqual(wanted);
+    expect(
+      await messagesOf(life, {
+        order: 'oldest',
+        filter: parseFilter([['q', text]], names)?.key ?? '',
+      }),
+    ).toEqual(wanted);
   }
 }, 60_000);
 

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Journal } from '../../../src/journal/journal.js';
-import { keyOfSessions, Life, logItem, PAGE } from '../../harness/journal.js';
+import { keyOfQuery, keyOfSessions, Life, logItem, PAGE } from '../../harness/journal.js';
 import { makeDir, removeDir } from '../../harness/service.js';
 
 /** So much that a search for a text gives way to others a few times. */
@@ -10,7 +10,7 @@ const LINES = 60_000;
 /** As many as run and wait at a time: src/journal/requests.ts. */
 const SCANS = 26;
 
-const nothing = { ...PAGE, text: 'not to be found' };
+const nothing = { ...PAGE, filter: keyOfQuery('"not to be found"') };
 
 const dir = makeDir();
 let life: Life;

@@ -258,6 +258,20 @@ describe('the key of a filter', () => {
 });
 
 describe('parseFilter', () => {
+  it('makes a key that another thread can read, also of the longest query', () => {
+    const longest: Pair[] = [
+      ['query', Array.from({ length: 50 }, (_, at) => `id:*${at}${'x'.repeat(32)}`).join(' ')],
+      ['q', '"'.repeat(1000)],
+    ];
+    const filter = parseFilter(longest, names) as Filter;
+    const again = Filter.ofKey(filter.key, names, new LabelHistory());
+    expect(again.key).toBe(filter.key);
+    const quoted: Pair[] = [['query', `"${'\\a'.repeat(900)}"`]];
+    expect(
+      Filter.ofKey(parseFilter(quoted, names)?.key ?? '', names, new LabelHistory()),
+    ).toBeDefined();
+  });
+
   it('gives no filter for a query that does not filter', () => {
     expect(parseFilter([], names)).toBeNull();
     const others: Pair[] = [

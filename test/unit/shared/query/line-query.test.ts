@@ -42,6 +42,19 @@ it.each([
   expect(lineTest(terms)(ofService)).toBe(ofNone);
 });
 
+it('finds a text in what the JSON of other events says', () => {
+  const text = JSON.stringify({ snapshot: { data: { said: 'the "king"\n' } } });
+  const finds = (query: string): boolean =>
+    lineTest(parseQuery(query, 'lines'))({ ...line, event: 'session', text });
+  expect(['king', '"the \\"KING\\""', '"\\"said\\""', 'snapshot', 'queen'].map(finds)).toEqual([
+    true,
+    true,
+    false,
+    true,
+    false,
+  ]);
+});
+
 it('leaves terms about the bot to its snapshot', () => {
   const { line: terms, bot } = lineQuery(
     parseQuery('level:warn -kind:irc label:team=a x', 'lines'),

@@ -12,6 +12,7 @@ it.each([
   // Of labels, all are required.
   ['label=team=a,zone&label=x=1', 'label:team=a label:zone label:x=1'],
   ['query=-kind:demo+gold&level=warn', '-kind:demo gold level:warn'],
+  ['q=two+words&level=warn', '"two words" level:warn'],
   ['limit=5&token=x&snapshot=0&order=newest', ''],
   ['node=self', ''],
   ['node=h1,h2', 'node:h1,h2'],
