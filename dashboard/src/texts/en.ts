@@ -639,6 +639,8 @@ export const en = {
   // labels
   'labels.placeholder': 'team=a (one per line)',
   'labels.bad': '"{line}" is not a label; use name=value',
+
+  // list
   'list.showMore': 'Show {n} more',
 
   // list
