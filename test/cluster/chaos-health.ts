@@ -63,7 +63,7 @@ class Watched {
 
   #moved(): void {
     const ms = Math.round(this.#longestMs);
-    if (ms > 2000) this.#note(`its stream stood still for ${ms} ms while it was on`);
+    if (ms > 2000) this.#note(`its stream stalled for ${ms} ms while it was on`);
     if (ms > 2000) this.stalls.push({ node: this.#node.name, ms, endedAt: Date.now() });
     this.#longestMs = 0;
     this.#since = performance.now();
