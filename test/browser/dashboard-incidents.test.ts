@@ -4,7 +4,7 @@ import AxeBuilder from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { call } from '../harness/api.js';
-import { invoke, snapshot } from '../harness/bots.js';
+import { eventually, invoke, snapshot } from '../harness/bots.js';
 import { type Service, startService } from '../harness/service.js';
 import { makeToken } from '../harness/tokens.js';
 import { launchChromium } from './chromium.js';
@@ -173,16 +173,19 @@ it('while incidents keep coming, one search runs on: what is known is shown, and
       .getByText(n === 1 ? '1 time' : `${n} times`)
       .waitFor();
     await call(service, 'POST', '/api/bots/trader-5/start');
+    // Before that it has nothing that a command could make fall.
+    await eventually(async () => (await snapshot(service, 'trader-5')).status === 'painting', 'it');
   }
-  expect(held).toHaveLength(1);
+  // One for commands, one for what was changed.
+  expect(held).toHaveLength(2);
   // From the reports, without the journal.
   await happening('bots fell with host 0').waitFor();
   await timeline.getByText('Searching the journal').waitFor();
   expect(await timeline.getByText('Nothing else').count()).toBe(0);
-  held[0]?.();
+  for (const release of held) release();
   await happening(/print, .*trader-5/).waitFor();
   // The next one asks for what is new since, and keeps what it has while it has no answer.
-  await expect.poll(() => held.length).toBe(2);
+  await expect.poll(() => held.length).toBe(4);
   await happening(/print, .*trader-5/).waitFor();
   for (const release of held) release();
   await page.unrouteAll({ behavior: 'ignoreErrors' });

@@ -129,6 +129,8 @@ it(
       if (/Nothing else|No incidents/.test(`${said.state} ${said.newest}`))
         faults.push(`minute ${minute} says none`);
       if (said.causes === 0) faults.push(`minute ${minute} has no cause`);
+      // The journal was full, and what was changed then is known, however many commands came after it.
+      if (!said.lanes['Change']) faults.push(`minute ${minute} has no change`);
       if (hung > 0 && minute % 5 === 4 && !said.lanes['Host lost']) {
         faults.push(`minute ${minute} has no lost host`);
       }

@@ -2,10 +2,9 @@
 
 import type { EventsPage, EventsQuery, StreamEvent } from '../../../src/client/index.js';
 import type { Range } from './fitted-range.js';
-import { HAPPENINGS_QUERY } from './happenings.js';
 
-/** Lines that are held, the newest. */
-const MAX_LINES = 1000;
+/** Lines that a search holds, the newest. */
+export const MAX_LINES = 1000;
 /** Bound of the pages of one search: a page ends early where there is much to search. */
 const MAX_PAGES = 200;
 /** An event of another node, or one that the journal has just not written, comes this late at most, in ms. */
@@ -51,7 +50,6 @@ export class BesideSearch {
     const query = {
       after: Math.floor(from),
       before: Math.ceil(before),
-      query: HAPPENINGS_QUERY,
       limit: MAX_LINES,
       signal,
     };
@@ -89,6 +87,33 @@ export class BesideSearch {
     for (const [id] of oldest) this.#events.delete(id);
     this.#isCut = true;
   }
+}
+
+/** What all these searches find. @throws ApiError */
+export async function extendAll(
+  searches: readonly BesideSearch[],
+  range: Range,
+  signal: AbortSignal,
+  show: (found: Found) => void,
+): Promise<Found> {
+  const parts: Found[] = [];
+  const whole = (): Found => ({
+    events: parts.flatMap(({ events }) => events),
+    isWhole: parts.every(({ isWhole }) => isWhole),
+    isCut: parts.some(({ isCut }) => isCut),
+    missing: [...new Set(parts.flatMap(({ missing }) => missing))],
+  });
+  const put = (at: number, part: Found): void => {
+    parts[at] = part;
+    // What was found before is not hidden by a search that has not begun to answer.
+    if (searches.every((_, other) => parts[other])) show(whole());
+  };
+  await Promise.all(
+    searches.map(async (one, at) =>
+      put(at, await one.extend(range, signal, (part) => put(at, part))),
+    ),
+  );
+  return whole();
 }
 
 function timeOf(event: StreamEvent): number {

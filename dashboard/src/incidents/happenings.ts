@@ -46,8 +46,14 @@ export function isLoss({ type }: { type: Incident['type'] }): boolean {
   return LOSSES.has(type);
 }
 
-/** The query of the lines that {@link happeningsOf} reads. */
-export const HAPPENINGS_QUERY = `scope:${CONTROL_SCOPE},${DISPATCH_SCOPE},${CHANGE_SCOPE}`;
+/**
+ * The queries of the lines that {@link happeningsOf} reads. Commands are apart: there can be so many that of what was changed before
+ * them nothing would be held.
+ */
+export const HAPPENINGS_QUERIES = [
+  `scope:${CONTROL_SCOPE},${CHANGE_SCOPE}`,
+  `scope:${DISPATCH_SCOPE}`,
+];
 
 /**
  * @param events in any order. @param losses incidents; those that ended a host count. @param groups whose first incident is shown.

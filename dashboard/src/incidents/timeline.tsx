@@ -5,6 +5,7 @@ import { hrefAt } from '../model/time-range.js';
 import { useMore } from '../parts/more.js';
 import { momentText, secondText } from '../range/range-text.js';
 import { type PlainKey, t } from '../texts/text.js';
+import { MAX_LINES } from './beside-search.js';
 import { type Happening, happeningText, type Lane } from './happenings.js';
 import type { Beside, LoadedGroups } from './use-incidents.js';
 
@@ -75,9 +76,9 @@ export function Timeline({ beside, counts, loaded }: Props) {
 function stateText({ value, error, isLoading, happenings }: Beside): string {
   if (error) return t('timeline.notSearched', { reason: error.message });
   if (!value || (isLoading && !value.isWhole && !value.isCut)) return t('timeline.searching');
-  const { events, isCut, missing } = value;
+  const { isCut, missing } = value;
   if (missing.length > 0) return t('timeline.noAnswer', { nodes: missing.join(', ') });
-  if (isCut) return t('timeline.onlyLast', { n: events.length });
+  if (isCut) return t('timeline.onlyLast', { n: MAX_LINES });
   return happenings.length === 0 ? t('timeline.nothing') : '';
 }
 

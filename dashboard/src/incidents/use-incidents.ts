@@ -12,9 +12,9 @@ import { serviceErrors } from '../model/live.js';
 import { type Resource, useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
-import { BesideSearch, type Found } from './beside-search.js';
+import { BesideSearch, extendAll, type Found } from './beside-search.js';
 import { fitted, type Range } from './fitted-range.js';
-import { type Happening, happeningsOf, isLoss } from './happenings.js';
+import { HAPPENINGS_QUERIES, type Happening, happeningsOf, isLoss } from './happenings.js';
 import { incidentRange, isFree, rangeKey } from './incident-range.js';
 
 /** Shortest time between two requests, in ms. */
@@ -90,11 +90,15 @@ export interface Beside extends Answered<Found | undefined> {
 
 /** What happened in the range of these groups: their first incidents and the losses at once, the rest as the search finds it. */
 export function useBeside(loaded: LoadedGroups | undefined): Beside {
-  const search = useRef(new BesideSearch((query) => api().events(query))).current;
+  const searches = useRef(
+    HAPPENINGS_QUERIES.map(
+      (query) => new BesideSearch((where) => api().events({ ...where, query })),
+    ),
+  ).current;
   // One that nobody has chosen moves on with its length; of another the beginning is fixed.
   const length = loaded && isFree() ? loaded.range.before - loaded.range.after : 0;
   const answer = useResource<Found | undefined>(
-    async (signal, show) => loaded && (await search.extend(loaded.range, signal, show)),
+    async (signal, show) => loaded && (await extendAll(searches, loaded.range, signal, show)),
     [rangeKey(), length],
     { when: [loaded] },
   );

@@ -641,9 +641,9 @@ export const en = {
   'labels.bad': '"{line}" is not a label; use name=value',
 
   // list
-  'list.showMore': 'Show {n} more',
 
   // list
+  'list.showMore': 'Show {n} more',
 
   // log
   'log.gapUnknown': 'Some events may be missing here ({from} to {to})',
@@ -1196,7 +1196,8 @@ export const en = {
   'timeline.searching': 'Searching the journal for commands and changes…',
   'timeline.notSearched': 'Commands and changes are not shown: {reason}',
   'timeline.noAnswer': 'Commands and changes of {nodes} are not shown: no answer.',
-  'timeline.onlyLast': 'Only the last {n} commands and changes are shown: choose a shorter range.',
+  'timeline.onlyLast':
+    'Only the last {n} commands, and as many changes, are shown: choose a shorter range.',
 
   // toast
   'toast.dismiss': 'Dismiss',

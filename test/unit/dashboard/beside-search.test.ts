@@ -1,7 +1,11 @@
 // The search of the journal beside incidents, and the range that it has.
 
 import { expect, it } from 'vitest';
-import { BesideSearch, type Found } from '../../../dashboard/src/incidents/beside-search.js';
+import {
+  BesideSearch,
+  extendAll,
+  type Found,
+} from '../../../dashboard/src/incidents/beside-search.js';
 import { fitted } from '../../../dashboard/src/incidents/fitted-range.js';
 import type { EventsPage, EventsQuery, StreamEvent } from '../../../src/client/index.js';
 
@@ -72,6 +76,22 @@ it('what a node did not answer is asked again', async () => {
   expect(found.missing).toEqual(['b']);
   await search.extend({ after: 0, before: 500_000 }, signal, () => {});
   expect(asked.at(-1)).toMatchObject({ after: 0, before: 500_000 });
+});
+
+it('a change is not lost behind many commands, and what is known of both is shown', async () => {
+  const commands = Array.from({ length: 1000 }, (_, n) => line(300_000 + n));
+  const searches = [
+    new BesideSearch(journalOf([100_000, 200_000]).read),
+    new BesideSearch(async () => ({ events: commands, cursor: 'more' })),
+  ];
+  const parts: Found[] = [];
+  const show = (found: Found): unknown => parts.push(found);
+  const found = await extendAll(searches, { after: 0, before: 400_000 }, signal, show);
+  expect(timesOf(found).slice(0, 3)).toEqual([100_000, 200_000, 300_000]);
+  expect(found).toMatchObject({ isWhole: false, isCut: true });
+  // Never one without the other.
+  expect(parts.length).toBeGreaterThan(0);
+  for (const { events } of parts) expect(events.length).toBeGreaterThan(1000);
 });
 
 it('is bounded, and says so', async () => {
