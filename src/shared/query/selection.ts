@@ -56,6 +56,6 @@ function hasShortForm(field: FieldName): boolean {
   return FIELDS[field].type === 'name' || field === 'label';
 }
 
-export function termOf(field: FieldName, values: readonly Value[]): Term {
+function termOf(field: FieldName, values: readonly Value[]): Term {
   return { type: 'field', isNot: false, field, path: '', op: ':', values };
 }
