@@ -697,6 +697,7 @@ describe('one bot', () => {
     );
     await openWithToken(other.page, service, await service.token());
     await show(other.page, '#/bots/busy');
+    await other.page.getByRole('button', { name: /^Show \d+ more$/ }).click();
     await other.page.locator('.stays .status', { hasText: 'stopped' }).waitFor();
     expect(await other.page.locator('.stays .status', { hasText: 'painting' }).count()).toBe(3);
     // Newest first, also those of one millisecond.
