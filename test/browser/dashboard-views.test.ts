@@ -62,7 +62,6 @@ const EMPTY: Readonly<Record<string, readonly string[]>> = {
   '#/alerts': ['No rules yet.', 'No rule has fired yet'],
   '#/runs': ['None. Files in the directory runs'],
   '#/runs/nightly.ndjson': ['is not open'],
-  '#/runs/nightly.ndjson?with=last.ndjson': ['are not open'],
   '#/nodes': ['This service is not part of a cluster.'],
   '#/tokens': [],
   '#/side?a=level:error&from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z': ['no lines match'],
