@@ -42,6 +42,7 @@ export function buildRelease(dir: string, { version, changes }: Release): string
   };
   // Its types were checked with ours.
   run('tsc', '-p', 'tsconfig.build.json', '--noCheck');
+  execFileSync(process.execPath, ['dist/config/validators-module.js'], { cwd: dir });
   run('rolldown', '-c', '--logLevel', 'silent');
   symlinkSync(path.join(ROOT, 'dist/dashboard'), path.join(dir, 'dist/dashboard'));
   return path.join(dir, 'dist/src/cli/main.js');

@@ -354,7 +354,6 @@ export const BusMessages = Type.Partial(
           order: oneOf(['newest', 'oldest']),
           afterMs: orNull(number),
           beforeMs: orNull(number),
-          text: orNull(anyText),
           limit: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
           maxBytes: Type.Integer({ minimum: 1, maximum: 64 * 2 ** 20 }),
         }),

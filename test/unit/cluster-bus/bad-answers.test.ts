@@ -30,7 +30,7 @@ const STATE = {
 const FIELDS = { from_ms: 0, step_ms: 10, before: null, points: [] };
 const POINT = { at_ms: 1, count: 1, complete: true, values: {} };
 const HEAD = { at: null, forgottenBelow: 0 };
-const page = { filter: null, order: 'oldest', afterMs: null, beforeMs: null, text: null } as const;
+const page = { filter: null, order: 'oldest', afterMs: null, beforeMs: null } as const;
 const range = { ...page, afterSeq: 1, beforeSeq: null, limit: 10, maxBytes: 1000, lines: false };
 const range_ms = { afterMs: 0, beforeMs: 10, points: 1 };
 
