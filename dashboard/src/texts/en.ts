@@ -38,7 +38,7 @@ export const en = {
   'alerts.saved': '{name} saved',
   'alerts.created': '{name} created',
   'alerts.deleteText':
-    'Nobody is told any more when it would fire. What it has told stays in the journal.',
+    'The rule no longer fires. Its past alerts stay in the journal.',
   'alerts.edit': 'Edit',
   'alerts.editOf': 'Edit {name}',
   'alerts.on': 'On',
@@ -526,7 +526,7 @@ export const en = {
   'herd.byStatus': 'Bots by status',
   'herd.selectMany': 'Select {n}',
   'herd.botsThatAre': 'Bots that are {status}',
-  'herd.summary': 'Groups of the herd. “Table” shows each bot.',
+  'herd.summary': 'Groups of the herd. The page Bots has each bot.',
   'herd.statuses': 'By status',
   'herd.hangs': 'host hangs',
   'herd.unknown': 'not known',
@@ -639,8 +639,6 @@ export const en = {
   // labels
   'labels.placeholder': 'team=a (one per line)',
   'labels.bad': '"{line}" is not a label; use name=value',
-
-  // list
 
   // list
   'list.showMore': 'Show {n} more',
