@@ -11,7 +11,7 @@ export interface BotCluster {
    */
   refusal(spec: BotSpec): string | null;
   /** The term of a new bot. Undefined while the cluster is not known. */
-  firstTerm(id: string): number | undefined;
+  readonly firstTerm: number | undefined;
   /** The bots of a host group, on all nodes, as far as is known. */
   ofGroup(name: string): Iterable<Pick<BotSpec, 'id' | 'labels'>>;
   /** The bots of all nodes, as far as is known. */

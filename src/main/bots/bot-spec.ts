@@ -23,7 +23,7 @@ export function newSpec(
 ): BotSpec {
   const { id, kind, labels, dedicated, desired, isolation, host_group, quota } = input;
   const { node, node_labels, failover } = input;
-  const term = cluster?.firstTerm(id);
+  const term = cluster?.firstTerm;
   const spec: BotSpec = {
     id,
     kind,

@@ -325,7 +325,7 @@ export class Records<R> {
 
   /** There is neither a record nor a marker. */
   #forget(id: string): void {
-    this.#table.forget(id);
+    this.#table.drop(id);
     this.#notify(id);
   }
 
@@ -366,15 +366,9 @@ export class BotRecords extends Records<BotRecord> {
     return this.bucket.ageMs >= NOTICED_MS;
   }
 
-  /**
-   * A new bot's first term: above each that an earlier bot with its id had. Each has cost a revision, but those count from 1 again in a
-   * bucket that was made again.
-   */
-  firstTerm(id: string): number {
-    const { forgotten } = this.#bots;
-    const deleted = this.#bots.deletedAt(id) ?? 0;
-    const revision = this.bucket.revisionOf(keyOf(id));
-    return Math.max(deleted, forgotten, revision, this.#bots.lastTerm(id)) + 1;
+  /** A new bot's first term: above each that an earlier bot with its id had, also before the bucket was made again. */
+  get firstTerm(): number {
+    return this.bucket.ordinal + 1;
   }
 }
 

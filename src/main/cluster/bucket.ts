@@ -110,6 +110,8 @@ export class Bucket<T> {
   #ttlMs = 0;
   /** The highest revision of the bucket that is known here. */
   #highest = 0;
+  /** The highest that NATS had given before it lost some. */
+  #lost = 0;
   /** The values and removals that were accepted. Bounded by the bucket. */
   readonly #accepted = new Map<string, { revision: number; isRemoval: boolean }>();
   readonly #faults = new Map<string, Fault>();
@@ -170,11 +172,20 @@ export class Bucket<T> {
 
   /** What was known of it is of another bucket, or NATS has lost it. @param lastSeq the highest revision that it has given. */
   begin(created: string, lastSeq: number): void {
+    this.#lost = created === this.#created ? Math.max(this.#lost, this.#highest) : 0;
     this.#created = created;
     this.#accepted.clear();
     this.#faults.clear();
     this.#highest = lastSeq;
     this.#begunMs = performance.now();
+  }
+
+  /**
+   * Grows with the revisions, and is above all of an earlier bucket with its name, which this node may not have seen: no bucket gets 1000
+   * revisions a second for as long as it exists.
+   */
+  get ordinal(): number {
+    return Date.parse(this.#created) + Math.max(this.#highest, this.#lost);
   }
 
   /** For how long it has been, as far as is known, the bucket that it is now, in ms. */

@@ -71,8 +71,8 @@ export class ClusterStore implements SpecStore, BotCluster {
     return { node: this.#node, failover, ...(term !== undefined && { term }) };
   }
 
-  firstTerm(id: string): number | undefined {
-    return this.#records?.fault === null ? this.#records.firstTerm(id) : undefined;
+  get firstTerm(): number | undefined {
+    return this.#records?.fault === null ? this.#records.firstTerm : undefined;
   }
 
   *ofGroup(name: string): Iterable<BotSpec> {

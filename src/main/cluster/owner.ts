@@ -324,7 +324,7 @@ export class Owner {
       return;
     }
     if (term !== undefined && this.#mayRunElsewhere(id)) return;
-    const given = term ?? records.firstTerm(id);
+    const given = term ?? records.firstTerm;
     await store.introduce(spec, given);
     if (term === undefined) await bots.giveTerm(id, given);
     if (this.#mayStart) await bots.letGo(id);

@@ -15,8 +15,6 @@ export class RecordTable<R> {
   readonly #entries = new Map<string, Revised<R>>();
   /** Revision of the marker of each record that was deleted. */
   readonly #deleted = new Map<string, number>();
-  /** The highest revision of what is not there any more, without a marker: of a bucket that was made again. */
-  #forgotten = 0;
   /** Records that this version cannot read. */
   readonly #unreadable = new Set<string>();
 
@@ -69,15 +67,6 @@ export class RecordTable<R> {
   }
 
   /** There is neither a record nor a marker. */
-  forget(id: string): void {
-    this.#forgotten = Math.max(this.#forgotten, this.revisionOf(id));
-    this.drop(id);
-  }
-
-  get forgotten(): number {
-    return this.#forgotten;
-  }
-
   drop(id: string): void {
     this.#entries.delete(id);
     this.#deleted.delete(id);
@@ -88,8 +77,6 @@ export class RecordTable<R> {
 export class BotTable extends RecordTable<BotRecord> {
   readonly #byNode = new Map<string, Set<string>>();
   readonly #byGroup = new Map<string, Set<string>>();
-  /** The last term of each bot. Bounded by the ids that there were since the start. */
-  readonly #terms = new Map<string, number>();
 
   on(node: string): ReadonlySet<string> {
     return this.#byNode.get(node) ?? NONE;
@@ -103,14 +90,8 @@ export class BotTable extends RecordTable<BotRecord> {
     return this.#byGroup.get(group) ?? NONE;
   }
 
-  /** Also of one that is gone; 0 for one that this node has not seen. */
-  lastTerm(id: string): number {
-    return this.#terms.get(id) ?? 0;
-  }
-
   override set(id: string, record: BotRecord, revision: number): boolean {
     if (!super.set(id, record, revision)) return false;
-    this.#terms.set(id, record.term);
     add(this.#byNode, record.node, id);
     if (record.spec.host_group !== undefined) add(this.#byGroup, record.spec.host_group, id);
     return true;

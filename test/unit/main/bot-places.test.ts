@@ -70,7 +70,7 @@ beforeEach(() => {
     isolationOf: () => 'thread',
     cluster: {
       shown: ({ term, failover = 'restart' }: BotSpec) => ({ node: 'h1', term, failover }),
-      firstTerm: () => 7,
+      firstTerm: 7,
       refusal: () => refusal,
     },
   } as unknown as BotDependencies;
