@@ -4,6 +4,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseResponse, RawConnection, raw, requestBytes } from './http.js';
+import { RawStream } from './raw-stream.js';
 import { openStream } from './sse.js';
 
 let server: http.Server;
@@ -24,6 +25,13 @@ beforeAll(async () => {
   ({ port } = server.address() as AddressInfo);
 });
 afterAll(() => void server.close());
+
+it('a raw stream is over with its last chunk, also while the connection stays open', async () => {
+  const stream = await RawStream.open(port, { target: '/sse' });
+  expect(await stream.ended).toBe('complete');
+  expect(stream.isOver).toBe(true);
+  stream.close();
+});
 
 it('raw() sends pieces and reads a chunked response', async () => {
   const bytes = requestBytes('POST', '/', {}, 'hello');

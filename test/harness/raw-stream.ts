@@ -41,6 +41,7 @@ export class RawStream {
   readonly headers: Record<string, string> = {};
   /** How it ended: `complete` with the last chunk, `cut` without it. */
   readonly ended: Promise<'complete' | 'cut'>;
+  #end: (how: 'complete' | 'cut') => void = () => {};
   /** Bytes of the body so far. */
   bodyBytes = 0;
   /** The defect in the received bytes. The stream is closed at the first one. */
@@ -74,19 +75,18 @@ export class RawStream {
       });
     }
     this.ended = new Promise((resolve) => {
-      this.#socket.on('error', () => {});
-      this.#socket.on('close', () => {
+      this.#end = (how) => {
         this.#over = true;
-        clearImmediate(this.#throttled);
-        this.#changed();
-        resolve(this.#decoder.done ? 'complete' : 'cut');
-      });
-      // The last chunk ends the body, not the connection, which may stay open for another request.
-      this.#finished = () => resolve('complete');
+        resolve(how);
+      };
+    });
+    this.#socket.on('error', () => {});
+    this.#socket.on('close', () => {
+      clearImmediate(this.#throttled);
+      this.#end('cut');
+      this.#changed();
     });
   }
-
-  #finished: () => void = () => {};
 
   /** Opens the stream. @returns a refusal when the status is not 200. */
   static async tryOpen(port: number, options: RawStreamOptions = {}): Promise<RawStream | Refusal> {
@@ -210,7 +210,8 @@ export class RawStream {
       return;
     }
     this.#decoder.push(bytes);
-    if (this.#decoder.done) this.#finished();
+    // It ends the body, not the connection, which may stay open for another request.
+    if (this.#decoder.done) this.#end('complete');
   }
 
   #bodyIsWhole(): boolean {
