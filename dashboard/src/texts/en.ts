@@ -37,8 +37,7 @@ export const en = {
   'alerts.couldNotDelete': 'Could not delete {name}',
   'alerts.saved': '{name} saved',
   'alerts.created': '{name} created',
-  'alerts.deleteText':
-    'The rule no longer fires. Its past alerts stay in the journal.',
+  'alerts.deleteText': 'The rule no longer fires. Its past alerts stay in the journal.',
   'alerts.edit': 'Edit',
   'alerts.editOf': 'Edit {name}',
   'alerts.on': 'On',
