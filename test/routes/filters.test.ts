@@ -68,6 +68,9 @@ function startOf(stream: SseStream): number {
 async function produceEvents(): Promise<void> {
   const invoke = (session_id: string | null, command: string, args: object = {}) =>
     call(service, 'POST', '/invoke', { body: { session_id, command, args } });
+  const before = everything.frames.length;
+  const isOfRed = (frame: Frame): boolean => log(frame)?.level === 'info' && botOf(frame) === 'red';
+  await everything.until(() => everything.frames.slice(before).some(isOfRed));
   await invoke(null, 'ping');
   await invoke('demo-1', 'say', { text: 'stir' });
   await invoke('red', 'no_such_command');
