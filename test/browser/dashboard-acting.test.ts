@@ -10,6 +10,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { call } from '../harness/api.js';
 import { act, invoke, snapshot } from '../harness/bots.js';
+import { pastPage } from '../harness/history.js';
 import type { Service } from '../harness/service.js';
 import { makeToken } from '../harness/tokens.js';
 import { launchChromium } from './chromium.js';
@@ -194,9 +195,13 @@ describe('the command line of a bot', () => {
       const { stdout } = await run('sh', ['-c', script], { env });
       expect(stdout).toMatch(/"written": ?1/);
     }
-    const lines = await call(service, 'GET', '/api/events?session=painter-1&level=error&limit=10');
-    const messages = (lines.json as { events: { data: { message: string } }[] }).events;
-    expect(messages.filter(({ data }) => data.message === text)).toHaveLength(3);
+    // An answer can be there before the line is on the ring.
+    await expect
+      .poll(async () => {
+        const { events } = await pastPage(service, '?session=painter-1&level=error&limit=10');
+        return events.filter(({ data }) => data.message === text);
+      })
+      .toHaveLength(3);
   });
 });
 
