@@ -6,6 +6,7 @@ import {
   eventTest,
   lineQuery,
   lineTest,
+  NO_FIELDS,
   type QueriedLine,
   queriedLog,
 } from '../../../src/shared/query/line-query.js';
@@ -22,16 +23,7 @@ const UNUSUAL = /\\[^"\\nrt]/;
 const ASCII = /^[ -~]*$/;
 
 /** For tests that look at the level only. */
-const NOTHING: QueriedLine = {
-  event: 'log',
-  level: null,
-  scope: null,
-  bot: null,
-  node: null,
-  transport: null,
-  direction: null,
-  text: '',
-};
+const NOTHING: QueriedLine = { ...NO_FIELDS, event: 'log', text: '' };
 
 export interface EventTest {
   /** It has terms about bots, so {@link see} must be called with their snapshots, in order. */

@@ -1,7 +1,7 @@
 // Selects the events of a recording as the service selects those of a stream.
 
 import type { BotSnapshot, StreamEvent } from '../../client/index.js';
-import { eventTest, queriedLog } from '../../shared/query/line-query.js';
+import { eventTest, NO_FIELDS, queriedLog } from '../../shared/query/line-query.js';
 import type { Query } from '../../shared/query/term.js';
 import { snapshotLine } from '../../shared/stream/frame-line.js';
 
@@ -27,19 +27,9 @@ export function recordedSelection(query: Query): (event: StreamEvent) => boolean
         return test(line, snapshot) || (before !== undefined && test(line, before));
       }
       case 'alert':
-        return test({ ...ALERT, text: JSON.stringify(event.data) }, undefined);
+        return test({ ...NO_FIELDS, event: 'alert', text: JSON.stringify(event.data) }, undefined);
       case 'other':
         return query.length === 0;
     }
   };
 }
-
-const ALERT = {
-  event: 'alert',
-  level: null,
-  scope: null,
-  bot: null,
-  node: null,
-  transport: null,
-  direction: null,
-} as const;

@@ -59,6 +59,16 @@ export function botCondition(bot: Query): BotCondition | undefined {
   return { test: botTest(bot), isOpen: bot.every(({ isNot }) => isNot) };
 }
 
+/** What an event has of which nothing is known but its text. */
+export const NO_FIELDS = {
+  level: null,
+  scope: null,
+  bot: null,
+  node: null,
+  transport: null,
+  direction: null,
+} as const;
+
 /** Whether an event has all terms. @param bot the event's; undefined when it has none, or it is not known. */
 export type EventTest = (event: QueriedLine, bot: QueriedBot | undefined) => boolean;
 
