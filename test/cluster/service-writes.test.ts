@@ -165,6 +165,20 @@ async function removeRecord(cluster: TestCluster, id: string): Promise<void> {
   records.close();
 }
 
+/** A node with a bot whose record is removed, and which is killed before it could say so. */
+async function killedAfterRemoval(
+  config?: object,
+): Promise<{ cluster: TestCluster; node: ServiceNode; id: string }> {
+  const cluster = await start(config);
+  const [, node] = cluster.nodes as [ServiceNode, ServiceNode];
+  const [id = ''] = await createWitnesses(cluster, node, 1, {}, { node: node.name });
+  await cluster.witness.all([id]);
+  node.suspend();
+  await removeRecord(cluster, id);
+  await node.kill();
+  return { cluster, node, id };
+}
+
 const listNoBot = (nodes: readonly ServiceNode[]): Promise<void> =>
   eventually(async () => {
     const lists = await Promise.all(nodes.map(({ service }) => botsOf(service)));
@@ -180,13 +194,7 @@ it('a bot whose record is removed is gone on each node', async () => {
 });
 
 it('a bot whose record is removed is gone when its node is lost before it could say so', async () => {
-  const cluster = await start();
-  const [, node] = cluster.nodes as [ServiceNode, ServiceNode];
-  const [id = ''] = await createWitnesses(cluster, node, 1, {}, { node: node.name });
-  await cluster.witness.all([id]);
-  node.suspend();
-  await removeRecord(cluster, id);
-  await node.kill();
+  const { cluster, node } = await killedAfterRemoval();
   await listNoBot(cluster.awake);
   await node.start();
   await allJoined(cluster);
@@ -195,13 +203,7 @@ it('a bot whose record is removed is gone when its node is lost before it could 
 
 it('a bot that was deleted is gone when its node was killed before it could say so, and is back at once', async () => {
   // Nobody says that the node is lost.
-  const cluster = await start({ cluster: { lease_ms: 60_000 } });
-  const [, node] = cluster.nodes as [ServiceNode, ServiceNode];
-  const [id = ''] = await createWitnesses(cluster, node, 1, {}, { node: node.name });
-  await cluster.witness.all([id]);
-  node.suspend();
-  await removeRecord(cluster, id);
-  await node.kill();
+  const { cluster, node, id } = await killedAfterRemoval({ cluster: { lease_ms: 60_000 } });
   // Its disk does not have it.
   await node.start({ config: CONFIG });
   expect((await remove(node.service, id)).status).toBe(204);
