@@ -27,7 +27,7 @@ import { MixedSwarm } from './streams/mixed-swarm.js';
 const FULL: Plan & { largeSeconds: number } = {
   rounds: 7,
   seconds: 3,
-  // Each stream accepts 9 MB at 10,000 events/s: the service then writes its largest pieces (src/front/write-sizes.ts).
+  // Each stream accepts 9 MB at 10,000 events/s: the service then writes its largest pieces (src/front/stream/write-sizes.ts).
   warmUpSeconds: 4,
   largeSeconds: 30,
 };

@@ -1,6 +1,6 @@
 // The bench of the PIN comparison: its time must not reveal how many digits were right.
 
-import { PinExchange } from '../src/front/pin-exchange.js';
+import { PinExchange } from '../src/front/access/pin-exchange.js';
 import { createPinBucket, PinBucket } from '../src/shared/memory/pin-bucket.js';
 import {
   type Bench,

@@ -4,8 +4,8 @@
 
 import { NAMED_SCHEMAS } from '../src/front/reference/named-schemas.js';
 import { OPERATIONS } from '../src/front/reference/operations.js';
-import { QUERIES } from '../src/front/route-parameters.js';
-import { ACCESS, ROUTE_NAMES } from '../src/front/route-table.js';
+import { QUERIES } from '../src/front/table/route-parameters.js';
+import { ACCESS, ROUTE_NAMES } from '../src/front/table/route-table.js';
 import type { TSchema } from '../src/shared/contract/typebox.js';
 import { code, table } from './markdown.js';
 

@@ -58,7 +58,7 @@ export class FrontCommands {
 }
 
 /**
- * The channel of one front. The front bounds the commands without an outcome (src/front/host-commands.ts), and with them the
+ * The channel of one front. The front bounds the commands without an outcome (src/front/bots/host-commands.ts), and with them the
  * messages that wait in the port and the calls here.
  */
 class FrontChannel {

@@ -1,13 +1,13 @@
 import type { Serves } from '../shared/contract/rpc.js';
 import type { Bound, FrontMethods } from '../shared/contract/threads.js';
-import type { Authenticator } from './auth.js';
-import type { Connections } from './connections.js';
-import type { HostCommands } from './host-commands.js';
-import type { Listener } from './listener.js';
-import { blockNext } from './running-request.js';
-import type { StreamAdmission } from './stream-route.js';
-import type { TokenStreams } from './token-streams.js';
-import type { Views } from './views.js';
+import type { Authenticator } from './access/auth.js';
+import type { TokenStreams } from './access/token-streams.js';
+import type { HostCommands } from './bots/host-commands.js';
+import { blockNext } from './http/running-request.js';
+import type { Connections } from './requests/connections.js';
+import type { Listener } from './requests/listener.js';
+import type { StreamAdmission } from './routes/stream-route.js';
+import type { Views } from './views/views.js';
 
 const DRILL_AFTER_MS = 50;
 

@@ -1,21 +1,21 @@
-import { type AuthRoutesParts, authRoutes } from './auth-routes.js';
-import { type BotRoutesParts, botRoutes } from './bot-routes.js';
-import type { DashboardFiles } from './dashboard-files.js';
 import type { FixedResponse, FixedResponses } from './engine/engine.js';
-import type { CallerHandler, Guard, OpenHandler } from './handlers.js';
-import { type HistoryRoutesParts, historyRoutes } from './history/history-routes.js';
-import { type IncidentRoutesParts, incidentRoutes } from './incident-routes.js';
-import { type MetricsRouteParts, metricsRoute } from './metrics/metrics-route.js';
-import { type NodeRoutesParts, nodeRoutes } from './node-routes.js';
-import { readyRoute } from './ready-route.js';
-import { referenceRoutes } from './reference/reference-routes.js';
-import { RequestHandler, type RequestHandlerOptions } from './request-handler.js';
-import { SAFE_HEADERS } from './responses.js';
-import { type GuardedRoute, routeNumber } from './route-table.js';
-import { type RuleRoutesParts, ruleRoutes } from './rule-routes.js';
-import { type RunRoutesParts, runRoutes } from './run-routes.js';
-import { type StreamRouteParts, streamRoute } from './stream-route.js';
-import type { Views } from './views.js';
+import { SAFE_HEADERS } from './engine/responses.js';
+import { RequestHandler, type RequestHandlerOptions } from './requests/request-handler.js';
+import { type AuthRoutesParts, authRoutes } from './routes/auth-routes.js';
+import { type BotRoutesParts, botRoutes } from './routes/bot-routes.js';
+import type { DashboardFiles } from './routes/dashboard-files.js';
+import { type HistoryRoutesParts, historyRoutes } from './routes/history-routes.js';
+import { type IncidentRoutesParts, incidentRoutes } from './routes/incident-routes.js';
+import { type MetricsRouteParts, metricsRoute } from './routes/metrics-route.js';
+import { type NodeRoutesParts, nodeRoutes } from './routes/node-routes.js';
+import { readyRoute } from './routes/ready-route.js';
+import { referenceRoutes } from './routes/reference-routes.js';
+import { type RuleRoutesParts, ruleRoutes } from './routes/rule-routes.js';
+import { type RunRoutesParts, runRoutes } from './routes/run-routes.js';
+import { type StreamRouteParts, streamRoute } from './routes/stream-route.js';
+import type { CallerHandler, Guard, OpenHandler } from './table/handlers.js';
+import { type GuardedRoute, routeNumber } from './table/route-table.js';
+import type { Views } from './views/views.js';
 
 /** What the route groups need, each as its own module declares it. */
 export type FrontParts = RequestHandlerOptions &
@@ -52,7 +52,7 @@ export function fixedResponses({
 }
 
 /**
- * The front with a handler for every route of src/front/route-table.ts.
+ * The front with a handler for every route of src/front/table/route-table.ts.
  *
  * It needs neither threads nor sockets, so a test can compose it in its own process:
  * - `control` is any object with `call` and `cancellableCall`; it stands for main.

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { ConnectionGate } from '../../src/front/engine/engine.js';
 import { loadEngine } from '../../src/front/engine/load.js';
-import { Listener } from '../../src/front/listener.js';
+import { Listener } from '../../src/front/requests/listener.js';
 import type { Config } from '../../src/shared/contract/config.js';
 import { collect, launch, makeDir, removeDir, TEST_ENGINE } from '../harness/service.js';
 import { expectRefusal, type FailingStart, failingIn } from '../harness/starts.js';

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished, TestRunner } from 'vitest';
 import { Broadcaster } from '../../src/broadcaster/broadcaster.js';
-import type { Views } from '../../src/front/views.js';
+import type { Views } from '../../src/front/views/views.js';
 import { Access } from '../../src/main/access/access.js';
 import type { PressureSources } from '../../src/main/access/pressure-gauge.js';
 import { Dispatcher } from '../../src/main/bots/dispatcher.js';

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ACCESS } from '../../src/front/route-table.js';
+import { ACCESS } from '../../src/front/table/route-table.js';
 import { INCIDENT_TYPES } from '../../src/shared/contract/bots.js';
 import { KINDS, LEVELS } from '../../src/shared/contract/event-kinds.js';
 import { call, expectError, tryPin } from '../harness/api.js';

@@ -1,7 +1,7 @@
 // Decision "CORS": which pages of other origins may read the answers, and the headers that every answer has.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ACCESS } from '../../src/front/route-table.js';
+import { ACCESS } from '../../src/front/table/route-table.js';
 import { type InjectedService, inject } from '../harness/inject.js';
 
 const ALLOWED = ['https://dash.example', 'http://localhost:3000', 'tauri://localhost', 'null'];

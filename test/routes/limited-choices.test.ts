@@ -2,7 +2,7 @@
 // to be put into these tables.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ACCESS, type RouteName } from '../../src/front/route-table.js';
+import { ACCESS, type RouteName } from '../../src/front/table/route-table.js';
 import { CreateBotBody, UpdateBotBody } from '../../src/shared/contract/bots.js';
 import { type Answer, call, expectError } from '../harness/api.js';
 import { create, remove } from '../harness/bots.js';

@@ -5,7 +5,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument } from '../../src/front/reference/document.js';
-import { ACCESS } from '../../src/front/route-table.js';
+import { ACCESS } from '../../src/front/table/route-table.js';
 import { call } from '../harness/api.js';
 import { expectDescribed, expectDescribedEvent } from '../harness/described.js';
 import { type InjectedService, inject } from '../harness/inject.js';

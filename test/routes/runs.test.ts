@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { RunFiles } from '../../src/front/run-files.js';
+import { RunFiles } from '../../src/front/routes/run-files.js';
 import { MAX_RUN_BYTES, MAX_RUN_FILES } from '../../src/shared/contract/runs.js';
 import { call } from '../harness/api.js';
 import { type InjectedService, inject } from '../harness/inject.js';

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ACCESS, type Access } from '../../src/front/route-table.js';
+import { ACCESS, type Access } from '../../src/front/table/route-table.js';
 import { SCOPES } from '../../src/shared/contract/tokens.js';
 import { type Answer, call, expectError } from '../harness/api.js';
 import { create, list, snapshot } from '../harness/bots.js';

@@ -189,7 +189,7 @@ it('clients that all stop reading in the same moment, after large writes, leave 
   onTestFinished(() => {
     for (const client of clients) client.close();
   });
-  // So much that they get the largest writes (src/front/write-sizes.ts).
+  // So much that they get the largest writes (src/front/stream/write-sizes.ts).
   const hasLargest = (): boolean => clients.every(({ bytes }) => bytes > LARGEST_AFTER_BYTES);
   while (!hasLargest()) await bytesPass(clock, MIB);
   const before = await usualMemory(clock, BUFFERS_BYTES);

@@ -1,4 +1,4 @@
 import { DroverError } from '../../shared/errors.js';
-import { errorResponse } from '../responses.js';
+import { errorResponse } from './responses.js';
 
 export const BROKEN = errorResponse(new DroverError('internal'));

@@ -1,6 +1,6 @@
 import type { DroverError } from '../../shared/errors.js';
-import type { BodyShare } from '../body-room.js';
-import type { InFlightSlot } from '../in-flight-limiter.js';
+import type { BodyShare } from './body-room.js';
+import type { InFlightSlot } from './in-flight-limiter.js';
 
 export interface Response {
   status: number;

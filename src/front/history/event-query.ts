@@ -4,8 +4,8 @@ import { FORMATS, LIMIT, ORDERS, STEP_S } from '../../shared/contract/query-boun
 import { DroverError } from '../../shared/errors.js';
 import { instantOf } from '../../shared/query/instant.js';
 import { type Filter, parseFilter, type StreamReach } from '../../shared/stream/filter.js';
-import { expectSelf, type Pairs, queryValue, readLimit, readOneOf } from '../query-string.js';
-import type { View } from '../view.js';
+import { expectSelf, type Pairs, queryValue, readLimit, readOneOf } from '../http/query-string.js';
+import type { View } from '../views/view.js';
 
 /** Approximate bytes of a page (a frame can have 64 KiB). A page is in memory until the client has read it. */
 const PAGE_BYTES = 1024 * 1024;

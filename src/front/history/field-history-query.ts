@@ -4,8 +4,8 @@ import { MAX_HISTORY_FIELDS, POINTS } from '../../shared/contract/query-bounds.j
 import { DroverError } from '../../shared/errors.js';
 import { readBotField } from '../../shared/query/read-bot-field.js';
 import { type Filter, parseFilter, type StreamReach } from '../../shared/stream/filter.js';
-import { expectSelf, type Pairs, queryValue } from '../query-string.js';
-import type { View } from '../view.js';
+import { expectSelf, type Pairs, queryValue } from '../http/query-string.js';
+import type { View } from '../views/view.js';
 import { timeOf } from './event-query.js';
 
 /** They never change, or always. */

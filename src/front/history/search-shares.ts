@@ -1,5 +1,5 @@
 import { DroverError } from '../../shared/errors.js';
-import { MAX_WAITING } from './journal-client.js';
+import { MAX_WAITING } from '../stream/journal-client.js';
 
 /**
  * A token may have this share of the room that is left: alone a quarter of it all, four tokens a seventh each. So there is always

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { VERSION } from '../../shared/version.js';
-import { CachedResponse } from '../cached-response.js';
-import { headersWith, SAFE_HEADERS } from '../responses.js';
+import { headersWith, SAFE_HEADERS } from '../engine/responses.js';
+import { CachedResponse } from '../http/cached-response.js';
 import { openApiDocument } from './document.js';
 import { referencePage, STYLE } from './page.js';
 

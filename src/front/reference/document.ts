@@ -1,7 +1,7 @@
 import { ErrorBody } from '../../shared/contract/api.js';
 import type { TSchema } from '../../shared/contract/typebox.js';
-import { QUERIES } from '../route-parameters.js';
-import { ACCESS, type Access, ROUTE_NAMES, type RouteName } from '../route-table.js';
+import { QUERIES } from '../table/route-parameters.js';
+import { ACCESS, type Access, ROUTE_NAMES, type RouteName } from '../table/route-table.js';
 import { NAMED_SCHEMAS } from './named-schemas.js';
 import {
   type Content,

@@ -1,5 +1,5 @@
 import type { TSchema } from '../../shared/contract/typebox.js';
-import type { RouteName } from '../route-table.js';
+import type { RouteName } from '../table/route-table.js';
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [k: string]: JsonValue };
 export type JsonSchema = { [key: string]: JsonValue };

@@ -1,4 +1,4 @@
-import type { RouteName } from '../route-table.js';
+import type { RouteName } from '../table/route-table.js';
 import { AUTH_OPERATIONS } from './auth-operations.js';
 import { BOT_OPERATIONS } from './bot-operations.js';
 import { EVENT_OPERATIONS } from './event-operations.js';

@@ -17,7 +17,7 @@ const LATE_MS = 100;
 export type ServiceCommands = Record<string, (args: JsonObject) => Json | Promise<Json>>;
 
 /**
- * Handles `POST /invoke`, as far as the fronts do not send it to a bot host themselves (src/front/host-commands.ts): its targets,
+ * Handles `POST /invoke`, as far as the fronts do not send it to a bot host themselves (src/front/bots/host-commands.ts): its targets,
  * the deadline, and a `dispatch` line for every result.
  */
 export class Dispatcher {

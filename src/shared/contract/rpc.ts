@@ -85,7 +85,7 @@ export interface CallBounds<Remote extends Methods> {
 
 /**
  * One end of a two-way call channel. `Local` is what this end offers, `Remote` what the other end does.
- * The calls that wait for an answer are the one queue here. The fronts bound it (src/front/control.ts): a call above its bound
+ * The calls that wait for an answer are the one queue here. The fronts bound it (src/front/routes/control.ts): a call above its bound
  * rejects with `overloaded` and is not sent. That bounds the work of main, and with it the calls that main makes in turn, so
  * that main's own ends need no bound.
  * Messages keep their order, so a `tell` before a `call` is handled before it.

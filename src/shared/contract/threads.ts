@@ -300,7 +300,7 @@ export type ControlMethods = LoopEvents & {
     by?: string | undefined;
   }): BotSnapshot | null;
   actOnBot(input: { id: string; action: BotAction; rights: Rights }): BotSnapshot | null;
-  /** The same for what ends a bot: a front has room for these calls when others fill its bound (src/front/control.ts). */
+  /** The same for what ends a bot: a front has room for these calls when others fill its bound (src/front/routes/control.ts). */
   endBot(input: {
     id: string;
     action: EndingAction;

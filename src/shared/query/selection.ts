@@ -27,7 +27,7 @@ export function selectionOf(
     const field = fieldNamed(name);
     if (!field || !hasShortForm(field)) continue;
     const values = text.split(',');
-    // It says which stream is asked for (src/front/views.ts).
+    // It says which stream is asked for (src/front/views/views.ts).
     if (field === 'node' && values.includes(SELF)) continue;
     const all = wanted.get(field) ?? new Set();
     wanted.set(field, all);

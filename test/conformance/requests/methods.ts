@@ -1,7 +1,7 @@
 // docs/INTERFACE.md §4 and §7: 404, 405 with Allow, HEAD and OPTIONS on every path.
 
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ACCESS } from '../../../src/front/route-table.js';
+import { ACCESS } from '../../../src/front/table/route-table.js';
 import { call, expectError } from '../../harness/api.js';
 import { RawConnection, raw, requestBytes } from '../../harness/http.js';
 import type { Service } from '../../harness/service.js';

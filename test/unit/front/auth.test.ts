@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Authenticator } from '../../../src/front/auth.js';
+import { Authenticator } from '../../../src/front/access/auth.js';
 import type { Exchange } from '../../../src/front/engine/engine.js';
 import type { TokenRecord } from '../../../src/shared/contract/tokens.js';
 import { DroverError } from '../../../src/shared/errors.js';

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
-import { BotCounts, OTHER_STATUS } from '../../../src/front/bot-counts.js';
+import { BotCounts, OTHER_STATUS } from '../../../src/front/bots/bot-counts.js';
 
 type Bot = { kind: string; status: string };
 

@@ -1,7 +1,7 @@
 // The order of GET /api/bots?sort=, and its pages.
 
 import { expect, it } from 'vitest';
-import { BotOrder } from '../../../src/front/bot-order.js';
+import { BotOrder } from '../../../src/front/bots/bot-order.js';
 import type { BotSnapshot } from '../../../src/shared/contract/events.js';
 import type { JsonObject } from '../../../src/shared/contract/json.js';
 

@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { BroadcasterClient } from '../../../src/front/broadcaster-client.js';
+import { BroadcasterClient } from '../../../src/front/stream/broadcaster-client.js';
 import { Rpc } from '../../../src/shared/contract/rpc.js';
 import type {
   BroadcasterFrontMethods,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Clients } from '../../../src/front/clients.js';
+import { Clients } from '../../../src/front/requests/clients.js';
 import { Networks } from '../../../src/shared/contract/networks.js';
 
 const PROXIES = ['10.0.0.0/8', '127.0.0.1', 'fd00::/8'];

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Connections } from '../../../src/front/connections.js';
+import { Connections } from '../../../src/front/requests/connections.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
 import { Networks } from '../../../src/shared/contract/networks.js';
 import { createQuota, Quota } from '../../../src/shared/memory/quota.js';

@@ -4,7 +4,7 @@
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { SubscriberGroup } from '../../../src/front/subscriber-group.js';
+import { SubscriberGroup } from '../../../src/front/stream/subscriber-group.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import { FLUSH_BOUNDS, FRONT_CELLS } from '../../../src/shared/contract/metric-layout.js';
 import { logLine } from '../shared/ring-fixture.js';

@@ -3,9 +3,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FilterIndex, type FilterIndexBounds } from '../../../src/front/filter-index.js';
-import { GatherArena } from '../../../src/front/gather-arena.js';
-import { SubscriberGroup } from '../../../src/front/subscriber-group.js';
+import { FilterIndex, type FilterIndexBounds } from '../../../src/front/stream/filter-index.js';
+import { GatherArena } from '../../../src/front/stream/gather-arena.js';
+import { SubscriberGroup } from '../../../src/front/stream/subscriber-group.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
 import type { FrameMeta } from '../../../src/shared/memory/layout.js';
 import {

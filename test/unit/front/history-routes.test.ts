@@ -2,12 +2,12 @@
 // model: that a revocation falls into its search is not to be had on purpose.
 
 import { expect, it } from 'vitest';
-import { Authenticator } from '../../../src/front/auth.js';
+import { Authenticator } from '../../../src/front/access/auth.js';
+import { TokenStreams } from '../../../src/front/access/token-streams.js';
 import type { Exchange, Response } from '../../../src/front/engine/engine.js';
-import { historyRoutes } from '../../../src/front/history/history-routes.js';
-import { StreamLeases } from '../../../src/front/stream-lease.js';
-import { TokenStreams } from '../../../src/front/token-streams.js';
-import type { View } from '../../../src/front/view.js';
+import { historyRoutes } from '../../../src/front/routes/history-routes.js';
+import { StreamLeases } from '../../../src/front/stream/stream-lease.js';
+import type { View } from '../../../src/front/views/view.js';
 import type { Page } from '../../../src/shared/contract/journal-messages.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
 import { Deferred } from '../../../src/shared/deferred.js';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { afterEach, expect, it, vi } from 'vitest';
-import { type BotCommand, HostCommands } from '../../../src/front/host-commands.js';
+import { type BotCommand, HostCommands } from '../../../src/front/bots/host-commands.js';
 import {
   addOutcome,
   type CommandMessage,

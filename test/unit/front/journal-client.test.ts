@@ -3,9 +3,9 @@
 import { once } from 'node:events';
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, expect, it } from 'vitest';
-import { JournalClient } from '../../../src/front/history/journal-client.js';
-import { Replays } from '../../../src/front/history/replays.js';
-import type { Subscriber } from '../../../src/front/subscriber.js';
+import { JournalClient } from '../../../src/front/stream/journal-client.js';
+import { Replays } from '../../../src/front/stream/replays.js';
+import type { Subscriber } from '../../../src/front/stream/subscriber.js';
 import type {
   Asked,
   Page,

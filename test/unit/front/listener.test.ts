@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Engine, PreparedTls } from '../../../src/front/engine/engine.js';
-import { Listener } from '../../../src/front/listener.js';
+import { Listener } from '../../../src/front/requests/listener.js';
 
 /** Records what is called. Port 0 becomes 4000. */
 class ModelEngine implements Engine {

@@ -1,8 +1,8 @@
 // What a hostile query about many bots costs in one turn of a front. The clock moves with the looks at bots, so that looks are counted.
 
 import { afterEach, expect, it, vi } from 'vitest';
-import { findBots } from '../../../src/front/bot-selection.js';
-import { MirrorJudge } from '../../../src/front/mirror-judge.js';
+import { findBots } from '../../../src/front/bots/bot-selection.js';
+import { MirrorJudge } from '../../../src/front/bots/mirror-judge.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
 import { parseFilter } from '../../../src/shared/stream/filter.js';

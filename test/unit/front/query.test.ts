@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { queryPairs, queryValue } from '../../../src/front/query-string.js';
+import { queryPairs, queryValue } from '../../../src/front/http/query-string.js';
 
 const text = fc.string({ unit: 'binary' });
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Control } from '../../../src/front/control.js';
 import type { Exchange, Response } from '../../../src/front/engine/engine.js';
-import { readyRoute } from '../../../src/front/ready-route.js';
+import type { Control } from '../../../src/front/routes/control.js';
+import { readyRoute } from '../../../src/front/routes/ready-route.js';
 import type { ControlMethods } from '../../../src/shared/contract/threads.js';
 import { Deferred } from '../../../src/shared/deferred.js';
 import { DroverError } from '../../../src/shared/errors.js';

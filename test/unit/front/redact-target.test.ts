@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { redactTarget } from '../../../src/front/redact-target.js';
+import { redactTarget } from '../../../src/front/http/redact-target.js';
 
 const PIN = '493817';
 const tokens = fc

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Refusals } from '../../../src/front/refusals.js';
+import { Refusals } from '../../../src/front/requests/refusals.js';
 import type { TokenRecord } from '../../../src/shared/contract/tokens.js';
 import { DroverError } from '../../../src/shared/errors.js';
 

@@ -1,7 +1,7 @@
 // How much replays may write, and when. The clock is the test's.
 
 import { expect, it } from 'vitest';
-import { ReplayPace, type StreamCounts } from '../../../src/front/history/replay-pace.js';
+import { ReplayPace, type StreamCounts } from '../../../src/front/stream/replay-pace.js';
 
 interface World extends StreamCounts {
   /** Bytes of a write, and how long it takes, in ms. */

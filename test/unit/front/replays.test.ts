@@ -1,6 +1,6 @@
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
-import { Replays } from '../../../src/front/history/replays.js';
-import type { Subscriber } from '../../../src/front/subscriber.js';
+import { Replays } from '../../../src/front/stream/replays.js';
+import type { Subscriber } from '../../../src/front/stream/subscriber.js';
 import type { ReplayPart, ReplayRequest } from '../../../src/shared/contract/journal-messages.js';
 
 // Runs on where a test has the clock in its hands.

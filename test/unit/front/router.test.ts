@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Router } from '../../../src/front/router.js';
+import { Router } from '../../../src/front/requests/router.js';
 import { DroverError } from '../../../src/shared/errors.js';
 
 const router = new Router<string>()

@@ -1,7 +1,7 @@
 // Run by vitest. What a stream gets first, and where a replay may end.
 
 import { expect, it } from 'vitest';
-import { StreamStarts } from '../../../src/front/stream-starts.js';
+import { StreamStarts } from '../../../src/front/stream/stream-starts.js';
 import { FRONT_CELLS } from '../../../src/shared/contract/metric-layout.js';
 import { Counters } from '../../../src/shared/memory/counters.js';
 import { logLine } from '../shared/ring-fixture.js';

@@ -3,8 +3,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Broadcaster } from '../../../src/broadcaster/broadcaster.js';
-import { GatherArena } from '../../../src/front/gather-arena.js';
-import { SubscriberGroup } from '../../../src/front/subscriber-group.js';
+import { GatherArena } from '../../../src/front/stream/gather-arena.js';
+import { SubscriberGroup } from '../../../src/front/stream/subscriber-group.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
 import { MAX_FRAME_BYTES } from '../../../src/shared/memory/layout.js';

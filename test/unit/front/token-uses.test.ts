@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { TokenStreams } from '../../../src/front/token-streams.js';
-import { TokenUses } from '../../../src/front/token-uses.js';
+import { TokenStreams } from '../../../src/front/access/token-streams.js';
+import { TokenUses } from '../../../src/front/access/token-uses.js';
 import type { TokenUse } from '../../../src/shared/contract/tokens.js';
 
 const at = (at_ms: number): TokenUse => ({ at_ms, from: null });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { clientName } from '../../../src/front/user-agent.js';
+import { clientName } from '../../../src/front/access/user-agent.js';
 
 const WINDOWS = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64)';
 const LINUX = 'Mozilla/5.0 (X11; Linux x86_64)';

@@ -2,10 +2,10 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { GatherArena } from '../../../src/front/gather-arena.js';
-import { Subscriber } from '../../../src/front/subscriber.js';
-import { SubscriberGroup } from '../../../src/front/subscriber-group.js';
-import { WriteSizes } from '../../../src/front/write-sizes.js';
+import { GatherArena } from '../../../src/front/stream/gather-arena.js';
+import { Subscriber } from '../../../src/front/stream/subscriber.js';
+import { SubscriberGroup } from '../../../src/front/stream/subscriber-group.js';
+import { WriteSizes } from '../../../src/front/stream/write-sizes.js';
 import { testRing } from '../shared/ring-fixture.js';
 import { ModelSocket } from './fanout-fixture.js';
 

@@ -2,7 +2,7 @@
 
 import { MessageChannel } from 'node:worker_threads';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { JournalClient } from '../../../src/front/history/journal-client.js';
+import { JournalClient } from '../../../src/front/stream/journal-client.js';
 import { frontMethods } from '../../../src/journal/front-methods.js';
 import { Journal } from '../../../src/journal/journal.js';
 import { Rpc } from '../../../src/shared/contract/rpc.js';

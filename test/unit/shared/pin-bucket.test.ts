@@ -3,7 +3,7 @@
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PinExchange } from '../../../src/front/pin-exchange.js';
+import { PinExchange } from '../../../src/front/access/pin-exchange.js';
 import { createPinBucket, PinBucket } from '../../../src/shared/memory/pin-bucket.js';
 
 const SECOND = 1_000_000_000n;

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DroverError } from '../../../shared/errors.js';
-import type { BodyShare } from '../../body-room.js';
-import type { InFlightSlot } from '../../in-flight-limiter.js';
+import type { BodyShare } from '../body-room.js';
 import { BROKEN } from '../broken.js';
 import type { EngineOptions, Exchange, Response, StreamSink } from '../engine.js';
+import type { InFlightSlot } from '../in-flight-limiter.js';
 import { NodeStream } from './node-stream.js';
 import { headRefusal } from './refusals.js';
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { DroverError, type ErrorCode } from '../../../shared/errors.js';
-import { errorResponse } from '../../responses.js';
 import type { Response } from '../engine.js';
 import { RequestHead } from '../request-head.js';
+import { errorResponse } from '../responses.js';
 
 /** The limit of uWebSockets.js. */
 const MAX_HEADERS = 98;

@@ -1,10 +1,10 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Deadlines } from '../../../shared/deadlines.js';
 import { DroverError } from '../../../shared/errors.js';
-import type { BodyShare } from '../../body-room.js';
-import type { InFlightSlot } from '../../in-flight-limiter.js';
+import type { BodyShare } from '../body-room.js';
 import { BROKEN } from '../broken.js';
 import type { EngineOptions, Exchange, Response, StreamSink } from '../engine.js';
+import type { InFlightSlot } from '../in-flight-limiter.js';
 import type { RequestHead } from '../request-head.js';
 import { statusLine } from '../status-line.js';
 import { UsualHeaders } from './uws-headers.js';

@@ -1,0 +1,81 @@
+import { inexactPlace } from '../../shared/contract/exact-json.js';
+import { explainSchemaError } from '../../shared/contract/explain.js';
+import { isDeeper } from '../../shared/contract/json-depth.js';
+import { DroverError } from '../../shared/errors.js';
+import type { SchemaValue } from '../../shared/schemas.js';
+import { type BodySchema, validatorOf } from '../../shared/validators.js';
+import type { BodyRoom } from '../engine/body-room.js';
+import type { Exchange } from '../engine/engine.js';
+import { reached, requestRuns } from './running-request.js';
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Limits of a body. */
+export interface BodyLimits {
+  maxBytes: number;
+  timeoutMs: number;
+  /** Levels of nesting. */
+  maxDepth: number;
+  /** Shared by all bodies. */
+  room: BodyRoom;
+}
+
+/** Reads and validates a body. To be called before the handler's first await. */
+export type BodyReader<T> = (exchange: Exchange, limits: BodyLimits) => Promise<T>;
+
+/**
+ * A reader for bodies of this schema.
+ * @throws DroverError (the reader) `unsupported_media_type`, `too_large`, `no_room`, `timeout`, `bad_request`.
+ */
+export function jsonBody<S extends BodySchema>(schema: S): BodyReader<SchemaValue<S>> {
+  return async (exchange, { maxBytes, timeoutMs, maxDepth, room }) => {
+    if (!isJson(exchange.header('content-type'))) throw new DroverError('unsupported_media_type');
+    if (Number(exchange.header('content-length')) > maxBytes) throw new DroverError('too_large');
+    const share = room.open();
+    const { slot } = exchange;
+    slot?.receive();
+    let bytes: Uint8Array;
+    try {
+      bytes = await exchange.body(maxBytes, timeoutMs, share);
+    } finally {
+      share.close();
+    }
+    slot?.received();
+    requestRuns(exchange);
+    reached('body');
+    if (isDeeper(bytes, maxDepth)) {
+      throw new DroverError('bad_request', `the body is nested more than ${maxDepth} levels deep`);
+    }
+    const value = parse(bytes);
+    const validate = validatorOf(schema);
+    if (!validate(value)) {
+      throw new DroverError('bad_request', explainSchemaError('body', validate.errors));
+    }
+    return value;
+  };
+}
+
+function isJson(contentType: string): boolean {
+  // Most requests: to take it apart costs more.
+  if (contentType === 'application/json') return true;
+  return contentType.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
+}
+
+function parse(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    throw new DroverError('bad_request', 'the body is not valid UTF-8');
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The message of JSON.parse quotes the body, which may contain a PIN.
+    throw new DroverError('bad_request', 'the body is not valid JSON');
+  }
+  const inexact = inexactPlace(text, 'body', value);
+  if (inexact !== undefined) throw new DroverError('bad_request', inexact);
+  return value;
+}

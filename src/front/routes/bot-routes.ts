@@ -1,0 +1,235 @@
+import type {
+  ActionResults,
+  BotAction,
+  BotActionsBody,
+  EndingAction,
+} from '../../shared/contract/bots.js';
+import type { BotSnapshot } from '../../shared/contract/events.js';
+import type { JsonObject } from '../../shared/contract/json.js';
+import type { BOT_QUERY, DELETE_BOT_QUERY } from '../../shared/contract/queries.js';
+import type { InvokeInput } from '../../shared/contract/threads.js';
+import type { Rights } from '../../shared/contract/tokens.js';
+import { botTest } from '../../shared/query/bot-query.js';
+import { selectionOf } from '../../shared/query/selection.js';
+import type { SchemaValue } from '../../shared/schemas.js';
+import type { BodySchema } from '../../shared/validators.js';
+import { type Authenticator, type Caller, rightsOf } from '../access/auth.js';
+import { shownBot } from '../bots/bot-list.js';
+import { findBots } from '../bots/bot-selection.js';
+import type { HostCommands } from '../bots/host-commands.js';
+import type { Exchange } from '../engine/engine.js';
+import { emptyResponse, jsonResponse } from '../engine/responses.js';
+import { type BodyLimits, jsonBody } from '../http/json-body.js';
+import { expectSelf, queryPairs, queryValue } from '../http/query-string.js';
+import type { CallerHandler, Handlers } from '../table/handlers.js';
+import { ClusterCatchUp } from '../views/cluster-catch-up.js';
+import type { Views } from '../views/views.js';
+import type { Control } from './control.js';
+
+export interface BotRoutesParts {
+  auth: Pick<Authenticator, 'recheck'>;
+  control: Control;
+  hosts: Pick<HostCommands, 'run'>;
+  limits: BodyLimits;
+  views: Pick<Views, 'self' | 'default' | 'cluster' | 'isCurrent' | 'of' | 'whenCurrent'>;
+}
+
+type BotRoutes = Exclude<
+  Extract<
+    keyof Handlers,
+    | `${string} /api/bots${string}`
+    | `${string} /api/${'hosts' | 'kinds' | 'pressure'}`
+    | 'POST /api/kinds/{kind}/release'
+    | 'POST /invoke'
+  >,
+  // Of other groups: the journal's in src/front/history, incidents in their own file.
+  'GET /api/bots/{id}/history' | 'GET /api/bots/{id}/incidents'
+>;
+
+export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
+  const { auth, control, hosts, limits, views } = parts;
+  // Main answers when a bot of this node shows on the node's own stream; on that of the cluster it comes later.
+  const { mirror, bots } = views.self;
+  const catchUp = new ClusterCatchUp(views);
+
+  /** Reads the body, then makes sure that the token is still valid. */
+  const bodyOf = <S extends BodySchema>(schema: S) => {
+    const read = jsonBody(schema);
+    return async (exchange: Exchange, caller: Caller): Promise<SchemaValue<S>> => {
+      const body = await read(exchange, limits);
+      auth.recheck(caller);
+      return body;
+    };
+  };
+  const readBot = bodyOf('CreateBotBody');
+  const readUpdate = bodyOf('UpdateBotBody');
+  const readActions = bodyOf('BotActionsBody');
+  const readInvoke = bodyOf('InvokeBody');
+  const readMove = bodyOf('MoveBotBody');
+
+  const respondWithBot = (
+    exchange: Exchange,
+    { record: { reach } }: Caller,
+    id: string,
+    elsewhere: BotSnapshot | null,
+    status = 200,
+  ): void | Promise<void> => {
+    const respond = (): void => {
+      const json = elsewhere ? shownBot(elsewhere, reach) : bots.one(id, reach);
+      exchange.respond(jsonResponse(json, status));
+    };
+    if (views.cluster) return respondLater(id, elsewhere, respond);
+    return mirror.whenCurrent(respond);
+  };
+  /** In a cluster: when its stream shows the bot too. */
+  const respondLater = async (
+    id: string,
+    elsewhere: BotSnapshot | null,
+    respond: () => void,
+  ): Promise<void> => {
+    await mirror.whenCurrent(() => {});
+    const snapshot = elsewhere ?? mirror.get(id)?.snapshot;
+    if (snapshot) await catchUp.bot(snapshot);
+    await mirror.whenCurrent(respond);
+  };
+  /** Has no body; responds with the bot's snapshot when the operation is done. */
+  const act =
+    (action: 'start' | 'stop' | 'restart'): CallerHandler =>
+    async (exchange, caller, [id = '']) => {
+      const rights = rightsOf(caller);
+      const elsewhere = isEnding(action)
+        ? await control.call('endBot', { id, action, rights })
+        : await control.call('actOnBot', { id, action, rights });
+      await respondWithBot(exchange, caller, id, elsewhere);
+    };
+  const actOnMany = (actions: BotActionsBody, rights: Rights): Promise<ActionResults> => {
+    const { action } = actions;
+    return isEnding(action)
+      ? control.call('endBots', { actions: { ...actions, action }, rights })
+      : control.call('actOnBots', { actions, rights });
+  };
+  /**
+   * Sends a command for one bot to its host.
+   * @returns a promise of the result as JSON. Null, at once or then, when only main can decide: labels that limit a token,
+   * several bots, the service itself, and bots that do not run where the mirror says.
+   */
+  const runOnHost = (
+    exchange: Exchange,
+    { record: { reach } }: Caller,
+    { session_id: bot, command, args }: InvokeInput,
+  ): Promise<string | null> | null => {
+    if (typeof bot !== 'string') return null;
+    if (reach !== null && !('bots' in reach && reach.bots.includes(bot))) return null;
+    // It may be behind, and is brought up to date only when it was wrong: the host knows which bots it runs.
+    const host = mirror.get(bot)?.snapshot.host ?? null;
+    const result = host === null ? null : hosts.run(host, { bot, command, args }, exchange);
+    if (result === null) mirror.sync();
+    return result;
+  };
+
+  return {
+    'GET /api/bots'(exchange, caller) {
+      const { id: token, reach } = caller.record;
+      const pairs = queryPairs(exchange.query);
+      const view = views.of(pairs);
+      const query = selectionOf(pairs, 'bots');
+      const gone = query.length > 0 ? exchange.gone() : undefined;
+      return views.whenCurrent(view, async (bots) => {
+        let selected: Set<string> | undefined;
+        if (query.length > 0) {
+          selected = await findBots(bots, botTest(query), token, gone);
+          auth.recheck(caller);
+        }
+        exchange.respond(jsonResponse(view.bots.list(pairs, reach, bots, selected)));
+      });
+    },
+    async 'POST /api/bots'(exchange, caller) {
+      const bot = await readBot(exchange, caller);
+      const elsewhere = await control.call('createBot', { bot, rights: rightsOf(caller) });
+      await respondWithBot(exchange, caller, bot.id, elsewhere, 201);
+    },
+    async 'POST /api/bots/actions'(exchange, caller) {
+      const actions = await readActions(exchange, caller);
+      const { results } = await actOnMany(actions, rightsOf(caller));
+      if (actions.action === 'delete') await catchUp.gone(deleted(results));
+      await mirror.whenCurrent(() => {
+        exchange.respond(jsonResponse(JSON.stringify({ results: bots.withStatuses(results) })));
+      });
+    },
+    'GET /api/bots/{id}'(exchange, { record }, [id = '']) {
+      const pairs = queryPairs(exchange.query);
+      expectSelf(queryValue<keyof typeof BOT_QUERY>(pairs, 'node'), 'the bot is');
+      const view = views.of(pairs);
+      return views.whenCurrent(view, (bots) =>
+        exchange.respond(jsonResponse(view.bots.one(id, record.reach, bots))),
+      );
+    },
+    async 'PATCH /api/bots/{id}'(exchange, caller, [id = '']) {
+      const change = await readUpdate(exchange, caller);
+      const { name: by } = caller.record;
+      const input = { id, change, rights: rightsOf(caller), by };
+      const elsewhere = await control.call('updateBot', input);
+      await respondWithBot(exchange, caller, id, elsewhere);
+    },
+    async 'DELETE /api/bots/{id}'(exchange, caller, [id = '']) {
+      const input = { id, action: 'delete', rights: rightsOf(caller) } as const;
+      const node = queryValue<keyof typeof DELETE_BOT_QUERY>(queryPairs(exchange.query), 'node');
+      await control.call('endBot', node === undefined ? input : { ...input, node });
+      // What one node had may not be the bot that the others have with its id.
+      if (node === undefined) await catchUp.gone([id]);
+      exchange.respond(emptyResponse(204));
+    },
+    'POST /api/bots/{id}/start': act('start'),
+    'POST /api/bots/{id}/stop': act('stop'),
+    'POST /api/bots/{id}/restart': act('restart'),
+    async 'POST /api/bots/{id}/move'(exchange, caller, [id = '']) {
+      const { node } = await readMove(exchange, caller);
+      const moving = await control.call('moveBot', { id, node, rights: rightsOf(caller) });
+      exchange.respond(jsonResponse(JSON.stringify(moving)));
+    },
+    async 'GET /api/bots/{id}/config'(exchange, caller, [id = '']) {
+      const config = await control.call('botConfig', { id, rights: rightsOf(caller) });
+      exchange.respond(jsonResponse(JSON.stringify(config)));
+    },
+    async 'GET /api/kinds'(exchange) {
+      exchange.respond(jsonResponse(JSON.stringify(await control.call('kinds', null))));
+    },
+    async 'POST /api/kinds/{kind}/release'(exchange, caller, [kind = '']) {
+      const output = await control.call('releaseKind', { kind, rights: rightsOf(caller) });
+      exchange.respond(jsonResponse(JSON.stringify(output)));
+    },
+    async 'GET /api/hosts'(exchange, caller) {
+      const list = await control.call('hosts', { rights: rightsOf(caller) });
+      exchange.respond(jsonResponse(JSON.stringify(list)));
+    },
+    async 'GET /api/pressure'(exchange) {
+      const report = await control.call('pressure', null);
+      const status = report.short.length > 0 ? 503 : 200;
+      exchange.respond(jsonResponse(JSON.stringify(report), status));
+    },
+    async 'POST /invoke'(exchange, caller) {
+      const body = await readInvoke(exchange, caller);
+      const call = { ...body, args: body.args as JsonObject };
+      const running = runOnHost(exchange, caller, call);
+      if (running) {
+        const result = await running;
+        if (result !== null) {
+          exchange.respond(jsonResponse(`{"result":${result}}`));
+          return;
+        }
+        mirror.sync();
+      }
+      const input = { call, rights: rightsOf(caller) };
+      const output = await control.cancellableCall('invoke', input, exchange.gone());
+      exchange.respond(jsonResponse(JSON.stringify(output)));
+    },
+  };
+}
+
+function deleted(results: ActionResults['results']): string[] {
+  return Object.keys(results).filter((id) => !('error' in (results[id] ?? {})));
+}
+
+function isEnding(action: BotAction): action is EndingAction {
+  return action === 'stop' || action === 'delete';
+}

@@ -1,0 +1,186 @@
+import { HEARTBEAT_HEADER } from '../../shared/contract/heartbeat-header.js';
+import type { Shortage } from '../../shared/contract/pressure.js';
+import type { STREAM_QUERY } from '../../shared/contract/queries.js';
+import { SNAPSHOT } from '../../shared/contract/query-bounds.js';
+import type { Reach } from '../../shared/contract/tokens.js';
+import { DroverError } from '../../shared/errors.js';
+import { type Filter, parseFilter, type StreamReach } from '../../shared/stream/filter.js';
+import { retryLine } from '../../shared/stream/stream-text.js';
+import { type Authenticator, type Caller, placeOf } from '../access/auth.js';
+import type { SnapshotMirror } from '../bots/snapshot-mirror.js';
+import type { Exchange } from '../engine/engine.js';
+import { SAFE_HEADERS } from '../engine/responses.js';
+import {
+  asksForSelf,
+  type Pairs,
+  queryPairs,
+  queryValue,
+  readOneOf,
+} from '../http/query-string.js';
+import type { StreamLease, StreamLeases } from '../stream/stream-lease.js';
+import type { Subscriber } from '../stream/subscriber.js';
+import type { Guard, OpenHandler } from '../table/handlers.js';
+import { parameterCheck } from '../table/route-parameters.js';
+import type { View } from '../views/view.js';
+import type { Views } from '../views/views.js';
+import type { Control } from './control.js';
+
+const ROUTE = 'GET /events';
+const STREAM_HEADERS = [
+  'Content-Type',
+  'text/event-stream',
+  'Cache-Control',
+  'no-cache, no-transform',
+  // Stops nginx and others from buffering the stream.
+  'X-Accel-Buffering',
+  'no',
+  ...SAFE_HEADERS,
+];
+
+/** Whether new streams are accepted; main changes it. */
+export interface StreamAdmission {
+  /** Why they are refused, null when they are accepted. */
+  shortage: Shortage | null;
+}
+
+export interface StreamRouteParts {
+  auth: Pick<Authenticator, 'fromTicket'>;
+  control: Control;
+  leases: StreamLeases;
+  views: Pick<Views, 'ofClient'>;
+  admission: StreamAdmission;
+  retry: Retry;
+  heartbeatMs: number;
+}
+
+interface Parts extends StreamRouteParts {
+  headers: readonly string[];
+}
+
+/** How long clients wait before they reconnect. */
+export interface Retry {
+  /** In ms, before the deviation. */
+  baseMs: number;
+  /** How many come back in a second if all are lost at once. */
+  perSecond: number;
+}
+
+/** What the client asks for; read before the first await. */
+interface StreamRequest {
+  pairs: Pairs;
+  snapshots: boolean;
+  lastEventId: string;
+}
+
+/** `GET /events` until the fan-out takes the stream over: authentication by token or ticket, bounds, filter. */
+export function streamRoute(given: StreamRouteParts, guard: Guard): OpenHandler {
+  // Once: each stream keeps them.
+  const headers = [...STREAM_HEADERS, HEARTBEAT_HEADER, String(given.heartbeatMs)];
+  const parts = { ...given, headers };
+  const byToken = guard.guarded(ROUTE, (exchange, caller) =>
+    open(parts, exchange, caller, streamRequest(exchange)),
+  );
+  const checkParameters = parameterCheck(ROUTE);
+  return (exchange, parameters) => {
+    // HEAD opens no stream, so it must not consume a ticket.
+    const ticket = exchange.method === 'GET' ? ticketOf(exchange) : undefined;
+    if (ticket === undefined) return byToken(exchange, parameters);
+    // Before the ticket is used up.
+    checkParameters(exchange.query);
+    return redeem(parts, guard, exchange, ticket, streamRequest(exchange));
+  };
+}
+
+async function redeem(
+  parts: Parts,
+  guard: Guard,
+  exchange: Exchange,
+  ticket: string,
+  request: StreamRequest,
+): Promise<void> {
+  const from = placeOf(exchange);
+  const { token } = await parts.control.call('redeemTicket', { ticket });
+  const caller = guard.admit(ROUTE, exchange, parts.auth.fromTicket(token, from));
+  if (!exchange.aborted) open(parts, exchange, caller, request);
+}
+
+function open(parts: Parts, exchange: Exchange, { record }: Caller, request: StreamRequest): void {
+  const view = parts.views.ofClient(request.pairs, request.lastEventId);
+  if (exchange.method === 'HEAD') {
+    filterOf(view, record, request);
+    exchange.respond({ status: 200, headers: parts.headers, body: '' });
+    return;
+  }
+  const { admission, leases } = parts;
+  if (admission.shortage) throw new DroverError('unavailable', admission.shortage.message);
+  const lease = leases.acquire(record.id, exchange.address);
+  let filter: Filter | null;
+  try {
+    // Not before: a filter can have a thousand names.
+    filter = filterOf(view, record, request);
+  } catch (thrown) {
+    lease.release();
+    throw thrown;
+  }
+  stream(parts, view.fanout, exchange, lease, filter, request);
+}
+
+function filterOf(
+  { mirror, names, nodes, makeJudge }: View,
+  { reach }: Caller['record'],
+  { pairs }: StreamRequest,
+): Filter | null {
+  return parseFilter(pairs, names, streamReach(reach, mirror), nodes, makeJudge);
+}
+
+/** Its functions live as long as the stream, and with them what they use: nothing of the request may be among it. */
+function stream(
+  parts: Parts,
+  fanout: View['fanout'],
+  exchange: Exchange,
+  lease: StreamLease,
+  filter: Filter | null,
+  { pairs, snapshots, lastEventId }: StreamRequest,
+): void {
+  const { leases, retry } = parts;
+  let subscriber: Subscriber | undefined;
+  const sink = exchange.stream(
+    parts.headers,
+    () => subscriber && fanout.remove(subscriber),
+    () => subscriber && fanout.writable(subscriber),
+  );
+  lease.bind(sink);
+  subscriber = fanout.add(sink, {
+    filter,
+    // Each start takes a front's time: without the addition, all streams of a full service would come back within a second.
+    opening: retryLine(retry.baseMs, (leases.open / retry.perSecond) * 1000, Math.random),
+    lastEventId,
+    snapshots,
+    isOwn: asksForSelf(pairs),
+    removed: () => lease.release(),
+  });
+}
+
+/** A limit to labels needs to know which labels a bot had at each frame. */
+export function streamReach(reach: Reach, mirror: Pick<SnapshotMirror, 'labels'>): StreamReach {
+  if (reach === null || 'bots' in reach) return reach;
+  return { labels: reach.labels, history: mirror.labels };
+}
+
+function streamRequest(exchange: Exchange): StreamRequest {
+  const pairs = queryPairs(exchange.query);
+  const value = (name: keyof typeof STREAM_QUERY) => queryValue(pairs, name);
+  const snapshots = readOneOf('snapshot', value('snapshot') ?? '1', SNAPSHOT) === '1';
+  // A client that reconnects adds the header, or event-source-polyfill its parameter, to the same URL: these are newer.
+  const lastEventId =
+    exchange.header('last-event-id') || value('lastEventId') || value('last_event_id') || '';
+  return { pairs, snapshots, lastEventId };
+}
+
+/** The ticket, unless the request has a token too: a token in the header or the query takes precedence. */
+function ticketOf(exchange: Exchange): string | undefined {
+  if (!exchange.query.includes('ticket') || exchange.header('authorization') !== '')
+    return undefined;
+  const pairs = queryPairs(exchange.query);
+  return queryValue(pairs, 'token') === undefined ? queryValue(pairs, 'ticket') : undefined;
+}

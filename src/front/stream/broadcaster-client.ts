@@ -1,0 +1,84 @@
+import type { MessagePort } from 'node:worker_threads';
+import { Rpc } from '../../shared/contract/rpc.js';
+import type { BroadcasterFrontMethods, FrontBellMethods } from '../../shared/contract/threads.js';
+import { Deferred } from '../../shared/deferred.js';
+import { DroverError } from '../../shared/errors.js';
+
+/** Until the stream that replaces another is there, in s. */
+const RETRY_AFTER_S = 1;
+
+/** What a front does when the broadcaster has news. */
+export interface BroadcasterClientActions {
+  /** The snapshots of all bots as of just before frame `next`, each the JSON of a `session` event. */
+  reset: (next: number, sessions: readonly string[]) => void;
+  /** There are new frames, or the mirror is current again. */
+  wake: () => void;
+}
+
+/**
+ * Runs in a front thread. Owns the channel to the current broadcaster: its doorbell, and the baseline that the mirror
+ * needs at the start, from a new broadcaster, and after the ring has lapped it.
+ */
+export class BroadcasterClient {
+  readonly #actions: BroadcasterClientActions;
+  #peer: Rpc<FrontBellMethods, BroadcasterFrontMethods> | undefined;
+  #port: MessagePort | undefined;
+  #rebasing: Promise<void> | undefined;
+  /** Resolves when there is a channel. */
+  #attached = new Deferred();
+
+  constructor(actions: BroadcasterClientActions) {
+    this.#actions = actions;
+  }
+
+  /** Replaces the channel. Resolves when the mirror has the new broadcaster's baseline. */
+  async attach(port: MessagePort): Promise<void> {
+    this.detach();
+    const { wake } = this.#actions;
+    this.#port = port;
+    this.#peer = new Rpc<FrontBellMethods, BroadcasterFrontMethods>(port, { wake });
+    this.#attached.resolve();
+    await this.rebase();
+    wake();
+  }
+
+  /** There will be no other channel: what waits for a baseline is rejected. */
+  close(): void {
+    this.detach();
+    // Nobody may be waiting.
+    this.#attached.promise.catch(() => {});
+    this.#attached.reject(new DroverError('unavailable', 'the stream was replaced', RETRY_AFTER_S));
+  }
+
+  detach(): void {
+    this.#peer?.close(new DroverError('unavailable', 'the broadcaster was lost'));
+    this.#port?.close();
+    if (this.#peer) this.#attached = new Deferred();
+    this.#peer = undefined;
+    this.#rebasing = undefined;
+  }
+
+  /** Resets the mirror to the broadcaster's snapshots. Calls at the same time share one request. Rejects after {@link close} only. */
+  rebase(): Promise<void> {
+    if (this.#rebasing) return this.#rebasing;
+    const rebasing = this.#takeBaseline().finally(() => {
+      // Meanwhile the next broadcaster may have been asked.
+      if (this.#rebasing === rebasing) this.#rebasing = undefined;
+    });
+    this.#rebasing = rebasing;
+    return rebasing;
+  }
+
+  async #takeBaseline(): Promise<void> {
+    // Without a channel it waits: one that returned at once would be called in a loop.
+    if (!this.#peer) return this.#attached.promise;
+    try {
+      const baseline = await this.#peer.call('baseline', null);
+      this.#actions.reset(baseline.next, baseline.sessions);
+      // Subscribers that were lapped together with the mirror wait for it.
+      this.#actions.wake();
+    } catch {
+      // The broadcaster died. Its successor is attached and rebases again.
+    }
+  }
+}
