@@ -1,11 +1,135 @@
-// `npm run generate` writes the source folders and the imports between them into docs/ARCHITECTURE.md.
-// `npm run lint:imports` prints them (--print). biome.json has the rules.
+// Which folder may import which: RULES is the only list of it. `npm run lint:imports` holds the imports against it,
+// `npm run generate` draws them in docs/ARCHITECTURE.md.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseAst } from 'rolldown/parseAst';
 import { projectDir } from './generate.js';
+
+/** What the files of a folder, or a file, may import: the rule with the longest name decides. Each may import its own folder. */
+interface Rule {
+  /** Folders, files, and the files directly in a folder (`src/shared/*`). */
+  may: readonly string[];
+  /** Modules of Node that it may not import; `node:` is all of them. */
+  not?: readonly string[];
+  /** What a refusal says. */
+  why: string;
+}
+
+const SOCKETS = ['node:net', 'node:http', 'node:https', 'node:tls'];
+const CONTRACT = 'src/shared/contract';
+
+const RULES: Readonly<Record<string, Rule>> = {
+  'src/shared': { may: [], why: 'src/shared is the ground: it imports no thread’s code' },
+  'src/shared/contract': {
+    may: ['src/shared/*', 'src/shared/cluster', 'src/shared/memory', 'src/shared/query'],
+    why: 'the contract imports nothing that needs a stream, a pipe or a file',
+  },
+  'src/shared/memory': {
+    may: [],
+    not: ['node:net', 'node:http'],
+    why: 'shared memory does not know what is stored in it',
+  },
+  'src/broadcaster': {
+    may: ['src/shared'],
+    not: [...SOCKETS, 'node:worker_threads'],
+    why: 'the broadcaster has no threads and no sockets',
+  },
+  'src/journal': {
+    may: ['src/shared'],
+    not: SOCKETS,
+    why: 'the journal reads the ring and its file',
+  },
+  'src/rules': { may: ['src/shared'], not: SOCKETS, why: 'the rules read the ring' },
+  'src/cluster-bus': { may: ['src/shared'], why: 'the bus calls main over the Rpc' },
+  'src/host-relay': { may: ['src/shared'], why: 'the relay runs no code of bots' },
+  'src/front': { may: ['src/shared'], why: 'a front calls main over the Rpc' },
+  ...inOrder('src/front', [
+    'engine',
+    'http',
+    'access',
+    'table',
+    'requests',
+    'bots',
+    'stream',
+    'views',
+    'history',
+    'metrics',
+    'reference',
+    'routes',
+  ]),
+  'src/bot-sdk': { may: ['src/shared'], not: SOCKETS, why: 'bot authors load it into their code' },
+  'src/bot-host': {
+    may: ['src/bot-sdk', 'src/shared'],
+    why: 'a bot host reaches other threads over the Rpc',
+  },
+  'src/kinds': {
+    may: ['src/bot-sdk', 'src/shared'],
+    why: 'a kind imports what a kind of a bot author imports',
+  },
+  'src/client': { may: [CONTRACT], not: ['node:'], why: 'the client runs in browsers' },
+  'src/main': {
+    may: ['src/kinds/demo-world/messages.ts', 'src/shared'],
+    not: ['node:http'],
+    why: 'main reaches the code of other threads over the Rpc, and opens no HTTP socket',
+  },
+  'src/cli': {
+    may: ['src/client', 'src/front/engine/load.ts', 'src/main', 'src/shared'],
+    why: 'the command line imports src/main for `start`, and src/client for the rest',
+  },
+  ...entry('broadcaster', 'src/broadcaster'),
+  ...entry('cluster-bus', 'src/cluster-bus'),
+  ...entry('front', 'src/front'),
+  ...entry('journal', 'src/journal'),
+  ...entry('rules', 'src/rules'),
+  ...entry('host-relay', 'src/host-relay'),
+  ...entry('process-watch', 'src/bot-host'),
+  ...entry('bot-host', 'src/bot-host', 'src/bot-sdk'),
+  ...entry('bot-process', 'src/bot-host', 'workers/bot-host.ts'),
+  ...entry('demo-world', 'src/kinds'),
+  'workers/kinds': {
+    may: ['src/bot-sdk', 'src/kinds', 'src/shared'],
+    why: 'a kind imports what a kind of a bot author imports',
+  },
+  'dashboard/src': {
+    may: ['src/client', CONTRACT, 'src/shared/incidents', 'src/shared/query'],
+    not: ['node:'],
+    why: 'the page imports the client, the contract, the query language and the causes of incidents',
+  },
+  config: { may: ['src'], why: 'generators read the sources' },
+  bench: { may: ['src', 'test'], why: 'benches use the servers of the tests' },
+};
+
+/** Packages that only these files and folders import. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  typebox: ['src/shared/contract/typebox.ts'],
+  'uWebSockets.js': ['src/front/engine/uws', 'bench'],
+};
+
+/** Folders in a folder: each may import those before it. */
+function inOrder(folder: string, names: readonly string[]): Record<string, Rule> {
+  const path = (name: string) => `${folder}/${name}`;
+  return Object.fromEntries(
+    names.map((name, at) => [
+      path(name),
+      {
+        may: ['src/shared', ...names.slice(0, at).map(path)],
+        why: `folders of ${folder} import those before them in the list of config/folders.ts`,
+      },
+    ]),
+  );
+}
+
+/** The entry of a thread or process. */
+function entry(name: string, ...may: readonly string[]): Record<string, Rule> {
+  return {
+    [`workers/${name}.ts`]: {
+      may: [...may, 'src/shared'],
+      why: 'an entry imports the code of its thread',
+    },
+  };
+}
 
 const PAGE = 'docs/ARCHITECTURE.md';
 const BEGIN = '<!-- folders: generated by npm run generate -->';
@@ -27,13 +151,13 @@ export interface Folder {
 export function readFolders(root: string): Folder[] {
   const lines = new Map<string, number>();
   const imports = new Map<string, Set<string>>();
-  for (const file of ROOTS.flatMap((folder) => sourcesIn(root, folder))) {
+  for (const file of filesOf(root)) {
     const text = readFileSync(join(root, file), 'utf8');
     const name = folderOf(file);
     lines.set(name, (lines.get(name) ?? 0) + text.split('\n').length - 1);
     const targets = imports.get(name) ?? new Set();
     imports.set(name, targets);
-    for (const specifier of importsOf(file, text)) {
+    for (const specifier of specifiersOf(file, text).filter((one) => one.startsWith('.'))) {
       const target = folderOf(normalize(join(dirname(file), specifier)));
       if (target !== name && target !== TESTS) targets.add(target);
     }
@@ -89,6 +213,10 @@ function summary(folders: readonly Folder[]): string {
   return `${folders.length} folders on ${levels} levels, ${arrows} arrows between them, all pointing down.`;
 }
 
+function filesOf(root: string): string[] {
+  return ROOTS.flatMap((folder) => sourcesIn(root, folder));
+}
+
 function sourcesIn(root: string, folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.tsx?$/.test(name))
@@ -100,12 +228,47 @@ function folderOf(file: string): string {
   return top === 'src' ? `${top}/${second}` : top;
 }
 
-/** Specifiers of relative imports, including type imports and dynamic imports. */
-function importsOf(file: string, text: string): string[] {
+/** All that RULES refuses in a file, one line each. */
+export function refusedImports(file: string, text: string): string[] {
+  const own = longest(Object.keys(RULES), file);
+  const rule = own === undefined ? undefined : RULES[own];
+  if (own === undefined || rule === undefined) return [`${file}: no rule of config/folders.ts`];
+  return specifiersOf(file, text).flatMap((specifier) => {
+    const isOwn = specifier.startsWith('.');
+    const target = isOwn ? sourceOf(file, specifier) : specifier;
+    const keepers = PACKAGES[target] ?? [file];
+    const isRefused = isOwn
+      ? !isIn(target, own) && !rule.may.some((path) => isIn(target, path))
+      : (rule.not ?? []).some(
+          (name) => target === name || (name.endsWith(':') && target.startsWith(name)),
+        );
+    if (isRefused) return [`${file} imports ${specifier}: ${rule.why}`];
+    if (!keepers.some((keeper) => isIn(file, keeper)))
+      return [`${file} imports ${specifier}: only ${keepers.join(' and ')} may`];
+    return [];
+  });
+}
+
+/** The path of what a relative specifier names. */
+function sourceOf(file: string, specifier: string): string {
+  return normalize(join(dirname(file), specifier)).replace(/\.js(x?)$/, '.ts$1');
+}
+
+function isIn(path: string, folder: string): boolean {
+  if (folder.endsWith('/*')) return dirname(path) === dirname(folder);
+  return path === folder || path.startsWith(`${folder}/`);
+}
+
+function longest(folders: readonly string[], file: string): string | undefined {
+  return folders.filter((folder) => isIn(file, folder)).sort((a, b) => b.length - a.length)[0];
+}
+
+/** Specifiers of imports, including type imports and dynamic imports. */
+function specifiersOf(file: string, text: string): string[] {
   const { body } = parseAst(text, { lang: file.endsWith('x') ? 'tsx' : 'ts' }, file);
   const fixed = body.flatMap((node) => ('source' in node && node.source ? node.source.value : []));
   const dynamic = Array.from(text.matchAll(/\bimport\('([^']+)'\)/g), ([, target = '']) => target);
-  return [...fixed, ...dynamic].filter((target) => target.startsWith('.'));
+  return [...fixed, ...dynamic];
 }
 
 function levelsOf(imports: ReadonlyMap<string, ReadonlySet<string>>): Map<string, number> {
@@ -127,11 +290,12 @@ function levelsOf(imports: ReadonlyMap<string, ReadonlySet<string>>): Map<string
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const root = projectDir();
   const folders = readFolders(root);
-  if (process.argv.includes('--print')) {
-    const width = Math.max(...folders.map(({ name }) => name.length));
-    for (const { name, level, imports } of folders) {
-      console.log(`${level}  ${name.padEnd(width)}  -> ${imports.join(', ') || 'nothing'}`);
-    }
+  if (process.argv.includes('--check')) {
+    const refused = filesOf(root).flatMap((file) =>
+      refusedImports(file, readFileSync(join(root, file), 'utf8')),
+    );
+    for (const line of refused) console.error(line);
+    if (refused.length > 0) process.exitCode = 1;
     console.log(summary(folders));
   } else {
     const page = join(root, PAGE);

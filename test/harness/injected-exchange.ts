@@ -4,8 +4,8 @@ import { STATUS_CODES } from 'node:http';
 import { Readable } from 'node:stream';
 import type { BodyShare } from '../../src/front/engine/body-room.js';
 import type { Exchange, Response, StreamSink } from '../../src/front/engine/engine.js';
-import { RequestHead } from '../../src/front/engine/request-head.js';
 import type { InFlightSlot } from '../../src/front/engine/in-flight-limiter.js';
+import { RequestHead } from '../../src/front/engine/request-head.js';
 import { DroverError } from '../../src/shared/errors.js';
 
 export interface InjectedRequest {

@@ -1,7 +1,5 @@
 // The one place that TypeBox is imported from. Its 300 files cost each thread 0.2 s at its start, so `npm run
 // build` bundles them into this file (rolldown.config.mjs).
 
-// biome-ignore lint/style/noRestrictedImports: this is the one place.
 export type { Static, TSchema, TUnsafe } from 'typebox';
-// biome-ignore lint/style/noRestrictedImports: this is the one place.
 export { default } from 'typebox';
