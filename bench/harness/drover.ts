@@ -35,7 +35,7 @@ export interface Settings {
  */
 const ONE_CLIENT = {
   http: { max_connections: 14_000, max_connections_per_address: 14_000 },
-  stream: { max_streams_per_token: 20_000, max_streams_per_address: 20_000 },
+  stream: { max_streams_per_token: 20_000 },
 };
 
 /** The controls are bare loops of uWebSockets.js: the service is compared on the same engine, unless a bench says otherwise. */
@@ -58,7 +58,6 @@ export function fullOf(streams: number): Settings & { http: object; stream: obje
     stream: {
       max_streams: streams,
       max_streams_per_token: streams,
-      max_streams_per_address: streams,
     },
     pressure: { max_cpu: 1, max_queue: 1 },
   };

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { checkPassed } from '../shared/bot-environment.js';
 import { validateConfig } from '../shared/config-validator.js';
-import { Config, MAX_SHUTDOWN_MS } from '../shared/contract/config.js';
+import { Config } from '../shared/contract/config.js';
 import { explainSchemaError } from '../shared/contract/explain.js';
+import { FIXED } from '../shared/contract/fixed.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
 import { Networks } from '../shared/contract/networks.js';
 import { quotaFault } from '../shared/contract/quota.js';
@@ -52,18 +53,10 @@ export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, fla
       throw new StartupError(`${source}: ${fault}; docs/CONFIGURATION.md lists all keys`);
     }
   }
-  const config = merged as Config;
+  const config = merge(FIXED, merged) as unknown as Config;
   // An IPv6 address as it is written in URLs.
   config.http.host = config.http.host.replace(/^\[(.+)\]$/, '$1');
   expectBuilds('http.trusted_proxies', () => new Networks(config.http.trusted_proxies));
-  const { bots_ms: botsMs, streams_ms: streamsMs } = config.shutdown;
-  // Each layer alone may be valid.
-  if (botsMs + streamsMs > MAX_SHUTDOWN_MS) {
-    throw new StartupError(
-      `shutdown.bots_ms (${botsMs}) and shutdown.streams_ms (${streamsMs}) may add up to ${MAX_SHUTDOWN_MS} at most: ` +
-        'the process ends within 10 s; docs/CONFIGURATION.md lists all keys',
-    );
-  }
   const fault = quotaFault(config.quota);
   if (fault !== null) throw new StartupError(`${fault}; docs/CONFIGURATION.md lists all keys`);
   expectBuilds('hosts.env', () => checkPassed(config.hosts.env));

@@ -44,7 +44,6 @@ export function fitToOpenFiles(
       ...stream,
       max_streams: streams,
       max_streams_per_token: scaled(stream.max_streams_per_token, stream.max_streams, streams),
-      max_streams_per_address: scaled(stream.max_streams_per_address, stream.max_streams, streams),
     },
   };
   const lowered = [

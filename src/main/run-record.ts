@@ -66,10 +66,11 @@ export class RunRecord {
     const recent = unclean_ms.filter((at) => at > now - LOOP_MS);
     // A copy: what this run adds is not what the last one has left.
     const started_last = [...(last?.started_last ?? [])];
-    const isLoop = bots === 'all' && safe_after > 0 && recent.length >= safe_after;
+    const isLoop = bots === 'auto' && recent.length >= safe_after;
     // When it did not help to leave out the last ones, it may be any.
     const isSafe = this.#previous?.mode === 'all' && started_last.length > 0;
-    const mode = isLoop ? (isSafe ? 'safe' : 'none') : bots;
+    const asked = bots === 'auto' ? 'all' : bots;
+    const mode = isLoop ? (isSafe ? 'safe' : 'none') : asked;
     this.#why = isLoop
       ? `the service has ended uncleanly ${recent.length} times within a minute`
       : `start.bots is ${mode}`;

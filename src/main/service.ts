@@ -387,7 +387,7 @@ export class Service {
    */
   async stop(): Promise<string[]> {
     this.#isStopping = true;
-    const { bots_ms: botsMs, streams_ms: streamsMs } = this.#config.shutdown;
+    const { hosts, shutdown } = this.#config;
     this.#watchdog.stop();
     this.#loops.stop();
     this.#usage.stop();
@@ -397,13 +397,13 @@ export class Service {
     // Bots that stop are no alert.
     await this.#rulesThread.close();
     this.#say('info', 'shutting down');
-    await this.#registry.stopAll(botsMs);
+    await this.#registry.stopAll(Math.min(hosts.stop_grace_ms, shutdown.bots_ms));
     await this.#demoWorld?.close();
     const stuck = await this.#hosts.stop();
     await this.#processes.close();
     const head = await this.#events.publish(logItem('info', SERVICE_SCOPE, 'stopped'));
     await this.#cluster?.flush();
-    await this.#fronts.close(head, streamsMs);
+    await this.#fronts.close(head, shutdown.streams_ms);
     await this.#access.stop();
     await this.#cluster?.close();
     const isWritten = await this.#journal.close(JOURNAL_CLOSE_MS);
@@ -762,7 +762,7 @@ function newQuota({ stream, http }: Config): SharedQuota<'perToken' | 'perAddres
   const limits = {
     total: stream.max_streams,
     perToken: stream.max_streams_per_token,
-    perAddress: stream.max_streams_per_address,
+    perAddress: http.max_connections_per_address,
   };
   return createQuota(limits, http.fronts);
 }

@@ -12,7 +12,7 @@ import type { Service } from '../harness/service.js';
 export const CONFIG = {
   kinds: [FIXTURE_KINDS],
   restart: { max_restarts: 1000, backoff_ms: 0, backoff_cap_ms: 50 },
-  start: { safe_after: 0 },
+  start: { bots: 'all' },
 };
 
 export interface ClusterSnapshot {

@@ -44,6 +44,7 @@ import { validateConfig } from '../../src/shared/config-validator.js';
 import type { BotSpec } from '../../src/shared/contract/bots.js';
 import type { Config } from '../../src/shared/contract/config.js';
 import { explainSchemaError } from '../../src/shared/contract/explain.js';
+import { FIXED } from '../../src/shared/contract/fixed.js';
 import type { JournalStatus } from '../../src/shared/contract/journal-messages.js';
 import type { MainMetrics } from '../../src/shared/contract/metric-layout.js';
 import { NameHasher } from '../../src/shared/contract/name-hash.js';
@@ -61,6 +62,7 @@ import { RingReader } from '../../src/shared/memory/ring-reader.js';
 import { PROGRAMS } from '../../src/shared/package-paths.js';
 import { exchangePin, type Received, type ServiceApi } from './api.js';
 import type { ClusterStream } from './cluster-stream.js';
+import { splitConfig } from './fixed.js';
 import type { InjectedRequest, InjectedResponse } from './injected-exchange.js';
 import { InjectedFront } from './injected-front.js';
 import { InjectedHost } from './injected-host.js';
@@ -189,7 +191,7 @@ export class InjectedService implements ServiceApi {
       {
         total: config.stream.max_streams,
         perToken: config.stream.max_streams_per_token,
-        perAddress: config.stream.max_streams_per_address,
+        perAddress: config.http.max_connections_per_address,
       },
       config.http.fronts,
     );
@@ -477,9 +479,10 @@ function configOf({ config = {}, fronts = 1 }: InjectOptions): Config {
     http: { fronts },
     stream: { ring_bytes: 4 * 2 ** 20 },
   };
-  const merged = [own, config].reduce(merge, structuredClone(DEFAULTS));
+  const [keys, fixed] = splitConfig(config);
+  const merged = [own, keys].reduce(merge, structuredClone(DEFAULTS));
   if (!validateConfig(merged)) throw new Error(explainSchemaError('', validateConfig.errors));
-  return merged as Config;
+  return [fixed, merged].reduce(merge, FIXED) as Config;
 }
 
 function merge(base: object, over: object): object {

@@ -14,8 +14,10 @@ import { onTestFinished, TestRunner } from 'vitest';
 import { canSharePort } from '../../src/front/engine/node/node.js';
 import { maxOpenFiles } from '../../src/shared/open-files.js';
 import type { ServiceApi } from './api.js';
+import { splitConfig } from './fixed.js';
 import { get } from './sse.js';
 
+const FIXED_SERVICE = fileURLToPath(new URL('fixed-service.mjs', import.meta.url));
 const CLI = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 
 /**
@@ -247,7 +249,7 @@ function awaitGreeting(child: ChildProcess, output: ReturnType<typeof collect>):
 }
 
 /** A busy machine soon triggers the CPU limit, so only tests of pressure enable it. */
-const NO_PRESSURE: Env = { DROVER_PRESSURE_MAX_CPU: '1', DROVER_PRESSURE_MAX_QUEUE: '1' };
+const NO_PRESSURE: Env = { DROVER_PRESSURE_MAX_CPU: '1' };
 
 const hasPressure = (config: object = {}): boolean => 'pressure' in config;
 
@@ -268,9 +270,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   if (port !== null) args.push('--port', String(port));
   if (options.dataDir !== null) args.push('--data-dir', dataDir);
   if (!options.demo) args.push('--no-demo');
+  const [keys, fixed] = splitConfig(options.config ?? {});
   if (options.config) {
     const file = path.join(home, 'config.json');
-    writeFileSync(file, JSON.stringify(options.config));
+    writeFileSync(file, JSON.stringify(keys));
     args.push('--config', file);
   }
   const env = {
@@ -279,8 +282,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     ...clusterEnvironment(dataDir),
     ...options.env,
   };
-  const { cwd, stderr, openFiles, within, cli, address = '127.0.0.1' } = options;
-  const all = [...args, ...(options.args ?? [])];
+  const { cwd, stderr, openFiles, within, address = '127.0.0.1' } = options;
+  const isFixed = Object.keys(fixed).length === 0;
+  const cli = isFixed ? options.cli : FIXED_SERVICE;
+  const all = [...(isFixed ? [] : [JSON.stringify(fixed)]), ...args, ...(options.args ?? [])];
   const child = launch(all, env, cwd, stderr, openFiles, within, cli);
   const output = collect(child);
   const closed = once(child, 'close');

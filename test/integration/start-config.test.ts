@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openDataDir } from '../../src/main/data-dir.js';
 import { StartupError } from '../../src/shared/errors.js';
-import { call, expectError, tryPin } from '../harness/api.js';
+import { call } from '../harness/api.js';
 import { inject } from '../harness/inject.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 import {
@@ -52,19 +52,16 @@ describe('a start that must fail', () => {
   it('Bad input: a wrong type in the configuration', async () => {
     expectRefusal(await refused([], { http: { max_body_bytes: 'many' } }), 'max_body_bytes');
     expectRefusal(await refused([], { http: [] }), 'http');
-    expectRefusal(await refused([], { pin: { capacity: 1.5 } }), 'capacity');
-    expectRefusal(await refused([], { pin: { capacity: -1 } }), 'capacity');
+    expectRefusal(await refused([], { stream: { max_streams: 1.5 } }), 'max_streams');
+    expectRefusal(await refused([], { stream: { max_streams: -1 } }), 'max_streams');
     expectRefusal(await refused([], { data_dir: 7 }), 'data_dir');
     expectRefusal(await refused([], { bots: {} }), 'bots');
     expectRefusal(await refused([], { demo: { enabled: 'yes please' } }), 'enabled');
   });
 
-  it('Bad input: shutdown times that exceed the total', async () => {
-    const shutdown = { bots_ms: 5000, streams_ms: 2501 };
-    expectRefusal(await refused([], { shutdown }), /shutdown\.bots_ms \(5000\).+ 7500 at most/);
-    const env = { DROVER_SHUTDOWN_BOTS_MS: '7000' };
-    expectRefusal(await refused([], undefined, env), /shutdown\.streams_ms \(2500\)/);
-    expectRefusal(await refused([], { shutdown: { streams_ms: 7501 } }), 'streams_ms');
+  it('Bad input: a value that no configuration can change', async () => {
+    expectRefusal(await refused([], { shutdown: { bots_ms: 1 } }), 'shutdown');
+    expectRefusal(await refused([], undefined, { DROVER_PIN_CAPACITY: '9' }), 'PIN_CAPACITY');
   });
 
   it('Bad input: a port out of range', async () => {
@@ -76,8 +73,8 @@ describe('a start that must fail', () => {
 
   it('Bad input: a wrong type or an unknown key in the environment', async () => {
     expectRefusal(
-      await refused([], undefined, { DROVER_PIN_CAPACITY: 'many' }),
-      /PIN_CAPACITY|pin.capacity/,
+      await refused([], undefined, { DROVER_STREAM_MAX_STREAMS: 'many' }),
+      /MAX_STREAMS|stream.max_streams/,
     );
     expectRefusal(await refused([], undefined, { DROVER_NO_SUCH_KEY: '1' }), 'NO_SUCH_KEY');
   });
@@ -123,8 +120,8 @@ describe('configuration', () => {
     const dirOf = (source: string): string => path.join(home, `from-${source}`);
     const config = (): object => ({
       data_dir: dirOf('file'),
-      pin: { capacity: 9 },
-      demo: { enabled: true, bots: 5 },
+      stream: { max_streams: 9 },
+      demo: { enabled: true },
       bots: [
         { ...bot, id: 'one', labels: { team: 'red' } },
         { ...bot, id: 'two' },
@@ -132,8 +129,7 @@ describe('configuration', () => {
     });
     const env = (): Record<string, string> => ({
       DROVER_DATA_DIR: dirOf('env'),
-      DROVER_PIN_CAPACITY: '2',
-      DROVER_PIN_REFILL_PER_MINUTE: '1',
+      DROVER_STREAM_MAX_STREAMS: '2',
     });
     const file = (): string => path.join(home, 'config.json');
     beforeAll(async () => {
@@ -168,26 +164,29 @@ describe('configuration', () => {
       expect((await loadConfig(without, {}, {})).demo.enabled).toBe(false);
       expect((await loadConfig(file(), {}, { 'demo.enabled': false })).demo).toEqual({
         enabled: false,
-        bots: 5,
+        bots: 3,
       });
     });
 
     it('Configuration: a key from the environment reaches the service', async () => {
-      expectError(await tryPin(service, 'a'), 401, 'wrong pin');
-      expectError(await tryPin(service, 'b'), 401, 'wrong pin');
-      expectError(await tryPin(service, 'c'), 429);
+      const headers = { authorization: `Bearer ${await service.token()}` };
+      const streams = [
+        await service.open('/events', headers),
+        await service.open('/events', headers),
+      ];
+      expect((await service.request({ method: 'GET', target: '/events', headers })).status).toBe(
+        503,
+      );
+      for (const stream of streams) stream.destroy();
     });
   });
 
-  it('Configuration: demo.bots sets the number of demo bots, and --bot-hosts that of hosts for bots', async () => {
-    const config = { demo: { bots: 5 } };
-    const service = await startOwn({ demo: true, config, args: ['--bot-hosts', '2'] });
+  it('Configuration: the demo has three bots, and --bot-hosts sets the number of hosts for bots', async () => {
+    const service = await startOwn({ demo: true, args: ['--bot-hosts', '2'] });
     const bots = async () =>
       ((await call(service, 'GET', '/api/bots')).json as { bots: { id: string; host: number }[] })
         .bots;
-    expect((await bots()).map(({ id }) => id).sort()).toEqual(
-      [1, 2, 3, 4, 5].map((n) => `demo-${n}`),
-    );
+    expect((await bots()).map(({ id }) => id).sort()).toEqual([1, 2, 3].map((n) => `demo-${n}`));
     await expect
       .poll(async () => {
         const hosts = (await bots()).map(({ host }) => host).filter((host) => host !== null);

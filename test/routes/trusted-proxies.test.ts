@@ -7,8 +7,8 @@ import { streamOf } from '../harness/tokens.js';
 
 const PROXY = '10.0.0.1';
 
-const start = (trusted: string[], config: object = {}): Promise<InjectedService> =>
-  inject({ config: { http: { trusted_proxies: trusted }, log: { access: 'all' }, ...config } });
+const start = (trusted: string[], http: object = {}): Promise<InjectedService> =>
+  inject({ config: { http: { trusted_proxies: trusted, ...http }, log: { access: 'all' } } });
 
 interface Sent {
   address?: string;
@@ -61,7 +61,7 @@ it('a wrong PIN, a new token and the access log name the client', async () => {
 });
 
 it('the limit of streams per address is that of each client', async () => {
-  const limits = { stream: { max_streams_per_address: 1 } };
+  const limits = { max_connections_per_address: 1 };
   const service = await start([PROXY], limits);
   expect(await send(service, 'GET', '/events', '203.0.113.7')).toBe(200);
   expect(await send(service, 'GET', '/events', '203.0.113.7')).toBe(429);

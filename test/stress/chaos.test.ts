@@ -77,7 +77,7 @@ it(`chaos leaves no bot behind, and none twice (CHAOS_SEED=${seed})`, {
         hosts: { max_heap_mb: 64 },
         watchdog: { hang_ms: HANG_MS },
         // Three ends within a minute are this test's: the next run starts all bots nevertheless.
-        start: { safe_after: 0 },
+        start: { bots: 'all' },
         // The shortest backoff: a new instance must not start while the old one is still ending.
         restart: { max_restarts: 1000, backoff_ms: 0, backoff_cap_ms: 50 },
       },

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const GROUP = '/sys/fs/cgroup/drover';
 const DATA = '/mnt/data';
 const URL_ = 'http://127.0.0.1:8090';
-const CLI = 'dist/src/cli/main.js';
+const SERVICE = 'test/harness/fixed-service.mjs';
 const PATIENCE_MS = 120_000;
 
 const config = {
@@ -16,9 +16,7 @@ const config = {
   hosts: {
     count: 1,
     isolation_by_kind: { breaker: 'process' },
-    // The memory guard of the service would end it only after the system has.
     max_heap_mb: 1024,
-    process_memory_mb: 200,
     process_cpu: 0.5,
   },
   watchdog: { hang_ms: 60_000 },
@@ -33,7 +31,9 @@ function inGroup(...args) {
     '-c',
     `echo $$ > ${GROUP}/cgroup.procs && exec "$0" "$@"`,
     process.execPath,
-    CLI,
+    SERVICE,
+    // The memory guard of the service would end it only after the system has.
+    JSON.stringify({ hosts: { process_memory_mb: 200 } }),
     ...args,
   ];
 }

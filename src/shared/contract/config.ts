@@ -10,15 +10,10 @@ import {
   quotaLimits,
   RestartPolicy,
 } from './bots.js';
+import type { FIXED } from './fixed.js';
 import { NODE_NAME } from './node-name.js';
 import { ProgramDefinition } from './programs.js';
 import Type, { type Static } from './typebox.js';
-
-/**
- * Limit of shutdown.bots_ms and shutdown.streams_ms together. The process is killed after 9.5 s (src/cli/stop-signals.ts); the
- * rest is for ending the threads, including 1 s for hosts that hang.
- */
-export const MAX_SHUTDOWN_MS = 7500;
 
 /**
  * Ciphers of TLS 1.2 that both engines have, by their OpenSSL names. The first six have forward secrecy and authenticated
@@ -74,18 +69,6 @@ export const Config = Type.Object(
           maximum: 16_777_216,
           description: 'Maximum size of a request body in bytes; then 413.',
         }),
-        max_bodies_bytes: Type.Integer({
-          minimum: 65_536,
-          maximum: 4_294_967_296,
-          description:
-            'Maximum bytes of request bodies in flight per front, without the first 4 KiB of each; then 503.',
-        }),
-        body_timeout_ms: Type.Integer({
-          minimum: 100,
-          // uWebSockets.js closes a connection that is idle for 8 s without a response.
-          maximum: 7000,
-          description: 'Time limit for receiving a request body in ms; then 408.',
-        }),
         cors_origins: Type.Array(
           Type.String({
             pattern: '^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$',
@@ -115,34 +98,6 @@ export const Config = Type.Object(
           description:
             'The header in which trusted proxies name the client: `X-Forwarded-For` (with `X-Forwarded-Proto`) or `Forwarded`. The other one is ignored.',
         }),
-        max_json_depth: Type.Integer({
-          minimum: 8,
-          maximum: 1000,
-          description: 'Maximum nesting depth of a JSON body; then 400.',
-        }),
-        max_url_bytes: Type.Integer({
-          minimum: 256,
-          maximum: 65_536,
-          description: 'Maximum length of path and query in bytes; then 414.',
-        }),
-        max_header_bytes: Type.Integer({
-          minimum: 4096,
-          maximum: 65_536,
-          description:
-            'Maximum size of the request line and headers in bytes; then 431. uWebSockets.js accepts more if it arrives in one piece.',
-        }),
-        header_timeout_ms: Type.Integer({
-          minimum: 1000,
-          maximum: 60_000,
-          description:
-            'Time limit for receiving a request head in ms. With uWebSockets.js always 8 to 12 s.',
-        }),
-        idle_timeout_ms: Type.Integer({
-          minimum: 1000,
-          maximum: 600_000,
-          description:
-            'How long a connection stays open between requests, in ms. With uWebSockets.js always 8 to 12 s.',
-        }),
         max_connections: Type.Integer({
           minimum: 1,
           maximum: 1_000_000,
@@ -160,13 +115,7 @@ export const Config = Type.Object(
           minimum: 1,
           maximum: 1_000_000,
           description:
-            'Maximum number of open connections per client address (IPv6: /64 network); then 429. With uWebSockets.js on Linux only: docs/ENGINES.md.',
-        }),
-        max_requests_in_flight: Type.Integer({
-          minimum: 1,
-          maximum: 1_000_000,
-          description:
-            'Maximum number of requests in progress per front and route, once their body has arrived; then 503.',
+            'Maximum number of open connections, and of streams, per client address (IPv6: /64 network); then 429. Viewers behind NAT or an untrusted proxy share an address. Connections with uWebSockets.js on Linux only: docs/ENGINES.md.',
         }),
       },
       closed,
@@ -216,21 +165,6 @@ export const Config = Type.Object(
       },
       closed,
     ),
-    pin: Type.Object(
-      {
-        capacity: Type.Integer({
-          minimum: 1,
-          maximum: 1000,
-          description: 'Number of wrong PINs that a full bucket allows.',
-        }),
-        refill_per_minute: Type.Integer({
-          minimum: 1,
-          maximum: 60_000,
-          description: 'Number of attempts added to the bucket per minute.',
-        }),
-      },
-      closed,
-    ),
     stream: Type.Object(
       {
         ring_bytes: Type.Integer({
@@ -247,16 +181,6 @@ export const Config = Type.Object(
           description:
             'Silence in ms after which a stream gets a comment. drover/client considers a connection dead after one and a half of this.',
         }),
-        stall_ms: Type.Integer({
-          minimum: 100,
-          description: 'Time in ms after which a stream is closed whose client reads nothing.',
-        }),
-        max_held_bytes: Type.Integer({
-          minimum: 1_048_576,
-          maximum: 4_294_967_296,
-          description:
-            'Bytes per front that slow clients may hold in memory before all streams get only small writes (16 or 64 KiB).',
-        }),
         max_streams: Type.Integer({
           minimum: 1,
           maximum: 1_000_000,
@@ -266,23 +190,6 @@ export const Config = Type.Object(
           minimum: 1,
           maximum: 1_000_000,
           description: 'Maximum number of open streams per token; then 429.',
-        }),
-        max_streams_per_address: Type.Integer({
-          minimum: 1,
-          maximum: 1_000_000,
-          description:
-            'Maximum number of open streams per client address (IPv6: /64 network); then 429. Viewers behind NAT or an untrusted proxy share an address.',
-        }),
-        retry_ms: Type.Integer({
-          minimum: 0,
-          description:
-            'Reconnect delay sent to browsers as `retry:`, in ms, ± 25 %, plus what stream.returns_per_second adds.',
-        }),
-        returns_per_second: Type.Integer({
-          minimum: 1,
-          maximum: 1_000_000,
-          description:
-            'How many clients may reconnect in a second: their delay grows at random by up to the number of open streams divided by this, in s.',
         }),
       },
       closed,
@@ -319,29 +226,17 @@ export const Config = Type.Object(
         }),
         max_heap_mb: Type.Integer({
           minimum: 32,
-          description: 'Memory limit of a bot host (heap and Buffers) in MB.',
-        }),
-        process_memory_mb: Type.Union([Type.Integer({ minimum: 64 }), Type.Null()], {
           description:
-            'Memory limit of a bot host process that the system holds, in MB; null for max_heap_mb plus 512. See docs/BOTS.md.',
+            'Memory limit of a bot host (heap and Buffers) in MB. The system holds a host process to 512 MB more: docs/BOTS.md.',
         }),
         process_cpu: Type.Union([Type.Number({ minimum: 0.01, maximum: 1024 }), Type.Null()], {
           description:
             'CPU limit of a bot host process, in cores; needs a delegated cgroup v2. See docs/BOTS.md.',
         }),
-        in_flight_bytes: Type.Integer({
-          minimum: 65_536,
-          description:
-            'Maximum bytes of events in flight per bot host; above it info lines are skipped.',
-        }),
         stop_grace_ms: Type.Integer({
           minimum: 0,
           maximum: 60_000,
-          description: 'Time limit for stopping a bot in ms.',
-        }),
-        kind_load_ms: Type.Integer({
-          minimum: 100,
-          description: 'Time limit for loading a kind in ms; then the service starts without it.',
+          description: 'Time limit for stopping a bot in ms; when the service stops, at most 5 s.',
         }),
         starts_per_second: Type.Union(
           [Type.Number({ minimum: 0.01, maximum: 100_000 }), Type.Null()],
@@ -383,23 +278,6 @@ export const Config = Type.Object(
       },
       closed,
     ),
-    shutdown: Type.Object(
-      {
-        bots_ms: Type.Integer({
-          minimum: 0,
-          maximum: MAX_SHUTDOWN_MS,
-          description:
-            'Time limit for stopping bots at shutdown in ms; with shutdown.streams_ms at most 7,500.',
-        }),
-        streams_ms: Type.Integer({
-          minimum: 0,
-          maximum: MAX_SHUTDOWN_MS,
-          description:
-            'Time limit for sending the last frames at shutdown in ms; with shutdown.bots_ms at most 7,500.',
-        }),
-      },
-      closed,
-    ),
     log: Type.Object(
       {
         access: Type.Unsafe<'off' | 'errors' | 'all'>({
@@ -427,12 +305,6 @@ export const Config = Type.Object(
           description:
             'Maximum resident memory of the process (on Linux without mapped files) in MB; then new streams and bots get 503. null for 90 % of the available memory.',
         }),
-        max_queue: Type.Number({
-          minimum: 0.01,
-          maximum: 1,
-          description:
-            'Maximum share of `hosts.in_flight_bytes` in use; then new bots get 503. 1 means no limit.',
-        }),
       },
       closed,
     ),
@@ -452,12 +324,6 @@ export const Config = Type.Object(
           maximum: 87_600,
           description: 'Retention time of events in hours.',
         }),
-        flush_ms: Type.Integer({
-          minimum: 5,
-          maximum: 10_000,
-          description:
-            'Longest time before an event is written, in ms; with up to 100 ms in bot hosts, the most that kill -9 can lose.',
-        }),
         fsync: Type.Union(
           [Type.Literal('always'), Type.Literal('background'), Type.Literal('never')],
           {
@@ -470,8 +336,7 @@ export const Config = Type.Object(
     ),
     demo: Type.Object(
       {
-        enabled: Type.Boolean({ description: 'Start the demo world and its bots.' }),
-        bots: Type.Integer({ minimum: 0, maximum: 10_000, description: 'Number of demo bots.' }),
+        enabled: Type.Boolean({ description: 'Start the demo world and its three bots.' }),
       },
       closed,
     ),
@@ -495,17 +360,11 @@ export const Config = Type.Object(
     restart: RestartPolicy,
     start: Type.Object(
       {
-        bots: Type.Unsafe<'all' | 'safe' | 'none'>({
+        bots: Type.Unsafe<'auto' | 'all' | 'safe' | 'none'>({
           type: 'string',
-          enum: ['all', 'safe', 'none'],
+          enum: ['auto', 'all', 'safe', 'none'],
           description:
-            'Which bots start with the service: `all` that should run, `safe`: without the up to 20 that requests started last, or `none`.',
-        }),
-        safe_after: Type.Integer({
-          minimum: 0,
-          maximum: 20,
-          description:
-            'Unclean ends within a minute after which the service starts as with `safe`, then as with `none`. 0: never.',
+            'Which bots start with the service: `all` that should run, `safe`: without the up to 20 that requests started last, or `none`. `auto`: all, after three unclean ends within a minute as with `safe`, then as with `none`.',
         }),
       },
       closed,
@@ -517,24 +376,11 @@ export const Config = Type.Object(
           description:
             'A bot host or other thread whose event loop is blocked for this long, in ms, is replaced.',
         }),
-        slow_ms: Type.Union([Type.Integer({ minimum: 50 }), Type.Null()], {
-          description:
-            'A bot that blocks the event loop of its host for this long, in ms, is named in a warn line; null for never.',
-        }),
-        isolate_ms: Type.Union([Type.Integer({ minimum: 100 }), Type.Null()], {
-          description:
-            'A bot that did so three times within five minutes, for this long in all, in ms, gets a dedicated host; null for never.',
-        }),
       },
       closed,
     ),
     quota: Type.Object(
       {
-        window_ms: Type.Integer({
-          minimum: 1000,
-          maximum: 600_000,
-          description: 'Time over which the usage of bots is averaged, in ms.',
-        }),
         ...quotaLimits,
       },
       closed,
@@ -582,11 +428,6 @@ export const Config = Type.Object(
           maximum: 1_099_511_627_776,
           description: 'Maximum size of the stream of events on NATS, compressed.',
         }),
-        window_ms: Type.Integer({
-          minimum: 60_000,
-          maximum: 604_800_000,
-          description: 'Maximum age of events in that stream in ms.',
-        }),
         secret_key_file: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
           description:
             'File with the key (32 bytes in hex or base64, the same on each node) that signs what nodes send and store over NATS and encrypts secrets of bots. Further lines are keys that are still accepted (docs/SECURITY.md, "NATS"). null: nothing is signed, and bots with secrets do not move.',
@@ -604,4 +445,6 @@ export const Config = Type.Object(
   },
   closed,
 );
-export type Config = Static<typeof Config>;
+
+/** What the service runs with: the keys, and the values that are none. */
+export type Config = Static<typeof Config> & typeof FIXED;

@@ -17,18 +17,17 @@ it('few files lower all limits in proportion, with one line that says so', () =>
   const { config, warning } = fitToOpenFiles(DEFAULTS, 2, 512);
   expect(config).toEqual({
     ...DEFAULTS,
-    http: { ...DEFAULTS.http, max_connections: 296, max_connections_per_address: 148 },
+    http: { ...DEFAULTS.http, max_connections: 296, max_connections_per_address: 118 },
     stream: {
       ...DEFAULTS.stream,
       max_streams: 236,
       max_streams_per_token: 59,
-      max_streams_per_address: 118,
     },
   });
   expect(warning).toBe(
     'only 512 files can be open: http.max_connections is 296 instead of 25000, ' +
-      'http.max_connections_per_address 148 instead of 12500, stream.max_streams 236 instead of 20000, ' +
-      'stream.max_streams_per_token 59 instead of 5000, stream.max_streams_per_address 118 instead of 10000; ' +
+      'http.max_connections_per_address 118 instead of 10000, stream.max_streams 236 instead of 20000, ' +
+      'stream.max_streams_per_token 59 instead of 5000; ' +
       'raise the limit (ulimit -n, LimitNOFILE=)',
   );
 });
@@ -60,7 +59,6 @@ it('what is configured lower stays', () => {
   expect(fitToOpenFiles(fewStreams, 2, 512).config.stream).toMatchObject({
     max_streams: 3,
     max_streams_per_token: 3,
-    max_streams_per_address: 3,
   });
 });
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { RunRecord } from '../../../src/main/run-record.js';
 
-const ALL = { bots: 'all', safe_after: 3 } as const;
+const AUTO = { bots: 'auto', safe_after: 3 } as const;
 
 let dir: string;
 beforeEach(() => {
@@ -15,8 +15,8 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true }));
 
 /** A run that begins and starts these bots, in this order. Nothing of it is left but its file. */
-async function run(now: number, bots: readonly string[] = [], start: typeof ALL | object = ALL) {
-  const record = new RunRecord(dir, { ...ALL, ...start }, now);
+async function run(now: number, bots: readonly string[] = [], start: typeof AUTO | object = AUTO) {
+  const record = new RunRecord(dir, { ...AUTO, ...start }, now);
   record.begin();
   for (const id of bots) record.started(id);
   await Promise.resolve();
@@ -47,7 +47,7 @@ describe('after an end', () => {
 
   it('that came before the run began counts as the one before', async () => {
     await run(0);
-    const refused = new RunRecord(dir, ALL, 1);
+    const refused = new RunRecord(dir, AUTO, 1);
     refused.end();
     expect((await run(2)).uncleanEnd).not.toBeNull();
   });
@@ -85,7 +85,7 @@ describe('unclean ends that repeat', () => {
 
   it('0 switches that off', async () => {
     for (const now of [0, 1, 2, 3]) await run(now);
-    expect((await run(4, [], { safe_after: 0 })).restriction).toBeNull();
+    expect((await run(4, [], { bots: 'all' })).restriction).toBeNull();
   });
 });
 
@@ -121,7 +121,7 @@ it.each(['', '{', 'null', '[]', '{"is_clean":false}'])('%j is no record', async 
 
 it('a file that cannot be written is told once, and the run continues', async () => {
   const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-  const record = new RunRecord(join(dir, 'missing'), ALL, 0);
+  const record = new RunRecord(join(dir, 'missing'), AUTO, 0);
   record.begin();
   record.started('a');
   await Promise.resolve();
