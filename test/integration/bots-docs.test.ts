@@ -2,12 +2,10 @@
 
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { symlinkSync } from 'node:fs';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
-import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { commandsOf, docBlock, Reader, ROOT } from '../harness/docs.js';
+import { commandsOf, docBlock, Reader } from '../harness/docs.js';
 import { expectLooksLike } from '../harness/looks-like.js';
 import { freePort } from '../harness/ports.js';
 
@@ -70,36 +68,6 @@ it('README.md: the bot answers, and connects again', async () => {
   await reader.run('drover bots stop ball');
 });
 
-it('a TCP client talks, and connects again', async () => {
-  const reader = await readerWith(docBlock('docs/BOTS.md', "kind: 'lines'"));
-  const heard: string[] = [];
-  const peers: net.Socket[] = [];
-  const server = net.createServer((socket) => {
-    peers.push(socket);
-    socket.on('error', () => {}).on('data', (data) => heard.push(String(data)));
-    socket.write('PING\n');
-  });
-  const port = await listen(server);
-  await reader.serve('--no-demo --kinds my-bots');
-  const own = (text: string): string => text.replace('7007', String(port));
-  await typeCommands(reader, docBlock('docs/BOTS.md', '"kind":"lines"'), 'online', own);
-  await expect.poll(() => heard.join('')).toBe('HELLO tcp\nPONG\n');
-  const wireLines = async (): Promise<string> => {
-    const shown = await reader.run('drover logs --bot tcp --scope tcp --json');
-    const lines = shown
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line).data);
-    return lines.map(({ direction, message }) => `${direction}  ${message}\n`).join('');
-  };
-  // A host gathers lines for 100 ms while no stream is open.
-  await expect.poll(wireLines).toBe(docBlock('docs/BOTS.md', 'outgoing  HELLO tcp'));
-  // The run fails, and its policy starts it again.
-  peers[0]?.destroy();
-  await expect.poll(() => heard.join('')).toContain('PONG\nHELLO tcp\n');
-  await reader.run('drover bots stop tcp');
-});
-
 it('a WebSocket client hears and speaks', async () => {
   const reader = await readerWith(docBlock('docs/BOTS.md', "kind: 'listener'"));
   if (typeof WebSocket === 'undefined') reader.env['NODE_OPTIONS'] = '--experimental-websocket';
@@ -129,18 +97,4 @@ it('a WebSocket client hears and speaks', async () => {
   const shown = await reader.run('drover logs --bot ws');
   expect(shown).toMatch(/ws .*welcome/);
   expect(shown).not.toMatch(/error/i);
-});
-
-it('a kind in TypeScript is compiled, and its types are checked', async () => {
-  const reader = await readerWith(docBlock('docs/BOTS.md', "kind: 'counter'"));
-  // They are installed here.
-  reader.command('npm', '[ "$1" = install ]');
-  reader.command(
-    'npx',
-    `shift; exec '${process.execPath}' '${ROOT}node_modules/typescript/bin/tsc' "$@"`,
-  );
-  symlinkSync(path.join(ROOT, 'node_modules/@types'), path.join(reader.dir, 'node_modules/@types'));
-  await reader.run(docBlock('docs/BOTS.md', 'npx tsc --module nodenext'));
-  await reader.serve('--no-demo --kinds my-bots');
-  await typeCommands(reader, docBlock('docs/BOTS.md', '"kind":"counter"'), 'counting');
 });
