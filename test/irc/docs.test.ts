@@ -12,7 +12,7 @@ it('docs/BOTS.md: a bot on an IRC server', async () => {
     const reader = new Reader(await freePort());
     await reader.serve('--no-demo');
     const commands = commandsOf(docBlock('docs/BOTS.md', '"id":"anna","kind":"irc"'));
-    expect(commands).toHaveLength(4);
+    expect(commands).toHaveLength(3);
     for (const { command, answer } of commands) {
       const mine = command.replace('"nick":"anna"', `"port":${server.port},"nick":"anna"`);
       expectLooksLike(await reader.run(mine), answer.replace('irc.example', 'irc.test'));
