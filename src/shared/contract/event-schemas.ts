@@ -88,7 +88,7 @@ export const BotSnapshot = Type.Object(
     data: freeObject("The bot's own."),
     usage: nullable(
       BotUsage,
-      'What it uses, averaged over `quota.window_ms`; null for nothing. Published when it changes notably, at most once in 10 s.',
+      'What it uses, averaged over 10 s; null for nothing. Published when it changes notably, at most once in 10 s.',
     ),
     over_quota: Type.Array(oneOf(USAGE_NAMES), {
       description: 'The quotas that it exceeds.',

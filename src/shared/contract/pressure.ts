@@ -40,7 +40,7 @@ export const PressureReport = Type.Object(
       { open: Type.Integer(), limit: Type.Integer() },
       { description: 'Event streams.' },
     ),
-    queue: Share('Fullest bot host: bytes in flight, as a share of `hosts.in_flight_bytes`.'),
+    queue: Share('Fullest bot host: bytes in flight, as a share of 8 MiB.'),
     files: Type.Object(
       {
         used: nullable(Type.Integer(), 'Null where the system does not say.'),
