@@ -13,6 +13,7 @@ import type { RuleStore } from '../../src/main/store/rule-store.js';
 import { headers, Kvm, type NatsConnection } from '../../src/shared/cluster/nats.js';
 import { Signer } from '../../src/shared/cluster/signer.js';
 import { NatsServer } from '../harness/nats.js';
+import { partial } from '../harness/partial.js';
 import { makeDir, removeDir } from '../harness/service.js';
 
 const BUCKET = 'drover-test-bots';
@@ -180,7 +181,7 @@ it('removes a rule whose record is none, on each node', async () => {
     };
     const nothing = (): void => {};
     const rules = new ClusterRules({
-      ...{ local: local as unknown as RuleStore, notJoined: () => '', say: nothing },
+      ...{ local: partial<RuleStore>(local), notJoined: () => '', say: nothing },
       rules: () => ({ learn: nothing, lack: nothing, speak: nothing, decide: nothing }),
       caughtUp: async () => {},
       silent: () => null,

@@ -11,10 +11,11 @@ import type { BotSpec } from '../../src/shared/contract/bots.js';
 import { Deferred } from '../../src/shared/deferred.js';
 import { DroverError } from '../../src/shared/errors.js';
 import { NatsServer } from '../harness/nats.js';
+import { partial } from '../harness/partial.js';
 import { Disk } from './cluster-node.js';
 
 const PATIENCE = { timeout: 40_000, interval: 20 };
-const SPEC = { id: 'a', kind: 'k', config: {}, labels: {} } as unknown as BotSpec;
+const SPEC = partial<BotSpec>({ id: 'a', kind: 'k', config: {}, labels: {} });
 const SEALING: Sealing = {
   failoverOf: () => 'restart',
   seal: ({ term: _, ...spec }) => ({ spec, sealed: null, failover: 'restart' }),
@@ -56,7 +57,7 @@ beforeEach(async () => {
   asked = new Deferred();
   answer = new Deferred();
   isLive = false;
-  const members = {
+  const members = partial<Members>({
     self: 'h2',
     all: () => [member('h1', isLive), member('h2', true)],
     get: (node: string) => member(node, node === 'h2' || isLive),
@@ -66,7 +67,7 @@ beforeEach(async () => {
       asked.resolve();
       return answer.promise;
     },
-  } as unknown as Members;
+  });
   const told = { fence: async () => {}, lost: () => {}, say: () => {} };
   const removed = {} as RemovedNodes;
   duties = new LeaderDuties({ members, records: ofLeader as BotRecords, removed, ...told });

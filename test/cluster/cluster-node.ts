@@ -18,6 +18,7 @@ import { clusterNames } from '../../src/shared/cluster/names.js';
 import { Signer } from '../../src/shared/cluster/signer.js';
 import type { BotSpec } from '../../src/shared/contract/bots.js';
 import { DroverError } from '../../src/shared/errors.js';
+import { partial } from '../harness/partial.js';
 
 /** The nodes of a test share a process: a stall of it must not cost all of them their leases. */
 export const LEASE_MS = 4000;
@@ -64,7 +65,7 @@ export class Disk {
         else given.delete(id);
       },
     };
-    return store as unknown as BotStore;
+    return partial<BotStore>(store);
   }
 
   remove(): void {

@@ -23,6 +23,7 @@ import { clusterNames } from '../../src/shared/cluster/names.js';
 import { jetstreamManager, Kvm, type NatsConnection } from '../../src/shared/cluster/nats.js';
 import { Signer } from '../../src/shared/cluster/signer.js';
 import { NatsServer } from '../harness/nats.js';
+import { partial } from '../harness/partial.js';
 
 const names = clusterNames('test');
 const BODY = { name: 'x', scopes: ['read' as const] };
@@ -78,7 +79,7 @@ class Node {
     for (const { id } of this.registry.all()) this.accepted.add(id);
     this.calls = new NodeCalls(nats, { names, node, signer: Signer.NONE, check: checkCall });
     const member = (name: string): Member =>
-      ({ node: name, isLive: live.has(name) }) as unknown as Member;
+      partial<Member>({ node: name, isLive: live.has(name) });
     const members = {
       self: node,
       all: () => [...live].map(member),

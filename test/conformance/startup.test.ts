@@ -8,6 +8,7 @@ import type { ConnectionGate } from '../../src/front/engine/engine.js';
 import { loadEngine } from '../../src/front/engine/load.js';
 import { Listener } from '../../src/front/requests/listener.js';
 import type { Config } from '../../src/shared/contract/config.js';
+import { partial } from '../harness/partial.js';
 import { collect, launch, makeDir, removeDir, TEST_ENGINE } from '../harness/service.js';
 import { expectRefusal, type FailingStart, failingIn } from '../harness/starts.js';
 
@@ -52,7 +53,7 @@ describe('a start that cannot work', () => {
       responded: () => {},
       tls: null,
       ciphers: [],
-      connections: connections as unknown as ConnectionGate,
+      connections: partial<ConnectionGate>(connections),
       maxUrlBytes: 1000,
       maxHeaderBytes: 8192,
       headerTimeoutMs: 1000,

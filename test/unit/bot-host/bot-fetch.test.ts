@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fetchAsBot } from '../../../src/bot-host/bot-fetch.js';
 import type { Logger } from '../../../src/bot-sdk/index.js';
+import { partial } from '../../harness/partial.js';
 
 interface Request {
   method: string;
@@ -19,10 +20,10 @@ let origins: string[];
 let requests: Request[];
 let lines: string[];
 
-const log = {
+const log = partial<Logger>({
   wire: (_: string, direction: string, line: string) => lines.push(`${direction} ${line}`),
   info: (line: string) => lines.push(line),
-} as unknown as Logger;
+});
 
 beforeAll(async () => {
   // `/<status>/<location>` redirects there; everything else is an answer.

@@ -11,6 +11,7 @@ import { BotRun } from '../../../src/bot-host/bot-run.js';
 import type { Outbox } from '../../../src/bot-host/outbox.js';
 import { type BotKind, defineBot, Type } from '../../../src/bot-sdk/index.js';
 import { NetworkRules } from '../../../src/shared/network-rules.js';
+import { partial } from '../../harness/partial.js';
 
 const kind: BotKind = defineBot({
   kind: 'idle',
@@ -52,7 +53,7 @@ afterAll(() => {
 
 let bot: BotRun;
 beforeEach(() => {
-  const outbox = { add: () => {}, hasRoom: () => true, flush: () => {} } as unknown as Outbox;
+  const outbox = partial<Outbox>({ add: () => {}, hasRoom: () => true, flush: () => {} });
   bot = new BotRun(
     kind,
     'idle',

@@ -18,6 +18,7 @@ import {
 } from '../../../src/shared/contract/command-messages.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import { DroverError } from '../../../src/shared/errors.js';
+import { partial } from '../../harness/partial.js';
 
 /** Longer than any message here is on its way on a busy machine. */
 const TIMEOUT_MS = 60_000;
@@ -75,11 +76,11 @@ beforeEach(() => {
   exits = [];
   lastId = 0;
   heard = undefined;
-  const outbox = {
+  const outbox = partial<Outbox>({
     add: (item: Item) => items.push(item),
     hasRoom: () => true,
     flush: () => {},
-  } as unknown as Outbox;
+  });
   const limits = { botLinesPerSecond: 0, networkAllow: null, commandTimeoutMs: TIMEOUT_MS };
   const events = {
     exited: ({ id }: { id: string }) => void exits.push(`${id} after ${lines().length} lines`),
@@ -286,13 +287,9 @@ it('the line about a command that its bot’s end interrupts is published before
       offered: () => {},
       kindFailed: () => {},
     };
-    const own = new BotHost(
-      new Map([['ending', ending]]),
-      quiet as unknown as Outbox,
-      limits,
-      events,
-      { note: () => {} },
-    );
+    const own = new BotHost(new Map([['ending', ending]]), partial<Outbox>(quiet), limits, events, {
+      note: () => {},
+    });
     own.start({ id: 'e', run: 2, kind: 'ending', config: {} });
     own.dispatch('e', 'wait', '{}', () => {});
   });

@@ -16,18 +16,19 @@ import {
   uncaught,
 } from '../../../src/bot-host/own-listeners.js';
 import { OwnValues } from '../../../src/bot-host/own-values.js';
+import { partial } from '../../harness/partial.js';
 
 let lastRun = 0;
 
 function newRun(): { run: CurrentRun; failed: unknown[] } {
   const failed: unknown[] = [];
-  const run = {
+  const run = partial<CurrentRun>({
     id: 'bot',
     kind: { kind: 'test' },
     number: ++lastRun,
     isGone: false,
     fail: (thrown: unknown) => void failed.push(thrown),
-  } as unknown as CurrentRun;
+  });
   return { run, failed };
 }
 
@@ -73,7 +74,7 @@ it('listeners get the errors of their run only, and a run without listeners fail
 });
 
 it('the cause of process.exit is an error of the same run, also when the listener is that of the module', () => {
-  const code = { id: null, fail: () => {} } as unknown as KindCode;
+  const code = partial<KindCode>({ id: null, fail: () => {} });
   const [one, other] = [newRun(), newRun()];
   noteKindCode(one.run.kind, code);
   noteKindCode(other.run.kind, code);

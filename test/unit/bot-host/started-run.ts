@@ -10,6 +10,7 @@ import type { Item } from '../../../src/shared/contract/events.js';
 import type { JsonObject } from '../../../src/shared/contract/json.js';
 import { secretStrings } from '../../../src/shared/contract/secrets.js';
 import { NetworkRules } from '../../../src/shared/network-rules.js';
+import { partial } from '../../harness/partial.js';
 
 type Definition = Partial<BotDefinition<TSchema, unknown, Record<string, TSchema>>>;
 
@@ -24,11 +25,11 @@ afterEach(async () => {
 /** An outbox that keeps what it is given. */
 export function collector(): { items: Item[]; outbox: Outbox } {
   const items: Item[] = [];
-  const outbox = {
+  const outbox = partial<Outbox>({
     add: (item: Item) => items.push(item),
     hasRoom: () => true,
     flush: () => {},
-  } as unknown as Outbox;
+  });
   return { items, outbox };
 }
 

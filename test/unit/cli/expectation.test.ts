@@ -7,6 +7,7 @@ import { FORMS, parseExpectation } from '../../../src/cli/recording/expectation.
 import { eventLine } from '../../../src/cli/terminal/event-line.js';
 import { isColored, safeJson, table } from '../../../src/cli/terminal/output.js';
 import type { BotSnapshot, StreamEvent } from '../../../src/client/index.js';
+import { partial } from '../../harness/partial.js';
 import { printed } from '../../harness/printed.js';
 
 const log = (message: string, session_id: string | null = 'a', level = 'info'): StreamEvent =>
@@ -30,7 +31,7 @@ const session = (
   restarts = 0,
 ): StreamEvent => {
   const given = { id, status, restarts, last_error: null, since_ms: 0, data: { of: id } };
-  const snapshot = given as unknown as BotSnapshot;
+  const snapshot = partial<BotSnapshot>(given);
   return { event: 'session', id: eventId, data: { snapshot } };
 };
 const gap: StreamEvent = { event: 'gap', id: 'e-3', data: { from: 'a', to: 'b', dropped: 2 } };

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
 import { sorted, usageLines } from '../../../src/cli/terminal/usage-table.js';
 import type { BotSnapshot, BotUsage } from '../../../src/client/index.js';
+import { partial } from '../../harness/partial.js';
 
 const bot = (id: string, usage: Partial<BotUsage> | null, over: Partial<BotSnapshot> = {}) =>
-  ({
+  partial<BotSnapshot>({
     id,
     kind: 'k',
     status: 'online',
@@ -18,7 +19,7 @@ const bot = (id: string, usage: Partial<BotUsage> | null, over: Partial<BotSnaps
     },
     over_quota: [],
     ...over,
-  }) as unknown as BotSnapshot;
+  });
 
 const bots = [
   bot('b-10', { cpu: 0.05, lines_per_second: 9 }),

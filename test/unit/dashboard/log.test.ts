@@ -16,6 +16,7 @@ import { isFiltered, type LogFilter } from '../../../dashboard/src/model/log-fil
 import { LogRows } from '../../../dashboard/src/model/log-rows.js';
 import { LogWindow } from '../../../dashboard/src/model/log-window.js';
 import type { DroverClient, EventsQuery } from '../../../src/client/index.js';
+import { partial } from '../../harness/partial.js';
 
 const ALL: LogFilter = { query: '', bot: undefined };
 const MOST_CHARS = 48 * 1024 * 1024;
@@ -230,7 +231,7 @@ describe('a time range', () => {
         return { events, cursor: end < found.length ? String(end) : null };
       },
     };
-    return { api: () => api as unknown as DroverClient, asked };
+    return { api: () => partial<DroverClient>(api), asked };
   }
   const OPEN = { state: 'open' } as const;
   const times = (shown: LogWindow): number[] => shown.rows.map(({ at }) => at);

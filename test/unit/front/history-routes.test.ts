@@ -14,6 +14,7 @@ import { Deferred } from '../../../src/shared/deferred.js';
 import { createQuota, Quota } from '../../../src/shared/memory/quota.js';
 import { LabelHistory } from '../../../src/shared/stream/label-history.js';
 import { tokenDigest } from '../../../src/shared/token-digest.js';
+import { partial } from '../../harness/partial.js';
 
 it.each(['', 'format=ndjson'])('%j is refused', async (query) => {
   const token = 'a token';
@@ -53,14 +54,14 @@ it.each(['', 'format=ndjson'])('%j is refused', async (query) => {
     maxWriteBytes: 1000,
   });
   const responses: Response[] = [];
-  const exchange = {
+  const exchange = partial<Exchange>({
     method: 'GET',
     query,
     address: '127.0.0.1',
     gone: () => new AbortController().signal,
     respond: (response: Response) => responses.push(response),
     stream: () => expect.unreachable('it has begun'),
-  } as unknown as Exchange;
+  });
   const answered = routes['GET /api/events'](exchange, { token, record }, []);
   await asked.promise;
   auth.remove('a');

@@ -5,6 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { ConnectionGate, Exchange } from '../../../src/front/engine/engine.js';
 import { nodeEngine } from '../../../src/front/engine/node/node.js';
 import { RawConnection } from '../../harness/http.js';
+import { partial } from '../../harness/partial.js';
 
 const MOST_WAITING = 32;
 
@@ -31,7 +32,7 @@ async function held(): Promise<{
       responded: () => {},
       tls: null,
       ciphers: [],
-      connections: connections as unknown as ConnectionGate,
+      connections: partial<ConnectionGate>(connections),
       maxUrlBytes: 100,
       maxHeaderBytes: 4096,
       headerTimeoutMs: 60_000,

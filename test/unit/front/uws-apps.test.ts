@@ -6,6 +6,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import type { ConnectionGate } from '../../../src/front/engine/engine.js';
 import { RawConnection, requestBytes } from '../../harness/http.js';
 import { skipWithout } from '../../harness/needs.js';
+import { partial } from '../../harness/partial.js';
 import { PATIENCE_MS } from '../../harness/patience.js';
 import { freePort } from '../../harness/ports.js';
 
@@ -41,7 +42,7 @@ it('an app that does not listen any more is closed with its last connection', as
       responded: () => {},
       tls: null,
       ciphers: [],
-      connections: connections as unknown as ConnectionGate,
+      connections: partial<ConnectionGate>(connections),
       maxUrlBytes: 100,
       maxHeaderBytes: 4096,
       headerTimeoutMs: 1000,

@@ -15,6 +15,7 @@ import { PROGRAMS } from '../../../src/shared/package-paths.js';
 import { JOURNAL_FILE, Numbering, newIdentity } from '../../../src/shared/stream/numbering.js';
 import { eventually } from '../../harness/bots.js';
 import { expectNoHole, journalDir, Life } from '../../harness/journal.js';
+import { partial } from '../../harness/partial.js';
 
 it('is closed again when it was opened but cannot be read', async () => {
   let opened: Tables | undefined;
@@ -24,12 +25,12 @@ it('is closed again when it was opened but cannot be read', async () => {
     config: { fsync: 'never' },
     previousShutdown: 'clean',
   } as unknown as JournalStart;
-  const memory = {
+  const memory = partial<JournalMemory>({
     resume(_: string, tables: Tables) {
       opened = tables;
       throw new Error('a table cannot be read');
     },
-  } as unknown as JournalMemory;
+  });
   const ring = { head: () => 1 } as RingReader;
   const file = new JournalFile(start, ring, memory, { notice() {}, foundBroken() {} });
   await expect(file.open()).rejects.toThrow('a table cannot be read');

@@ -13,6 +13,7 @@ import type { BotStore } from '../../../src/main/store/bot-store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
 import type { BotActionsBody, BotSpec, CreateBotBody } from '../../../src/shared/contract/bots.js';
 import type { Item } from '../../../src/shared/contract/events.js';
+import { partial } from '../../harness/partial.js';
 import { PATIENCE_MS } from '../../harness/patience.js';
 import { RESTART_AT_ONCE } from './restart-at-once.js';
 
@@ -27,12 +28,12 @@ let kinds: KindQuarantine;
 /** Numbers of the runs that were started. */
 let runs: number[] = [];
 const lines: string[] = [];
-const events = {
+const events = partial<ServiceEvents>({
   tell: (...items: Item[]) => {
     for (const item of items) if (item.kind === 'log') lines.push(JSON.parse(item.message_json));
   },
   publish: async () => 1,
-} as unknown as ServiceEvents;
+});
 
 async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry> {
   full = false;
@@ -66,21 +67,21 @@ async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry
     graceMs: 1000,
     isolationOf: () => 'thread',
   } as unknown as BotDependencies;
-  const store = {
+  const store = partial<BotStore>({
     put: async (_: BotSpec) => {
       if (full) throw new Error(SECRET);
     },
     all: () => [],
     remove: async () => {},
-  } as unknown as BotStore;
+  });
   const schemas = new KindSchemas();
   schemas.add([{ kind: 'k', description: '', config: { type: 'object' }, commands: {} }]);
-  const incidents = {
+  const incidents = partial<Incidents>({
     report: ({ type, reason }: Found) => {
       reports.push(`${type}: ${reason}`);
       return { id: null, stored: Promise.resolve() };
     },
-  } as unknown as Incidents;
+  });
   kinds = new KindQuarantine();
   const registry = new BotRegistry(
     dependencies,
@@ -138,7 +139,7 @@ it('a bulk action reports an internal error to the operator, not to the client',
   const registry = await registryWith([{ id: 'a', desired: 'stopped' }, { id: 'b' }]);
   full = true;
   const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-  const start = { action: 'start', ids: ['a', 'b', 'c'] } as unknown as BotActionsBody;
+  const start = partial<BotActionsBody>({ action: 'start', ids: ['a', 'b', 'c'] });
   const results = await registry.actOnMany(start, () => {});
   const told = stderr.mock.calls.map(String).join('');
   stderr.mockRestore();

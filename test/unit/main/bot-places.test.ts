@@ -13,6 +13,7 @@ import type { Item } from '../../../src/shared/contract/events.js';
 import type { Rights } from '../../../src/shared/contract/tokens.js';
 import { Deferred } from '../../../src/shared/deferred.js';
 import { DroverError } from '../../../src/shared/errors.js';
+import { partial } from '../../harness/partial.js';
 import { RESTART_AT_ONCE } from './restart-at-once.js';
 
 const ADMIN: Rights = { scopes: ['admin'], reach: null };
@@ -43,7 +44,7 @@ beforeEach(() => {
   stored = new Map();
   hostAnswers = new Deferred();
   hostAnswers.resolve();
-  const host = {
+  const host = partial<HostThread>({
     number: 0,
     startBot: async ({ id, stays }: { id: string; stays?: boolean }) => {
       calls.push(`start ${id}${stays ? ' without the lease' : ''}`);
@@ -52,7 +53,7 @@ beforeEach(() => {
     stopBot: async (id: string) => void calls.push(`stop ${id}`),
     setStays: (id: string, stays: boolean) => void fences.push(`${id} ${stays}`),
     forgetCommands: () => {},
-  } as unknown as HostThread;
+  });
   const keep = (...items: Item[]): void => {
     for (const item of items) if (item.kind === 'session') patches.push(item.patch);
   };

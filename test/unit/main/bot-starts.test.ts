@@ -12,6 +12,7 @@ import type { BotStore } from '../../../src/main/store/bot-store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
 import type { BotActionsBody, BotSpec, CreateBotBody } from '../../../src/shared/contract/bots.js';
 import type { Item } from '../../../src/shared/contract/events.js';
+import { partial } from '../../harness/partial.js';
 import { RESTART_AT_ONCE } from './restart-at-once.js';
 
 let started: string[];
@@ -30,11 +31,11 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers());
 
 function registryWith(limits: Partial<StartLimits>): BotRegistry {
-  host = {
+  host = partial<HostThread>({
     number: 0,
     startBot: async ({ id }: { id: string }) => void started.push(id),
     stopBot: async () => {},
-  } as unknown as HostThread;
+  });
   const keep = (items: Item[]): void => {
     for (const item of items) {
       if (item.kind === 'log') lines.push(`${item.session_id} ${JSON.parse(item.message_json)}`);
@@ -69,7 +70,7 @@ function registryWith(limits: Partial<StartLimits>): BotRegistry {
   );
   const incidents = { report: async () => {} } as unknown as Incidents;
   const kinds = new KindQuarantine();
-  const bots = store as unknown as BotStore;
+  const bots = partial<BotStore>(store);
   return new BotRegistry(dependencies, schemas, kinds, bots, incidents, RESTART_AT_ONCE, () => {});
 }
 

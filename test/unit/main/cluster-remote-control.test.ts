@@ -6,6 +6,7 @@ import { clusterController, type RemoteParts } from '../../../src/main/cluster/r
 import type { Controller } from '../../../src/main/cluster/served-methods.js';
 import type { Rights } from '../../../src/shared/contract/tokens.js';
 import { DroverError } from '../../../src/shared/errors.js';
+import { partial } from '../../harness/partial.js';
 
 const ADMIN: Rights = { scopes: ['admin'], reach: null };
 type Placed = Record<string, { node: string; kind?: string; labels?: Record<string, string> }>;
@@ -47,7 +48,7 @@ class World {
         return methods[method]?.(input) ?? null;
       },
     });
-    return clusterController(local as unknown as Controller, this.#parts(self));
+    return clusterController(partial<Controller>(local), this.#parts(self));
   }
 
   serve(node: string, methods: CallMethods): void {
@@ -65,11 +66,11 @@ class World {
       serve: (methods) => this.serve(self, methods),
     };
     const member = (node: string): Member =>
-      ({
+      partial<Member>({
         node,
         isLive: !this.lost.has(node),
         incarnation: this.incarnations.get(node) ?? 'first',
-      }) as unknown as Member;
+      });
     const members = {
       self,
       leader: 'a',

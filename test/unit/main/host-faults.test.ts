@@ -15,6 +15,7 @@ import { IncidentGroupStore } from '../../../src/main/store/incident-group-store
 import { IncidentStore } from '../../../src/main/store/incident-store.js';
 import { Store } from '../../../src/main/store/store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
+import { partial } from '../../harness/partial.js';
 import { PATIENCE_MS } from '../../harness/patience.js';
 
 beforeEach(() => {
@@ -26,7 +27,7 @@ afterEach(() => {
 
 async function hang(store: IncidentStore, groups: IncidentGroupStore): Promise<void> {
   // A broadcaster that never answers.
-  const peer = { call: () => new Promise(() => {}), tell() {} } as unknown as BroadcasterPeer;
+  const peer = partial<BroadcasterPeer>({ call: () => new Promise(() => {}), tell() {} });
   const events = new ServiceEvents({ peer, ready: Promise.resolve(peer) });
   const registry = { idsOn: () => ['a', 'b'] } as Partial<BotRegistry> as BotRegistry;
   const faults = new HostFaults(
@@ -47,7 +48,7 @@ async function hang(store: IncidentStore, groups: IncidentGroupStore): Promise<v
     kill,
     kinds: new Map(),
   };
-  const examined = faults.hung(host as unknown as HostThread, 1000);
+  const examined = faults.hung(partial<HostThread>(host), 1000);
   await vi.advanceTimersByTimeAsync(2000);
   await examined;
   expect(kill).toHaveBeenCalledTimes(1);
@@ -97,14 +98,14 @@ describe('who is blamed for a lost host', () => {
     const hostLost = vi.fn();
     const registry = { idsOn: () => ['last', 'only'], hostLost };
     const faults = new HostFaults(
-      registry as unknown as BotRegistry,
-      { report } as unknown as Incidents,
+      partial<BotRegistry>(registry),
+      partial<Incidents>({ report }),
       new Quarantine(),
       new KindQuarantine(),
       1000,
     );
     const kinds = new Map([['a', 'file:///kinds/a.mjs']]);
-    const host = { number: 0, lastBot: 'last', onlyBot, kinds } as unknown as HostThread;
+    const host = partial<HostThread>({ number: 0, lastBot: 'last', onlyBot, kinds });
     await faults.lost(host, error);
     expect(report.mock.calls[0]?.[0]).toMatchObject({ type, suspect });
     expect(hostLost).toHaveBeenCalledExactlyOnceWith(host, expect.any(String), suspect, 'i-1');
@@ -133,20 +134,20 @@ describe('who is blamed for a host that hangs', () => {
   ])('%s', async (_, captured, suspect, reason) => {
     const report = vi.fn<Incidents['report']>(() => ({ id: 'i-1', stored: Promise.resolve() }));
     const faults = new HostFaults(
-      { idsOn: () => ['last', 'named'] } as unknown as BotRegistry,
-      { report } as unknown as Incidents,
+      partial<BotRegistry>({ idsOn: () => ['last', 'named'] }),
+      partial<Incidents>({ report }),
       new Quarantine(),
       new KindQuarantine(),
       1000,
     );
-    const host = {
+    const host = partial<HostThread>({
       number: 0,
       lastBot: 'last',
       onlyBot: null,
       kinds,
       capture: async () => captured,
       kill() {},
-    } as unknown as HostThread;
+    });
     await faults.hung(host, 1000);
     expect(report.mock.calls[0]?.[0]).toMatchObject({ suspect });
     expect(report.mock.calls[0]?.[0].reason).toMatch(reason);
@@ -156,20 +157,20 @@ describe('who is blamed for a host that hangs', () => {
     const report = vi.fn<Incidents['report']>(() => ({ id: 'i-1', stored: Promise.resolve() }));
     const quarantine = new Quarantine();
     const faults = new HostFaults(
-      { idsOn: () => ['a', 'b', 'c'] } as unknown as BotRegistry,
-      { report } as unknown as Incidents,
+      partial<BotRegistry>({ idsOn: () => ['a', 'b', 'c'] }),
+      partial<Incidents>({ report }),
       quarantine,
       new KindQuarantine(),
       1000,
     );
-    const host = {
+    const host = partial<HostThread>({
       number: 0,
       lastBot: null,
       onlyBot: null,
       kinds,
       capture: async () => ({ frames, bot: null }),
       kill() {},
-    } as unknown as HostThread;
+    });
     for (let n = 0; n < 2; n++) await faults.hung(host, 1000);
     expect(report.mock.calls.map(([{ suspect }]) => suspect)).toEqual([null, null]);
     expect(report.mock.calls[1]?.[0].reason).toMatch(
@@ -196,12 +197,12 @@ describe('code of a kind, outside of any bot, breaks hosts', () => {
       const report = vi.fn<Incidents['report']>(() => ({ id: 'i-1', stored: Promise.resolve() }));
       const [bots, kinds] = [new Quarantine(), new KindQuarantine()];
       const faults = new HostFaults(
-        {
+        partial<BotRegistry>({
           idsOn: () => ['x', 'y'],
           idsOfKind: () => ['x'],
           hostLost() {},
-        } as unknown as BotRegistry,
-        { report } as unknown as Incidents,
+        }),
+        partial<Incidents>({ report }),
         bots,
         kinds,
         1000,
@@ -214,7 +215,7 @@ describe('code of a kind, outside of any bot, breaks hosts', () => {
       const lastBot = name.startsWith('an error') ? 'y' : null;
       const capture = async () => ({ frames, bot: null });
       const host = { number: 0, lastBot, onlyBot: null, kinds: loaded, capture, kill() {} };
-      for (let n = 0; n < 2; n++) await fail(faults, { ...host } as unknown as HostThread);
+      for (let n = 0; n < 2; n++) await fail(faults, partial<HostThread>({ ...host }));
       const found = report.mock.calls.map(([{ type, suspect }, , on]) => ({ type, suspect, on }));
       expect(found).toContainEqual({ type: 'kind_quarantined', suspect: null, on: ['x'] });
       expect(found.filter(({ suspect }) => suspect !== null)).toEqual([]);

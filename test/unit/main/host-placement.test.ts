@@ -8,6 +8,7 @@ import type { HostState } from '../../../src/main/threads/host-life.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
 import type { Isolation } from '../../../src/shared/contract/bots.js';
 import { Deferred } from '../../../src/shared/deferred.js';
+import { partial } from '../../harness/partial.js';
 import { settled } from './thread-fixture.js';
 
 const MAX_DEDICATED = 2;
@@ -57,7 +58,7 @@ function placementOf(count: HostCount): HostPlacement {
         isolation,
       );
       hosts.push(host);
-      return host as unknown as HostThread;
+      return partial<HostThread>(host);
     },
     leave: (host) => {
       host.bots -= 1;

@@ -7,6 +7,7 @@ import type { HostThread } from '../../../src/main/threads/host-thread.js';
 import { KindBrokeHost } from '../../../src/main/threads/kind-loading.js';
 import type { LoadedKinds } from '../../../src/shared/contract/bots.js';
 import { Deferred } from '../../../src/shared/deferred.js';
+import { partial } from '../../harness/partial.js';
 import { PATIENCE_MS } from '../../harness/patience.js';
 
 class Host {
@@ -41,7 +42,7 @@ it('a kind that is being loaded when the service shuts down is not reported as b
   const kindDropped = vi.fn();
   const options = { count: 2, maxDedicated: 0, modules: ['kind.js'], graceMs: 1 };
   const pool = new HostPool(
-    options as unknown as HostPoolOptions,
+    partial<HostPoolOptions>(options),
     new Quarantine(),
     new KindQuarantine(),
     {} as never,
@@ -49,7 +50,7 @@ it('a kind that is being loaded when the service shuts down is not reported as b
     (number) => {
       const host = new Host(number);
       hosts.push(host);
-      return host as unknown as HostThread;
+      return partial<HostThread>(host);
     },
   );
   const started = pool.start();
@@ -75,12 +76,12 @@ it('a thread that does not end holds up only the bot whose native code it runs',
   host.opened.resolve({ kinds: [], failed: [] });
   const options = { count: 1, maxDedicated: 0, modules: [], graceMs: 1 };
   const pool = new HostPool(
-    options as unknown as HostPoolOptions,
+    partial<HostPoolOptions>(options),
     new Quarantine(),
     new KindQuarantine(),
     {} as never,
     { awake() {}, opened() {}, ending() {}, lost() {} } as never,
-    () => host as unknown as HostThread,
+    () => partial<HostThread>(host),
   );
   await pool.start();
   const other = pool.clear('other');
@@ -101,7 +102,7 @@ it('a host on which a run ignores its signal is replaced when no other bot is th
   const overdue = vi.fn(async () => {});
   const options = { count: 1, maxDedicated: 0, modules: [], graceMs: 1000 };
   const pool = new HostPool(
-    options as unknown as HostPoolOptions,
+    partial<HostPoolOptions>(options),
     new Quarantine(),
     new KindQuarantine(),
     {} as never,
@@ -112,7 +113,7 @@ it('a host on which a run ignores its signal is replaced when no other bot is th
       // Its shutdown comes after it has loaded.
       host.opened.reject = () => {};
       hosts.push(host);
-      return host as unknown as HostThread;
+      return partial<HostThread>(host);
     },
   );
   await pool.start();
@@ -120,7 +121,7 @@ it('a host on which a run ignores its signal is replaced when no other bot is th
   if (!first) throw new Error('no host was started');
   const leave = (): void => {
     first.bots += 1;
-    pool.leave(first as unknown as HostThread);
+    pool.leave(partial<HostThread>(first));
   };
   // The run ends within the grace time.
   first.someBot = 'slow';
@@ -135,7 +136,7 @@ it('a host on which a run ignores its signal is replaced when no other bot is th
   await vi.advanceTimersByTimeAsync(1000);
   expect(first.state).toBe('shared');
   expect(overdue).not.toHaveBeenCalled();
-  pool.leave(first as unknown as HostThread);
+  pool.leave(partial<HostThread>(first));
   await vi.advanceTimersByTimeAsync(5000);
   expect(overdue).toHaveBeenCalledExactlyOnceWith(first, 'deaf');
   expect(first.state).toBe('gone');

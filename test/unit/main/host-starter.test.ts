@@ -9,6 +9,7 @@ import { Quarantine } from '../../../src/main/bots/quarantine.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
 import { KindBrokeHost } from '../../../src/main/threads/kind-loading.js';
 import { Deferred } from '../../../src/shared/deferred.js';
+import { partial } from '../../harness/partial.js';
 
 const LATE = 'it did not load in time';
 
@@ -64,7 +65,7 @@ class Hosts {
     }
     const state = use === 'share' ? 'shared' : 'reserved';
     const gone = new Deferred().promise;
-    const host = { number, state, bots: 0, kinds, gone } as unknown as HostThread;
+    const host = partial<HostThread>({ number, state, bots: 0, kinds, gone });
     this.all.add(host);
     return { host, loaded: { kinds: [], failed: [] } };
   }

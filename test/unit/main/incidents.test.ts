@@ -15,6 +15,7 @@ import type { Incident } from '../../../src/shared/contract/bots.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import { Rpc } from '../../../src/shared/contract/rpc.js';
 import type { BroadcasterMethods, LastLine } from '../../../src/shared/contract/threads.js';
+import { partial } from '../../harness/partial.js';
 
 const FOUND = {
   type: 'crash' as const,
@@ -45,7 +46,7 @@ it('a report is stored; when that fails the line says why and nothing rejects', 
   new Rpc(port1, { publish: take, lastLines } as Pick<BroadcasterMethods, 'publish' | 'lastLines'>);
   const peer = new Rpc<never, BroadcasterMethods>(port2, {} as never);
   const events = new ServiceEvents({ peer, ready: Promise.resolve(peer) });
-  const host = { number: 3, commands: [] as string[] } as unknown as HostThread;
+  const host = partial<HostThread>({ number: 3, commands: [] as string[] });
   const report = async (incidents: Incidents): Promise<string> => {
     const line = new Promise<void>((resolve) => {
       arrived = resolve;
@@ -88,7 +89,7 @@ it('a report has the commands to its bots, and is found by every bot of a large 
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const store = await Store.open(path.join(dir, 'store.mdb'));
   onTestFinished(() => store.close());
-  const events = { lastLines: async () => [], tell: () => {} } as unknown as ServiceEvents;
+  const events = partial<ServiceEvents>({ lastLines: async () => [], tell: () => {} });
   const kept = new Incidents(
     new IncidentStore(store),
     new IncidentGroupStore(store),
@@ -97,7 +98,7 @@ it('a report has the commands to its bots, and is found by every bot of a large 
   );
   const commands = ['say on bot-7', 'walk on bot-1', 'say on gone', 'wait on bot-7'];
   const ofHost = commands.filter((command) => command !== 'say on gone');
-  const host = { number: 3, commands } as unknown as HostThread;
+  const host = partial<HostThread>({ number: 3, commands });
   const bots = Array.from({ length: 9000 }, (_, n) => `bot-${n}`);
   await kept.report({ ...FOUND, suspect: 'bot-7' }, host, ['bot-7']).stored;
   await kept.report({ ...FOUND, type: 'host_lost' }, host, bots).stored;
@@ -118,7 +119,7 @@ it('a group counts what has no report, and is there after a restart', async () =
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const store = await Store.open(path.join(dir, 'store.mdb'));
   onTestFinished(() => store.close());
-  const events = { lastLines: async () => [], tell: () => {} } as unknown as ServiceEvents;
+  const events = partial<ServiceEvents>({ lastLines: async () => [], tell: () => {} });
   const open = (): Incidents =>
     new Incidents(new IncidentStore(store), new IncidentGroupStore(store), events, () => undefined);
   const all = { cause: null, after: 0, before: Date.now() + 60_000, limit: 10 };

@@ -5,6 +5,7 @@ import type { BotRecord, Member, Members } from '../../../../src/main/cluster/pa
 import { PlacementView } from '../../../../src/main/cluster/placement-view.js';
 import { type RemovedNode, RemovedNodes } from '../../../../src/main/cluster/removed-nodes.js';
 import { Deferred } from '../../../../src/shared/deferred.js';
+import { partial } from '../../../harness/partial.js';
 
 /** Records in memory. A write waits for `written`. */
 class Stored<R> {
@@ -72,15 +73,15 @@ beforeEach(() => {
 
 function remove(what: 'move' | 'delete' | null): Promise<void> {
   const all = [member('h1', true), member('h3', false)];
-  const members = {
+  const members = partial<Members>({
     self: 'h1',
     all: () => all,
     get: (node: string) => all.find((one) => one.node === node),
     onChange: () => () => {},
     ranOut: () => [],
     end: () => end(),
-  } as unknown as Members;
-  const records = bots as unknown as BotRecords;
+  });
+  const records = partial<BotRecords>(bots);
   const view = new PlacementView(members, records);
   return removeNode({ members, records, removed, view }, 'h3', what);
 }

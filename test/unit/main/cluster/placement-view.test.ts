@@ -2,6 +2,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import type { BotRecords } from '../../../../src/main/cluster/bot-records.js';
 import type { Member, Members } from '../../../../src/main/cluster/parts.js';
 import { PlacementView } from '../../../../src/main/cluster/placement-view.js';
+import { partial } from '../../../harness/partial.js';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -21,16 +22,16 @@ function twoNodes(): { view: PlacementView; renew: (at: number) => void } {
   let renewed = 1000;
   const all = (): Member[] =>
     ['h1', 'h2'].map((node) => ({ node, renewed_at_ms: renewed, ...rest }) as unknown as Member);
-  const members = {
+  const members = partial<Members>({
     self: 'h1',
     all,
     get: (name: string) => all().find(({ node }) => node === name),
-  } as unknown as Members;
-  const records = {
+  });
+  const records = partial<BotRecords>({
     onChange: () => () => {},
     on: (node: string) => new Set(node === 'h1' ? ['a', 'b'] : []),
     inGroup: () => new Set(),
-  } as unknown as BotRecords;
+  });
   return {
     view: new PlacementView(members, records),
     renew(at) {
