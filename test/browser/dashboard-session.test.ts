@@ -268,4 +268,5 @@ it('reports that a token could not be revoked, even when no response arrives', a
 it('starts even when the check of its token gets no response', async () => {
   await page.route('**/api-info', () => {});
   await openWithToken(page, service, (await make('unproven')).token);
+  expect(await page.getByLabel('Digit 1 of 6').count()).toBe(0);
 });

@@ -73,7 +73,7 @@ it('wrong credentials, which are tried again: they may be put right', async () =
   await link({ servers: [`nats://drover:a%40b%3Ac@${at}`] }).link.connected();
 });
 
-it('a token', async () => {
+it('a token of the servers, and a wrong one', async () => {
   const server = await serve({ login: { token: 'secret' } });
   const at = `127.0.0.1:${server.port}`;
   expect(await reason({ servers: [`nats://another@${at}`] })).toContain('refused the credentials');

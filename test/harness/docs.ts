@@ -19,6 +19,13 @@ export const NPM: NodeJS.ProcessEnv = {
   npm_config_prefer_offline: 'true',
   npm_config_audit: 'false',
 };
+/** Installs the packages of a fixture as they were on that day: no lock file is needed. */
+export const NPM_INSTALL = [
+  'install',
+  '--ignore-scripts',
+  '--no-package-lock',
+  '--before=2026-11-26',
+];
 /** Only ends a command that hangs. */
 const WITHIN_MS = 240_000;
 /** How long expected output may take. */

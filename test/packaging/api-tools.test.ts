@@ -11,7 +11,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openApiDocument } from '../../src/front/reference/document.js';
-import { NPM, ROOT } from '../harness/docs.js';
+import { NPM, NPM_INSTALL, ROOT } from '../harness/docs.js';
 
 const run = promisify(execFile);
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
   dir = mkdtempSync(path.join(os.tmpdir(), 'drover-api-tools-'));
   cpSync(path.join(ROOT, 'test/packaging/api-tools'), dir, { recursive: true });
   write('openapi.json', JSON.stringify(openApiDocument('0.1.0')));
-  await run('npm', ['ci', '--ignore-scripts'], { cwd: dir, env: { ...process.env, ...NPM } });
+  await run('npm', NPM_INSTALL, { cwd: dir, env: { ...process.env, ...NPM } });
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 

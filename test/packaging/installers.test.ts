@@ -16,7 +16,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadEngine } from '../../src/front/engine/load.js';
-import { NPM, ROOT } from '../harness/docs.js';
+import { NPM, NPM_INSTALL, ROOT } from '../harness/docs.js';
 import { collect } from '../harness/service.js';
 
 const run = promisify(execFile);
@@ -35,7 +35,7 @@ beforeAll(async () => {
   tarball = path.join(dir, (JSON.parse(stdout) as [{ filename: string }])[0].filename);
   const tools = path.join(dir, 'tools');
   cpSync(path.join(ROOT, 'test/packaging/installers'), tools, { recursive: true });
-  await run('npm', ['ci', '--ignore-scripts'], { cwd: tools, env: npm });
+  await run('npm', NPM_INSTALL, { cwd: tools, env: npm });
   const registry = (await run('npm', ['config', 'get', 'registry'], { env: npm })).stdout.trim();
   // Nothing from another installation, and nothing left behind.
   env = {

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { call, expectError } from '../harness/api.js';
 import { create, invoke, statusFrom, watch } from '../harness/bots.js';
-import { NPM, ROOT } from '../harness/docs.js';
+import { NPM, NPM_INSTALL, ROOT } from '../harness/docs.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 
 let dir: string;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   dir = mkdtempSync(path.join(os.tmpdir(), 'drover-mcp-'));
   cpSync(path.join(ROOT, 'test/packaging/mcp-server'), dir, { recursive: true });
   const env = { ...process.env, ...NPM };
-  await promisify(execFile)('npm', ['ci', '--ignore-scripts'], { cwd: dir, env });
+  await promisify(execFile)('npm', NPM_INSTALL, { cwd: dir, env });
   const file = 'node_modules/@modelcontextprotocol/server-everything/dist/index.js';
   service = await startService({
     config: {
