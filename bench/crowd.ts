@@ -7,6 +7,7 @@ import {
   type BenchResult,
   type Metric,
   metricTable,
+  planOf,
 } from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
 import { summarize } from './harness/stats.js';
@@ -32,8 +33,7 @@ export const crowd: Bench = {
 };
 
 async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
-  const form = options.short ? SHORT : FULL;
-  const plan = { ...form, rounds: options.rounds ?? form.rounds };
+  const plan = planOf(options, FULL, SHORT);
   const measured = new Map<ComingBack, ReturnMeasurement[]>(FORMS.map((name) => [name, []]));
   for (let round = 0; round < plan.rounds; round++) {
     for (const comingBack of FORMS) {

@@ -8,6 +8,7 @@ import {
   type BenchResult,
   type Metric,
   metricTable,
+  planOf,
   ratioMetric,
 } from './harness/bench.js';
 import { makeCertificate } from './harness/certificate.js';
@@ -49,8 +50,7 @@ export const fanoutTls: Bench = {
 };
 
 async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
-  const form = options.short ? SHORT : FULL;
-  const plan = { ...form, rounds: options.rounds ?? form.rounds };
+  const plan = planOf(options, FULL, SHORT);
   const { before } = options;
   const certificate = makeCertificate();
   const settings = { tls: certificate };

@@ -5,7 +5,13 @@ import { latencyMetrics, runSteady } from './fanout/latency.js';
 import { BATCHED, MESSAGE_BYTES, STEADY, UNBATCHED } from './fanout/loads.js';
 import type { Plan } from './fanout/plan.js';
 import { runUnbatched } from './fanout/unbatched.js';
-import { type Bench, type BenchOptions, type BenchResult, metricTable } from './harness/bench.js';
+import {
+  type Bench,
+  type BenchOptions,
+  type BenchResult,
+  metricTable,
+  planOf,
+} from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
 import {
   BARE,
@@ -40,8 +46,7 @@ export const fanout: Bench = {
 };
 
 async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
-  const form = options.short ? SHORT : FULL;
-  const plan = { ...form, rounds: options.rounds ?? form.rounds };
+  const plan = planOf(options, FULL, SHORT);
   const small = await runSmall(options.before, plan, progress);
   const large = await runLarge(plan.largeSeconds, MESSAGE_BYTES, progress);
   const metrics = [...small.metrics, ...large.metrics];

@@ -7,13 +7,23 @@ import {
   type Bench,
   type BenchOptions,
   type BenchResult,
+  contenderTable,
   type Metric,
+  medianMetric,
+  medianOf,
   metricTable,
+  planOf,
 } from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
-import { type Contender, type Measurements, runRounds, series } from './harness/rounds.js';
-import { median, ratioSummary, summarize } from './harness/stats.js';
-import { number, percent, type Table, whole } from './harness/table.js';
+import {
+  type Contender,
+  type Measurements,
+  runRounds,
+  series,
+  timedContender,
+} from './harness/rounds.js';
+import { ratioSummary, summarize } from './harness/stats.js';
+import { percent, type Table, whole } from './harness/table.js';
 import { NUMBER_IN_PATH } from './load/swarm-jobs.js';
 import {
   closeFeeds,
@@ -55,8 +65,8 @@ const MOST_TIMES = 2;
 interface Measurement {
   cores: number;
   /** Frames that arrived, of those that were due. */
-  delivered: number;
-  p99Ms: number;
+  delivered: number | undefined;
+  p99Ms: number | undefined;
 }
 
 export const filters: Bench = {
@@ -66,8 +76,7 @@ export const filters: Bench = {
 };
 
 async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
-  const form = options.short ? SHORT : FULL;
-  const plan = { ...form, rounds: options.rounds ?? form.rounds };
+  const plan = planOf(options, FULL, SHORT);
   progress.step('filters: starting the services');
   const names = [FILTERED, UNFILTERED, NO_STREAMS, UNFILTERED_AGAIN];
   const settings = { hosts: { count: 1 } };
@@ -122,7 +131,7 @@ async function contenderOf(
     await feed.stop();
     const cores = use.cpuNs / use.wallNs;
     if (before === undefined || after === undefined) {
-      return { cores, delivered: Number.NaN, p99Ms: Number.NaN };
+      return { cores, delivered: undefined, p99Ms: undefined };
     }
     const { faults, gaps, closed } = after;
     if (faults.length > 0 || gaps > 0 || closed > 0) {
@@ -135,13 +144,8 @@ async function contenderOf(
       p99Ms: after.latencies.percentileMs(99),
     };
   };
-  return {
-    name,
-    warmUp: async () => {
-      await measure(plan.settleSeconds);
-    },
-    measure: () => measure(plan.seconds),
-  };
+  const { seconds, settleSeconds } = plan;
+  return timedContender(name, { seconds, warmUpSeconds: settleSeconds }, measure);
 }
 
 function metricsOf(measured: Measurements<Measurement>): Metric[] {
@@ -153,8 +157,8 @@ function metricsOf(measured: Measurements<Measurement>): Metric[] {
       (own, round) => (own - (without[round] ?? 0)) / (unfiltered[round] ?? Number.NaN),
     ),
   );
-  const delivered = summarize(series(measured, FILTERED, (one) => one.delivered * 100));
-  const p99 = summarize(series(measured, FILTERED, (one) => one.p99Ms));
+  const of = (pick: (one: Measurement) => number | undefined) =>
+    series(measured, FILTERED, (one) => pick(one) ?? Number.NaN);
   return [
     {
       id: 'cpu',
@@ -164,33 +168,28 @@ function metricsOf(measured: Measurements<Measurement>): Metric[] {
       noise: ratioSummary(unfiltered, cores(UNFILTERED_AGAIN)),
       target: { max: MOST_TIMES },
     },
-    {
-      id: 'delivered',
-      value: delivered.median,
-      unit: '%',
-      spread: delivered,
-      target: { min: 99 },
-    },
-    { id: 'p99', value: p99.median, unit: 'ms', spread: p99 },
+    medianMetric(
+      'delivered',
+      '%',
+      of(({ delivered = Number.NaN }) => delivered * 100),
+      { min: 99 },
+    ),
+    medianMetric(
+      'p99',
+      'ms',
+      of((one) => one.p99Ms),
+    ),
   ];
 }
 
 function tableOf(measured: Measurements<Measurement>, plan: Plan): Table {
-  return {
-    title: `filters: ${whole(STREAMS)} streams of ${EACH_RATE} frames/s each (${plan.rounds} rounds of ${plan.seconds} s)`,
-    header: ['medians', 'events/s', 'server CPU', 'of what is due', 'p99 ms'],
-    rows: [...measured.keys()].map((name) => {
-      const middle = (pick: (one: Measurement) => number) => median(series(measured, name, pick));
-      const load = name === FILTERED || name === NO_STREAMS ? MANY_BOTS : ONE_BOT;
-      const has = name !== NO_STREAMS;
-      return [
-        name,
-        whole(load.rate),
-        percent(middle((one) => one.cores)),
-        has ? percent(middle((one) => one.delivered)) : '',
-        has ? number(middle((one) => one.p99Ms)) : '',
-      ];
-    }),
-    notes: [],
-  };
+  return contenderTable(
+    `filters: ${whole(STREAMS)} streams of ${EACH_RATE} frames/s each (${plan.rounds} rounds of ${plan.seconds} s)`,
+    measured,
+    [
+      ['server CPU', medianOf((one) => one.cores, percent)],
+      ['of what is due', medianOf((one) => one.delivered, percent)],
+      ['p99 ms', medianOf((one) => one.p99Ms)],
+    ],
+  );
 }

@@ -7,6 +7,7 @@ import {
   type BenchResult,
   type Metric,
   metricTable,
+  planOf,
   ratioMetric,
 } from './harness/bench.js';
 import type { Drover } from './harness/drover.js';
@@ -41,8 +42,7 @@ export const http: Bench = {
 };
 
 async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
-  const form = options.short ? SHORT : FULL;
-  const plan = { ...form, rounds: options.rounds ?? form.rounds };
+  const plan = planOf(options, FULL, SHORT);
   const load: Load = await LoadProcess.start('autocannon', benchScript('load/autocannon.js'));
   try {
     const parts = [

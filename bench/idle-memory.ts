@@ -5,23 +5,16 @@ import {
   type Bench,
   type BenchOptions,
   type BenchResult,
+  contenderTable,
   type Metric,
+  medianMetric,
+  medianOf,
   metricTable,
 } from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
 import { type Contender, type Measurements, runRounds, series } from './harness/rounds.js';
-import { median, summarize } from './harness/stats.js';
-import { number, type Table, whole } from './harness/table.js';
-import {
-  BARE,
-  BETTER_SSE,
-  controlFeed,
-  droverFeed,
-  type Feed,
-  NODE,
-  ON_NODE,
-  SUBJECT,
-} from './streams/feeds.js';
+import { type Table, whole } from './harness/table.js';
+import { BARE, controlFeed, droverFeed, type Feed, ON_NODE, SUBJECT } from './streams/feeds.js';
 import { groupOf } from './streams/measurement.js';
 import { Swarm } from './streams/swarm.js';
 
@@ -47,11 +40,10 @@ export const idleMemory: Bench = {
 
 async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
   const rounds = options.rounds ?? (options.short ? 2 : 5);
-  const controls = options.short ? [BARE] : [BARE, NODE, BETTER_SSE];
   const contenders = [
     contender(SUBJECT, () => droverFeed()),
     contender(ON_NODE, () => droverFeed(ON_NODE, { engine: 'node' })),
-    ...controls.map((name) => contender(name, () => controlFeed(name))),
+    contender(BARE, () => controlFeed(BARE)),
   ];
   const measured = await runRounds('idle-memory', contenders, rounds, progress);
   const metrics = [...measured.keys()].map((name) => metricOf(name, measured));
@@ -94,29 +86,19 @@ async function measure(start: () => Promise<Feed>): Promise<Measurement> {
 }
 
 function metricOf(name: string, measured: Measurements<Measurement>): Metric {
-  const spread = summarize(series(measured, name, (one) => one.pss / 1000));
-  return {
-    id: name,
-    value: spread.median,
-    unit: 'KB',
-    spread,
-    ...(name === SUBJECT ? { target: { max: MOST_KB } } : {}),
-  };
+  const values = series(measured, name, (one) => one.pss / 1000);
+  return medianMetric(name, 'KB', values, name === SUBJECT ? { max: MOST_KB } : undefined);
 }
 
 function tableOf(measured: Measurements<Measurement>, rounds: number): Table {
-  return {
-    title: `idle-memory: ${whole(STREAMS)} idle streams (${rounds} rounds, a fresh process each)`,
-    header: ['medians', 'PSS KB/stream', 'RSS KB/stream', 'process, PSS MB'],
-    rows: [...measured.keys()].map((name) => {
-      const middle = (pick: (one: Measurement) => number) => median(series(measured, name, pick));
-      return [
-        name,
-        number(middle((one) => one.pss) / 1000),
-        number(middle((one) => one.rss) / 1000),
-        whole(middle((one) => one.totalPss) / 1e6),
-      ];
-    }),
-    notes: ['Before them 100 streams were opened that are not counted.'],
-  };
+  return contenderTable(
+    `idle-memory: ${whole(STREAMS)} idle streams (${rounds} rounds, a fresh process each)`,
+    measured,
+    [
+      ['PSS KB/stream', medianOf((one) => one.pss / 1000)],
+      ['RSS KB/stream', medianOf((one) => one.rss / 1000)],
+      ['process, PSS MB', medianOf((one) => one.totalPss / 1e6, whole)],
+    ],
+    ['Before them 100 streams were opened that are not counted.'],
+  );
 }

@@ -10,6 +10,7 @@ import {
   type Bound,
   type Metric,
   metricTable,
+  planOf,
 } from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
 import { type Contender, type Measurements, runRounds, series } from './harness/rounds.js';
@@ -60,8 +61,7 @@ export const idle: Bench = {
 };
 
 async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
-  const form = options.short ? SHORT : FULL;
-  const plan = { ...form, rounds: options.rounds ?? form.rounds };
+  const plan = planOf(options, FULL, SHORT);
   const silent = await runSilent(plan, progress);
   const lines = await runLines(plan, progress);
   const metrics = [

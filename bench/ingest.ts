@@ -7,27 +7,32 @@ import {
   type Bench,
   type BenchOptions,
   type BenchResult,
+  contenderTable,
   type Metric,
+  medianMetric,
+  medianOf,
   metricTable,
+  planOf,
   ratioMetric,
+  type TimedPlan,
 } from './harness/bench.js';
 import { LoadProcess } from './harness/load.js';
 import { benchScript } from './harness/paths.js';
 import type { Progress } from './harness/progress.js';
-import { type Contender, type Measurements, runRounds, series } from './harness/rounds.js';
-import { median, summarize } from './harness/stats.js';
-import { number, percent, type Table, whole } from './harness/table.js';
+import {
+  type Contender,
+  type Measurements,
+  runRounds,
+  series,
+  timedContender,
+} from './harness/rounds.js';
+import { percent, type Table, whole } from './harness/table.js';
 import { type DroverFeed, droverFeed } from './streams/feeds.js';
 import { ringRate } from './streams/ring-rate.js';
 import { Swarm } from './streams/swarm.js';
 
-interface Plan {
-  rounds: number;
-  seconds: number;
-}
-
-const FULL: Plan = { rounds: 7, seconds: 3 };
-const SHORT: Plan = { rounds: 3, seconds: 0.6 };
+const FULL: TimedPlan = { rounds: 7, seconds: 3, warmUpSeconds: 0.5 };
+const SHORT: TimedPlan = { ...FULL, rounds: 3, seconds: 0.6 };
 
 const ALONE = 'drover, no subscriber';
 const WATCHED = 'drover, 1 subscriber';
@@ -56,8 +61,7 @@ export const ingest: Bench = {
 };
 
 async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
-  const form = options.short ? SHORT : FULL;
-  const plan = { ...form, rounds: options.rounds ?? form.rounds };
+  const plan = planOf(options, FULL, SHORT);
   progress.step('ingest: starting the service');
   const settings = { hosts: { count: 1, bot_lines_per_second: 0 } };
   const feed = await droverFeed('drover', settings);
@@ -99,12 +103,12 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
 function bareContender(
   name: string,
   load: LoadProcess<IngestJob, IngestResult> | undefined,
-  { seconds }: Plan,
+  plan: TimedPlan,
 ): Contender<Measurement> {
-  const measure = async (forS: number): Promise<Measurement> => {
+  return timedContender(name, plan, async (seconds) => {
     if (load === undefined) throw new Error(`${name} was not started`);
-    const job: IngestJob = { seconds: forS, messageBytes: MESSAGE_BYTES };
-    const { eventsPerS, cpuUsPerEvent } = await load.run(job, forS * 1000 + ANSWER_WITHIN_MS);
+    const job: IngestJob = { seconds, messageBytes: MESSAGE_BYTES };
+    const { eventsPerS, cpuUsPerEvent } = await load.run(job, seconds * 1000 + ANSWER_WITHIN_MS);
     const serverCores = (eventsPerS * cpuUsPerEvent) / 1e6;
     return {
       eventsPerS,
@@ -114,14 +118,7 @@ function bareContender(
       serverWait: 0,
       deliveredPerS: 0,
     };
-  };
-  return {
-    name,
-    warmUp: async () => {
-      await measure(0.5);
-    },
-    measure: () => measure(seconds),
-  };
+  });
 }
 
 export function serviceContender(
@@ -129,15 +126,11 @@ export function serviceContender(
   feed: DroverFeed,
   swarm: Swarm,
   subscribers: number,
-  { seconds }: Plan,
+  plan: TimedPlan,
 ): Contender<Measurement> {
-  return {
-    name,
-    warmUp: async () => {
-      await measureService(name, feed, swarm, subscribers, 0.5);
-    },
-    measure: () => measureService(name, feed, swarm, subscribers, seconds),
-  };
+  return timedContender(name, plan, (seconds) =>
+    measureService(name, feed, swarm, subscribers, seconds),
+  );
 }
 
 async function measureService(
@@ -176,10 +169,8 @@ function metricsOf(measured: Measurements<Measurement>): Metric[] {
   const rates = (name: string) => series(measured, name, (one) => one.eventsPerS);
   const bare = rates(BARE);
   const noise = { first: bare, again: rates(BARE_AGAIN) };
-  const absolute = (id: string, name: string): Metric => {
-    const spread = summarize(rates(name));
-    return { id, value: spread.median, unit: '/s', spread, target: { min: LEAST_PER_S } };
-  };
+  const absolute = (id: string, name: string): Metric =>
+    medianMetric(id, '/s', rates(name), { min: LEAST_PER_S });
   const ratio = (id: string, name: string): Metric =>
     ratioMetric({ id, subject: rates(name), control: bare, noise, better: 'more' });
   const cpu = (name: string) => series(measured, name, (one) => one.cpuUsPerEvent);
@@ -202,33 +193,21 @@ function metricsOf(measured: Measurements<Measurement>): Metric[] {
   ];
 }
 
-function tableOf(measured: Measurements<Measurement>, plan: Plan): Table {
-  return {
-    title: `ingest: one bot flat out, messages of ${MESSAGE_BYTES} bytes (${plan.rounds} rounds of ${plan.seconds} s)`,
-    header: [
-      'medians',
-      'events/s',
-      'skipped/s',
-      'CPU µs/event',
-      'server CPU',
-      'server waits',
-      'delivered MB/s',
+function tableOf(measured: Measurements<Measurement>, plan: TimedPlan): Table {
+  return contenderTable(
+    `ingest: one bot flat out, messages of ${MESSAGE_BYTES} bytes (${plan.rounds} rounds of ${plan.seconds} s)`,
+    measured,
+    [
+      ['events/s', medianOf((one) => one.eventsPerS, whole)],
+      ['skipped/s', medianOf((one) => one.skippedPerS, whole)],
+      ['CPU µs/event', medianOf((one) => one.cpuUsPerEvent)],
+      ['server CPU', medianOf((one) => one.serverCores, percent)],
+      ['server waits', medianOf((one) => one.serverWait, percent)],
+      ['delivered MB/s', medianOf((one) => one.deliveredPerS / 1e6, whole)],
     ],
-    rows: [...measured.keys()].map((name) => {
-      const middle = (pick: (one: Measurement) => number) => median(series(measured, name, pick));
-      return [
-        name,
-        whole(middle((one) => one.eventsPerS)),
-        whole(middle((one) => one.skippedPerS)),
-        number(middle((one) => one.cpuUsPerEvent)),
-        percent(middle((one) => one.serverCores)),
-        percent(middle((one) => one.serverWait)),
-        whole(middle((one) => one.deliveredPerS) / 1e6),
-      ];
-    }),
-    notes: [
+    [
       'Events in the ring are counted by their ids, seen on a stream whose filter passes only two of them.',
       'The line limit per bot is off; skipped lines exceed the bound of bytes in flight.',
     ],
-  };
+  );
 }

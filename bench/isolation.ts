@@ -7,6 +7,7 @@ import {
   type BenchResult,
   type Metric,
   metricTable,
+  planOf,
 } from './harness/bench.js';
 import { LoadProcess } from './harness/load.js';
 import { benchScript } from './harness/paths.js';
@@ -65,8 +66,7 @@ export const isolation: Bench = {
 };
 
 async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
-  const form = options.short ? SHORT : FULL;
-  const plan = { ...form, rounds: options.rounds ?? form.rounds };
+  const plan = planOf(options, FULL, SHORT);
   const load: Load = await LoadProcess.start('autocannon', benchScript('load/autocannon.js'));
   try {
     const measured = new Map(await runSmall(load, plan, progress));

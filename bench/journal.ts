@@ -8,6 +8,7 @@ import {
   factorMetric,
   type Metric,
   metricTable,
+  planOf,
 } from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
 import { runRounds, series } from './harness/rounds.js';
@@ -79,8 +80,7 @@ export const journal: Bench = {
 };
 
 async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
-  const form = options.short ? SHORT : FULL;
-  const plan = { ...form, rounds: options.rounds ?? form.rounds };
+  const plan = planOf(options, FULL, SHORT);
   const cost = await runCost(plan, progress);
   const past = await runPast(plan, progress);
   const metrics = [...cost.metrics, ...past.metrics];

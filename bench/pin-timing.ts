@@ -6,6 +6,8 @@ import {
   type Bench,
   type BenchOptions,
   type BenchResult,
+  contenderTable,
+  medianOf,
   metricTable,
   ratioMetric,
 } from './harness/bench.js';
@@ -96,13 +98,9 @@ function contender(
 }
 
 function tableOf(measured: Measurements<number>, rounds: number, calls: number): Table {
-  return {
-    title: `pin-timing: ${whole(PIECES * calls)} comparisons each (${rounds} rounds)`,
-    header: ['what is sent', 'ns/comparison'],
-    rows: [...measured.keys()].map((name) => [
-      name,
-      whole(median(series(measured, name, (ns) => ns))),
-    ]),
-    notes: [],
-  };
+  return contenderTable(
+    `pin-timing: ${whole(PIECES * calls)} comparisons each (${rounds} rounds)`,
+    measured,
+    [['ns/comparison', medianOf((ns) => ns, whole)]],
+  );
 }

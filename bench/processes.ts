@@ -11,6 +11,7 @@ import {
   factorMetric,
   type Metric,
   metricTable,
+  planOf,
   ratioMetric,
 } from './harness/bench.js';
 import { LoadProcess } from './harness/load.js';
@@ -49,8 +50,7 @@ export const processes: Bench = {
 };
 
 async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
-  const form = options.short ? SHORT : FULL;
-  const plan = { ...form, rounds: options.rounds ?? form.rounds };
+  const plan = planOf(options, FULL, SHORT);
   const events = await runEvents(plan, progress);
   const { commands, memoryMb } = await runCommands(plan, progress);
   const metrics = [...eventMetrics(events), ...commandMetrics(commands, memoryMb)];

@@ -8,29 +8,32 @@ import {
   type Bench,
   type BenchOptions,
   type BenchResult,
-  type Metric,
+  contenderTable,
+  medianMetric,
+  medianOf,
   metricTable,
+  planOf,
+  type TimedPlan,
 } from './harness/bench.js';
 import { Drover } from './harness/drover.js';
 import type { Progress } from './harness/progress.js';
-import { type Contender, type Measurements, runRounds, series } from './harness/rounds.js';
-import { median, summarize } from './harness/stats.js';
-import { number, percent, type Table, whole } from './harness/table.js';
+import {
+  type Contender,
+  type Measurements,
+  runRounds,
+  series,
+  timedContender,
+} from './harness/rounds.js';
+import { percent, type Table, whole } from './harness/table.js';
 import { ringRate } from './streams/ring-rate.js';
 
-interface Plan {
-  rounds: number;
-  seconds: number;
-}
-
-const FULL: Plan = { rounds: 7, seconds: 3 };
-const SHORT: Plan = { rounds: 3, seconds: 0.6 };
+const FULL: TimedPlan = { rounds: 7, seconds: 3, warmUpSeconds: 0.5 };
+const SHORT: TimedPlan = { ...FULL, rounds: 3, seconds: 0.6 };
 
 const PROGRAM = 'a program over raw';
 const THREAD = 'a thread bot';
 const PIPE = 'the pipe alone';
 const LEAST_PER_S = 200_000;
-const WARM_UP_S = 0.5;
 /** More than a bot can send: it sends as much as it can. */
 const FLAT_OUT = 10_000_000;
 const LINE = 'x'.repeat(MESSAGE_BYTES);
@@ -50,8 +53,7 @@ export const programs: Bench = {
 };
 
 async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
-  const form = options.short ? SHORT : FULL;
-  const plan = { ...form, rounds: options.rounds ?? form.rounds };
+  const plan = planOf(options, FULL, SHORT);
   progress.step('programs: starting the service');
   const drover = await Drover.start('drover', {
     hosts: { count: 1, bot_lines_per_second: 0 },
@@ -60,7 +62,7 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
   });
   let bots = 0;
   const ofService = (name: string, kind: string, config: object): Contender<Measurement> =>
-    contender(name, plan, (seconds) => {
+    timedContender(name, plan, (seconds) => {
       bots += 1;
       return measureBot(drover, `bot-${bots}`, kind, config, seconds);
     });
@@ -68,7 +70,7 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
     const measured = await runRounds(
       'programs',
       [
-        contender(PIPE, plan, measurePipe),
+        timedContender(PIPE, plan, measurePipe),
         ofService(PROGRAM, 'flood', {}),
         ofService(THREAD, 'synthetic', {
           events_per_second: FLAT_OUT,
@@ -78,9 +80,8 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
       plan.rounds,
       progress,
     );
-    const spread = summarize(series(measured, PROGRAM, (one) => one.linesPerS));
-    const target = { min: LEAST_PER_S };
-    const metrics: Metric[] = [{ id: 'raw', value: spread.median, unit: '/s', spread, target }];
+    const rates = series(measured, PROGRAM, (one) => one.linesPerS);
+    const metrics = [medianMetric('raw', '/s', rates, { min: LEAST_PER_S })];
     return {
       metrics,
       tables: [
@@ -92,20 +93,6 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
   } finally {
     await drover.stop();
   }
-}
-
-function contender(
-  name: string,
-  { seconds }: Plan,
-  measure: (seconds: number) => Promise<Measurement>,
-): Contender<Measurement> {
-  return {
-    name,
-    warmUp: async () => {
-      await measure(WARM_UP_S);
-    },
-    measure: () => measure(seconds),
-  };
 }
 
 async function measureBot(
@@ -153,22 +140,18 @@ async function measurePipe(seconds: number): Promise<Measurement> {
   };
 }
 
-function tableOf(measured: Measurements<Measurement>, plan: Plan): Table {
-  return {
-    title: `programs: lines of ${MESSAGE_BYTES} bytes, flat out (${plan.rounds} rounds of ${plan.seconds} s)`,
-    header: ['medians', 'lines/s', 'skipped/s', 'CPU µs/line', 'CPU'],
-    rows: [...measured.keys()].map((name) => {
-      const middle = (pick: (one: Measurement) => number) => median(series(measured, name, pick));
-      return [
-        name,
-        whole(middle((one) => one.linesPerS)),
-        whole(middle((one) => one.skippedPerS)),
-        number(middle((one) => one.cpuUsPerLine)),
-        percent(middle((one) => one.serverCores)),
-      ];
-    }),
-    notes: [
+function tableOf(measured: Measurements<Measurement>, plan: TimedPlan): Table {
+  return contenderTable(
+    `programs: lines of ${MESSAGE_BYTES} bytes, flat out (${plan.rounds} rounds of ${plan.seconds} s)`,
+    measured,
+    [
+      ['lines/s', medianOf((one) => one.linesPerS, whole)],
+      ['skipped/s', medianOf((one) => one.skippedPerS, whole)],
+      ['CPU µs/line', medianOf((one) => one.cpuUsPerLine)],
+      ['CPU', medianOf((one) => one.serverCores, percent)],
+    ],
+    [
       'Lines in the ring are counted by the ids of two events. CPU is that of the reader, without the program.',
     ],
-  };
+  );
 }

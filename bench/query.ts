@@ -8,6 +8,7 @@ import {
   type BenchResult,
   type Metric,
   metricTable,
+  planOf,
 } from './harness/bench.js';
 import { Drover } from './harness/drover.js';
 import { freePort } from './harness/free-port.js';
@@ -83,8 +84,7 @@ interface Asked {
 }
 
 async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
-  const form = options.short ? SHORT : FULL;
-  const plan = { ...form, rounds: options.rounds ?? form.rounds };
+  const plan = planOf(options, FULL, SHORT);
   progress.step(`query: ${whole(plan.events)} events of ${whole(BOTS)} bots`);
   let drover = await Drover.start(
     'drover',
@@ -109,8 +109,6 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
       progress.step(`query: ${name}`);
       asked.set(name, await ask(drover, text, scan, plan.rounds));
     }
-    progress.step('query: counts');
-    const counted = await count(drover, scan, plan.rounds);
     const slowest = Math.max(
       ...[...asked.values()].map(({ firstMs, laterMs }) => Math.max(firstMs, median(laterMs))),
     );
@@ -125,7 +123,6 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
       header: ['query', 'first ms', 'later ms', 'highest', '÷ control', 'events', 'cut'],
       rows: [
         ...[...asked].map(([name, result]) => rowOf(name, result)),
-        rowOf('count of a text of many lines', counted),
         ['control', '', number(median(controls)), number(Math.max(...controls)), '', '', ''],
       ],
       notes: [
@@ -140,7 +137,7 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
           'slowest: the slowest first page of all. slowest/scan: the most of a later page ÷ a bare search through the same bytes. text/scan: the same of a text that no line has.',
         ]),
       ],
-      measurements: { asked: Object.fromEntries(asked), counted, info },
+      measurements: { asked: Object.fromEntries(asked), info },
     };
   } finally {
     await drover.stop();
@@ -188,37 +185,16 @@ async function timed<T>(task: () => Promise<T>): Promise<[T, number]> {
   return [result, performance.now() - began];
 }
 
-/** Repeats a request, each time with the control behind it. */
-async function repeated(
-  request: () => Promise<unknown>,
-  scan: BlockScan,
-  rounds: number,
-): Promise<Pick<Asked, 'laterMs' | 'controlMs'>> {
-  const laterMs: number[] = [];
-  const controlMs: number[] = [];
-  for (let round = 0; round < rounds; round++) {
-    laterMs.push((await timed(request))[1]);
-    controlMs.push(scan.time('griffin'));
-  }
-  return { laterMs, controlMs };
-}
-
+/** Asks several times, each time with the control behind it. */
 async function ask(drover: Drover, text: string, scan: BlockScan, rounds: number): Promise<Asked> {
   const path = `/api/events?query=${encodeURIComponent(text)}&limit=${PAGE}`;
   const read = () => get<{ events: unknown[]; cursor: string | null }>(drover, path);
   const [{ events, cursor }, firstMs] = await timed(read);
-  const times = await repeated(read, scan, rounds);
-  return { firstMs, ...times, count: events.length, isCut: cursor !== null };
-}
-
-async function count(drover: Drover, scan: BlockScan, rounds: number): Promise<Asked> {
-  const read = () =>
-    get<{ buckets: { events: number }[]; counted_from_ms: number | null }>(
-      drover,
-      '/api/stats?query=harbour&step=10',
-    );
-  const [{ buckets, counted_from_ms: from }, firstMs] = await timed(read);
-  const times = await repeated(read, scan, rounds);
-  const events = buckets.reduce((sum, bucket) => sum + bucket.events, 0);
-  return { firstMs, ...times, count: events, isCut: from !== null };
+  const laterMs: number[] = [];
+  const controlMs: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    laterMs.push((await timed(read))[1]);
+    controlMs.push(scan.time('griffin'));
+  }
+  return { firstMs, laterMs, controlMs, count: events.length, isCut: cursor !== null };
 }

@@ -9,6 +9,7 @@ import {
   factorMetric,
   type Metric,
   metricTable,
+  planOf,
 } from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
 import { type Contender, type Measurements, runRounds, series } from './harness/rounds.js';
@@ -80,8 +81,7 @@ export const slowClients: Bench = {
 };
 
 async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
-  const form = options.short ? SHORT : FULL;
-  const plan = { ...form, rounds: options.rounds ?? form.rounds };
+  const plan = planOf(options, FULL, SHORT);
   progress.step('slow-clients: starting the services');
   const feeds: DroverFeed[] = [];
   const swarm = await Swarm.start(3 * HEALTHY + 2 * SLOW_EACH);

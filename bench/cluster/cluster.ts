@@ -1,10 +1,10 @@
-// Owns the cluster under measurement: NATS servers and three services, each a process, on this machine.
+// Owns the cluster under measurement: a NATS server and three services, each a process, on this machine.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { clusterNames } from '../../src/shared/cluster/names.js';
 import { jetstreamManager, type NatsConnection } from '../../src/shared/cluster/nats.js';
-import { NatsCluster, NatsServer } from '../../test/harness/nats.js';
+import { NatsServer } from '../../test/harness/nats.js';
 import { ask } from '../harness/ask.js';
 import { Drover, type Settings } from '../harness/drover.js';
 import { benchScript, REPOSITORY } from '../harness/paths.js';
@@ -25,26 +25,19 @@ export interface Part {
 }
 
 export class BenchCluster {
-  readonly nats: readonly NatsServer[];
+  readonly nats: NatsServer;
   readonly nodes: readonly Drover[];
   readonly #connection: NatsConnection;
 
-  private constructor(
-    nats: readonly NatsServer[],
-    nodes: readonly Drover[],
-    connection: NatsConnection,
-  ) {
+  private constructor(nats: NatsServer, nodes: readonly Drover[], connection: NatsConnection) {
     this.nats = nats;
     this.nodes = nodes;
     this.#connection = connection;
   }
 
-  /** Three nodes. @param servers NATS servers, 1 or 3. @param settings of each node. */
-  static async start(
-    servers: number,
-    settings: Settings & { cluster?: object } = {},
-  ): Promise<BenchCluster> {
-    const nats = await startNats(servers);
+  /** Three nodes. @param settings of each node. */
+  static async start(settings: Settings & { cluster?: object } = {}): Promise<BenchCluster> {
+    const nats = await NatsServer.start({ within: WITH_BENCH });
     const nodes: Drover[] = [];
     try {
       for (const node of NODES) {
@@ -54,15 +47,15 @@ export class BenchCluster {
             // No limits: a bench intends to fill the service.
             pressure: { max_cpu: 1, max_queue: 1 },
             ...settings,
-            cluster: { name: NAME, node, servers: nats.map(({ url }) => url), ...settings.cluster },
+            cluster: { name: NAME, node, servers: [nats.url], ...settings.cluster },
           }),
         );
       }
       await Promise.all(nodes.map(joined));
-      return new BenchCluster(nats, nodes, await (nats[0] as NatsServer).connect());
+      return new BenchCluster(nats, nodes, await nats.connect());
     } catch (error) {
       await Promise.all(nodes.map((node) => node.stop()));
-      await Promise.all(nats.map((server) => server.stop()));
+      await nats.stop();
       throw error;
     }
   }
@@ -71,11 +64,11 @@ export class BenchCluster {
   get parts(): Part[] {
     return [
       ...this.nodes.map(({ server: { name, pid } }) => ({ name, pid })),
-      ...this.nats.map(({ pid = 0 }, n) => ({ name: `NATS ${n + 1}`, pid })),
+      { name: 'NATS', pid: this.nats.pid ?? 0 },
     ];
   }
 
-  /** What the stream of events holds on one NATS server, with subjects and headers. */
+  /** What the stream of events holds on the NATS server, with subjects and headers. */
   async stored(): Promise<{ messages: number; bytes: number }> {
     const manager = await jetstreamManager(this.#connection);
     const { state } = await manager.streams.info(clusterNames(NAME).stream);
@@ -99,13 +92,8 @@ export class BenchCluster {
 
   async stop(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.stop()));
-    await Promise.all(this.nats.map((server) => server.stop()));
+    await this.nats.stop();
   }
-}
-
-async function startNats(count: number): Promise<readonly NatsServer[]> {
-  if (count === 1) return [await NatsServer.start({ within: WITH_BENCH })];
-  return (await NatsCluster.start(count, { within: WITH_BENCH })).servers;
 }
 
 interface NodeList {

@@ -17,41 +17,31 @@ export interface Positions {
   lagMs: number;
 }
 
-export class Marks {
-  readonly #nodes: readonly Drover[];
-  readonly #own: readonly Probe[];
-  readonly #cluster: readonly Probe[];
-
-  private constructor(nodes: readonly Drover[], own: readonly Probe[], cluster: readonly Probe[]) {
-    this.#nodes = nodes;
-    this.#own = own;
-    this.#cluster = cluster;
-  }
-
-  static async open(nodes: readonly Drover[]): Promise<Marks> {
-    const open = (path: string) =>
-      Promise.all(
-        nodes.map(({ server, authorization }) => Probe.open(server.url, path, authorization)),
-      );
-    return new Marks(nodes, await open(`${MARKS}&node=self`), await open(MARKS));
-  }
-
-  /** Makes a mark on each node, and waits until all nodes have all of them. @throws Error when one does not come. */
-  async set(withinMs: number): Promise<Positions> {
-    const count = this.#nodes.length;
+/**
+ * Makes a mark on each node, and waits until all nodes have all of them. The streams are open only meanwhile: what streams cost is
+ * measured by other benches. @throws Error when a mark does not come.
+ */
+export async function positionsOf(nodes: readonly Drover[], withinMs: number): Promise<Positions> {
+  const open = (path: string) =>
+    Promise.all(
+      nodes.map(({ server, authorization }) => Probe.open(server.url, path, authorization)),
+    );
+  const ownProbes = await open(`${MARKS}&node=self`);
+  const clusterProbes = await open(MARKS);
+  try {
     const since = Date.now();
     const began = performance.now();
-    const own = this.#own.map((probe) => probe.after(1, withinMs));
+    const own = ownProbes.map((probe) => probe.after(1, withinMs));
     // A node that was cut off shows its own stream until it has caught up, and earlier marks may come late.
     const ownEpochs = new Set<string>();
-    const cluster = this.#cluster.map((probe) =>
+    const cluster = clusterProbes.map((probe) =>
       probe.after(
-        count,
+        nodes.length,
         withinMs,
         ({ message }) => timeOf(message) >= since && !ownEpochs.has(epochOf(message)),
       ),
     );
-    await Promise.all(this.#nodes.map((node) => node.ping()));
+    await Promise.all(nodes.map((node) => node.ping()));
     const marks = await Promise.all(own);
     for (const { message } of marks) ownEpochs.add(epochOf(message));
     const last = await Promise.all(cluster);
@@ -60,10 +50,8 @@ export class Marks {
       cluster: last,
       lagMs: Math.max(...last.map(({ at }) => at)) - began,
     };
-  }
-
-  close(): void {
-    for (const probe of [...this.#own, ...this.#cluster]) probe.close();
+  } finally {
+    for (const probe of [...ownProbes, ...clusterProbes]) probe.close();
   }
 }
 
@@ -73,16 +61,6 @@ function timeOf({ data }: EventSourceMessage): number {
 
 function epochOf({ id = '' }: EventSourceMessage): string {
   return id.slice(0, id.indexOf('-'));
-}
-
-/** The position of all streams now. No stream stays open: what streams cost is measured by other benches. */
-export async function positionsOf(nodes: readonly Drover[], withinMs: number): Promise<Positions> {
-  const marks = await Marks.open(nodes);
-  try {
-    return await marks.set(withinMs);
-  } finally {
-    marks.close();
-  }
 }
 
 /**

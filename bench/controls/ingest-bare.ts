@@ -1,10 +1,10 @@
 // A control process of the ingest bench: the least that the path from a bot to the ring can cost. One thread packs, one unpacks
 // and writes; no bots, filters or readers. Jobs and results are lines of JSON.
 
-import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import { cpuBetween, sampleCpu } from '../harness/os-accounting.js';
+import { serveJobs } from '../load/serve-jobs.js';
 import type { IngestThread } from './ingest-threads.js';
 
 /** Job and result. */
@@ -49,9 +49,4 @@ async function run({ seconds, messageBytes }: IngestJob): Promise<IngestResult> 
   return { eventsPerS: events / (use.wallNs / 1e9), cpuUsPerEvent: use.cpuNs / 1000 / events };
 }
 
-process.stdout.write('ready\n');
-for await (const line of createInterface({ input: process.stdin })) {
-  const result = await run(JSON.parse(line) as IngestJob);
-  process.stdout.write(`${JSON.stringify({ result })}\n`);
-}
-process.exit(0);
+await serveJobs(run);

@@ -1,10 +1,13 @@
 import type { Progress } from './progress.js';
+import type { Measurements } from './rounds.js';
 import {
   exceedsNoise,
   meanOfPairs,
+  median,
   type RatioSummary,
   ratioSummary,
   type Summary,
+  summarize,
 } from './stats.js';
 import { number, type Table } from './table.js';
 
@@ -36,6 +39,23 @@ export interface BenchResult {
   measurements: unknown;
 }
 
+/** How often, and for how long, contenders are measured and warmed up. */
+export interface TimedPlan {
+  rounds: number;
+  seconds: number;
+  warmUpSeconds: number;
+}
+
+/** The full or the short form, with the rounds of the command line. */
+export function planOf<Plan extends { rounds: number }>(
+  { short: isShort, rounds }: BenchOptions,
+  full: Plan,
+  short: Plan,
+): Plan {
+  const form = isShort ? short : full;
+  return { ...form, rounds: rounds ?? form.rounds };
+}
+
 /** Inclusive bounds. */
 export interface Bound {
   min?: number;
@@ -54,7 +74,18 @@ export interface Metric {
   /** The noise floor: the same ratio of a control to itself. */
   noise?: RatioSummary;
   /** The project's goal, for display only. Only guards.json can fail a bench. */
-  target?: Bound;
+  target?: Bound | undefined;
+}
+
+/** The median of a series with one value per round. */
+export function medianMetric(
+  id: string,
+  unit: string,
+  values: readonly number[],
+  target?: Bound,
+): Metric {
+  const spread = summarize(values);
+  return { id, value: spread.median, unit, spread, target };
 }
 
 /** The series that a ratio is built from, each with one number per round. */
@@ -66,7 +97,7 @@ export interface RatioParts {
   noise: { first: readonly number[]; again: readonly number[] };
   /** Whether more is better (frames per CPU second) or less (CPU per request). */
   better: 'more' | 'less';
-  target?: Bound;
+  target?: Bound | undefined;
 }
 
 /** The subject compared with a control. Above 1 the subject is better, for every kind of measurement. */
@@ -82,7 +113,7 @@ export function ratioMetric(parts: RatioParts): Metric {
     unit: 'x',
     spread: ratio,
     noise: ratioSummary(noise.first, noise.again),
-    ...(parts.target === undefined ? {} : { target: parts.target }),
+    target: parts.target,
   };
 }
 
@@ -130,8 +161,40 @@ export function metricTable(
   };
 }
 
-function describeNoise({ median, min, max }: Summary): string {
-  return `${number(median)} (${number(min)} to ${number(max)})`;
+/** A heading, and the cell below it for all measurements of a contender. */
+export type Column<Measurement> = readonly [
+  heading: string,
+  cell: (all: readonly Measurement[]) => string,
+];
+
+/** The median of one number of each measurement; empty for a contender that has none. */
+export function medianOf<Measurement>(
+  pick: (one: Measurement) => number | undefined,
+  format: (value: number) => string = number,
+): (all: readonly Measurement[]) => string {
+  return (all) => {
+    const values = all.map(pick).filter((value) => value !== undefined);
+    return values.length === 0 ? '' : format(median(values));
+  };
+}
+
+/** One row per contender. */
+export function contenderTable<Measurement>(
+  title: string,
+  measured: Measurements<Measurement>,
+  columns: readonly Column<Measurement>[],
+  notes: readonly string[] = [],
+): Table {
+  return {
+    title,
+    header: ['medians', ...columns.map(([heading]) => heading)],
+    rows: [...measured].map(([name, all]) => [name, ...columns.map(([, cell]) => cell(all))]),
+    notes,
+  };
+}
+
+function describeNoise({ median: middle, min, max }: Summary): string {
+  return `${number(middle)} (${number(min)} to ${number(max)})`;
 }
 
 function verdict(metric: Metric): string {

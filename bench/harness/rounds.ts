@@ -11,6 +11,19 @@ export interface Contender<Measurement> {
   measure(): Promise<Measurement>;
 }
 
+/** @param measure lasts as long as it is told, in s: for a warm-up, and for a measurement. */
+export function timedContender<Measurement>(
+  name: string,
+  { seconds, warmUpSeconds }: { seconds: number; warmUpSeconds: number },
+  measure: (seconds: number) => Promise<Measurement>,
+): Contender<Measurement> {
+  return {
+    name,
+    warmUp: async () => void (await measure(warmUpSeconds)),
+    measure: () => measure(seconds),
+  };
+}
+
 /**
  * The order of one round: as given, then reversed (A B C, C B A, …), so that a machine that gets warmer or busier does not favour
  * one contender.

@@ -46,7 +46,7 @@ function tried(offered: number, isSustained: boolean): Throughput {
 
 it('the rate is the last one that was sustained, and none is 0', () => {
   expect(sustained([tried(1, true), tried(2, true), tried(3, false)])?.offered).toBe(2);
-  const value = (all: Throughput[]) => throughputMetrics(1, all)[0]?.value;
+  const value = (all: Throughput[]) => throughputMetrics(all)[0]?.value;
   expect(value([tried(1, true), tried(2, false)])).toBe(1);
   expect(value([tried(2, false)])).toBe(0);
 });
