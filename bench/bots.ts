@@ -17,7 +17,6 @@ const FULL: Plan = {
   warmUpSeconds: 1,
   crowdRounds: 5,
   idleMs: 5_000,
-  connected: true,
 };
 const SHORT: Plan = {
   rounds: 3,
@@ -25,7 +24,6 @@ const SHORT: Plan = {
   warmUpSeconds: 0.4,
   crowdRounds: 1,
   idleMs: 2_000,
-  connected: false,
 };
 
 export const bots: Bench = {
@@ -40,11 +38,7 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
   const plan = { ...form, rounds, crowdRounds };
   const load: Load = await LoadProcess.start('autocannon', benchScript('load/autocannon.js'));
   try {
-    const parts = [
-      await runCrowd('idle', false, plan, progress),
-      ...(plan.connected ? [await runCrowd('connected', true, plan, progress)] : []),
-      await runRequests(plan, load, progress),
-    ];
+    const parts = [await runCrowd(plan, progress), await runRequests(plan, load, progress)];
     const metrics = parts.flatMap((part) => part.metrics);
     const summary = metricTable(`bots: ${SUBJECT} beside ${BARE}`, metrics, [
       `…/${BARE}: above 1 ${SUBJECT} is the better one: less memory, CPU or time, more starts or round trips.`,

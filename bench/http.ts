@@ -5,31 +5,25 @@ import {
   type Bench,
   type BenchOptions,
   type BenchResult,
+  type Bound,
   type Metric,
   metricTable,
   planOf,
   ratioMetric,
+  type TimedPlan,
 } from './harness/bench.js';
 import type { Drover } from './harness/drover.js';
 import { LoadProcess } from './harness/load.js';
 import { benchScript } from './harness/paths.js';
 import type { Progress } from './harness/progress.js';
 import { type Measurements, runRounds, series } from './harness/rounds.js';
-import { median } from './harness/stats.js';
-import { number, percent, type Table, whole } from './harness/table.js';
+import { type Table, whole } from './harness/table.js';
 import { BARE, BARE_AGAIN, NODE, ON_NODE, SUBJECT, startFleet } from './http/fleet.js';
-import { contenderOf, type Load, type Measurement } from './http/measurement.js';
+import { contenderOf, type Load, type Measurement, requestTable } from './http/measurement.js';
 import { BOTS, LIST, ROUTES_WITHOUT_BOTS, type Route } from './http/routes.js';
 
-interface Plan {
-  rounds: number;
-  /** Durations of a measurement and a warm-up, in s. */
-  seconds: number;
-  warmUpSeconds: number;
-}
-
-const FULL: Plan = { rounds: 7, seconds: 1.5, warmUpSeconds: 1 };
-const SHORT: Plan = { rounds: 5, seconds: 0.4, warmUpSeconds: 0.4 };
+const FULL: TimedPlan = { rounds: 7, seconds: 1.5, warmUpSeconds: 1 };
+const SHORT: TimedPlan = { rounds: 5, seconds: 0.4, warmUpSeconds: 0.4 };
 
 /** Idle time before the idle CPU is measured, and the duration of that measurement. */
 const SETTLE_MS = 500;
@@ -80,7 +74,7 @@ interface GroupResult {
 async function runGroup(
   routes: readonly Route[],
   bots: number,
-  plan: Plan,
+  plan: TimedPlan,
   load: Load,
   progress: Progress,
 ): Promise<GroupResult> {
@@ -94,7 +88,7 @@ async function runGroup(
         contenderOf(server, target, route, plan, load),
       );
       const measured = await runRounds(`http, ${route.title}`, contenders, plan.rounds, progress);
-      result.tables.push(contenderTable(route, plan, measured));
+      result.tables.push(requestTable('http', route, plan, measured));
       result.metrics.push(...metricsOf(route, measured));
       result.measurements[route.id] = Object.fromEntries(measured);
     }
@@ -123,75 +117,21 @@ function memoryNote({ server }: Drover, bots: number): string {
 
 function metricsOf(route: Route, measured: Measurements<Measurement>): Metric[] {
   const cpu = (name: string) => series(measured, name, (one) => one.cpuUsPerRequest);
-  const subject = cpu(SUBJECT);
   const bare = cpu(BARE);
   const noise = { first: bare, again: cpu(BARE_AGAIN) };
-  const target = route.target === undefined ? {} : { target: route.target };
+  const ratio = (id: string, subject: string, control: string, target?: Bound): Metric =>
+    ratioMetric({
+      id: `${route.id}/${id}`,
+      subject: cpu(subject),
+      control: control === BARE ? bare : cpu(control),
+      noise,
+      better: 'less',
+      target,
+    });
   return [
-    ratioMetric({
-      id: `${route.id}/${BARE}`,
-      subject,
-      control: bare,
-      noise,
-      better: 'less',
-      ...target,
-    }),
-    ratioMetric({ id: `${route.id}/${NODE}`, subject, control: cpu(NODE), noise, better: 'less' }),
-    ratioMetric({
-      id: `${route.id}/${ON_NODE}/${NODE}`,
-      subject: cpu(ON_NODE),
-      control: cpu(NODE),
-      noise,
-      better: 'less',
-    }),
-    ratioMetric({
-      id: `${route.id}/${ON_NODE}/${SUBJECT}`,
-      subject: cpu(ON_NODE),
-      control: subject,
-      noise,
-      better: 'less',
-    }),
+    ratio(BARE, SUBJECT, BARE, route.target),
+    ratio(NODE, SUBJECT, NODE),
+    ratio(`${ON_NODE}/${NODE}`, ON_NODE, NODE),
+    ratio(`${ON_NODE}/${SUBJECT}`, ON_NODE, SUBJECT),
   ];
-}
-
-function contenderTable(route: Route, plan: Plan, measured: Measurements<Measurement>): Table {
-  const { rounds, seconds } = plan;
-  const middle = (name: string, pick: (one: Measurement) => number) =>
-    median(series(measured, name, pick));
-  const rows = [SUBJECT, BARE, BARE_AGAIN, ON_NODE, NODE].map((name) => {
-    const limited = measured.get(name)?.filter((one) => one.loadAtItsLimit).length ?? 0;
-    return [
-      name,
-      whole(middle(name, (one) => one.requestsPerS)),
-      number(middle(name, (one) => one.load.p50Ms)),
-      number(middle(name, (one) => one.load.p99Ms)),
-      number(middle(name, (one) => one.cpuUsPerRequest)),
-      percent(middle(name, (one) => one.serverCores)),
-      percent(middle(name, (one) => one.serverWait)),
-      percent(middle(name, (one) => one.load.ownCpu)),
-      `${limited} of ${rounds}`,
-    ];
-  });
-  const everLimited = [...measured.values()].flat().some((one) => one.loadAtItsLimit);
-  return {
-    title: `http: ${route.title} (${rounds} rounds of ${seconds} s, ${route.connections} connections)`,
-    header: [
-      'medians',
-      'requests/s',
-      'p50 ms',
-      'p99 ms',
-      'CPU µs/request',
-      'server CPU',
-      'server waits',
-      'load CPU',
-      'load at limit',
-    ],
-    rows,
-    notes: [
-      ...(route.note === undefined ? [] : [route.note]),
-      ...(everLimited
-        ? ['Where the load is at its limit, requests/s is its rate, not the server’s.']
-        : []),
-    ],
-  };
 }

@@ -1,22 +1,24 @@
 // The idle bench: CPU and wake-ups of a service that has nothing, or little, to do.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BotsHost, ServiceHost, startBare } from './bots/hosts.js';
+import { type BotsHost, createBots, ServiceHost, startBare } from './bots/hosts.js';
 import { BOTS } from './bots/part.js';
 import {
   type Bench,
   type BenchOptions,
   type BenchResult,
   type Bound,
+  contenderTable,
   type Metric,
+  medianMetric,
+  medianOf,
   metricTable,
   planOf,
 } from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
 import { type Contender, type Measurements, runRounds, series } from './harness/rounds.js';
 import type { Server } from './harness/server.js';
-import { median, summarize } from './harness/stats.js';
-import { number, type Table, whole } from './harness/table.js';
+import { type Table, whole } from './harness/table.js';
 import {
   BARE,
   closeFeeds,
@@ -40,7 +42,6 @@ const FULL: Plan = { rounds: 5, seconds: 10, settleSeconds: 3 };
 const SHORT: Plan = { rounds: 2, seconds: 2, settleSeconds: 1 };
 
 const IDLE_BARE = 'bots-bare';
-const NO_PORT = 0;
 /** 50 bots with 10 lines a second each. */
 const LINES: StreamLoad = { rate: 500, messageBytes: 52, form: 'unbatched', bots: 50 };
 const STREAMS = 10;
@@ -89,7 +90,7 @@ async function runSilent(plan: Plan, progress: Progress): Promise<Measurements<M
   const hosts: BotsHost[] = [];
   const start = async (host: BotsHost, bots: number): Promise<Server> => {
     hosts.push(host);
-    await host.api.createBots(0, bots, NO_PORT);
+    await createBots(host, 0, bots);
     await host.untilReady(bots);
     return host.server;
   };
@@ -192,30 +193,26 @@ function metricsOf(
   mostCpu: number,
   wakeUps?: Bound,
 ): Metric[] {
-  const of = (
-    what: string,
-    unit: string,
-    pick: (one: Measurement) => number,
-    target?: Bound,
-  ): Metric => {
-    const spread = summarize(series(measured, name, pick));
-    return { id: `${id}/${what}`, value: spread.median, unit, spread, ...(target && { target }) };
-  };
+  const of = (pick: (one: Measurement) => number) => series(measured, name, pick);
   return [
-    of('cpu', '%', ({ cpu }) => cpu, { max: mostCpu }),
-    of('wake-ups', '/s', (one) => one.wakeUps, wakeUps),
+    medianMetric(
+      `${id}/cpu`,
+      '%',
+      of(({ cpu }) => cpu),
+      { max: mostCpu },
+    ),
+    medianMetric(
+      `${id}/wake-ups`,
+      '/s',
+      of((one) => one.wakeUps),
+      wakeUps,
+    ),
   ];
 }
 
 function tableOf(title: string, measured: Measurements<Measurement>, plan: Plan): Table {
-  return {
-    title: `${title} (${plan.rounds} rounds of ${plan.seconds} s)`,
-    header: ['medians', '% of a core', 'wake-ups/s'],
-    rows: [...measured.keys()].map((name) => {
-      const middle = (pick: (one: Measurement) => number) =>
-        number(median(series(measured, name, pick)));
-      return [name, middle(({ cpu }) => cpu), middle(({ wakeUps }) => wakeUps)];
-    }),
-    notes: [],
-  };
+  return contenderTable(`${title} (${plan.rounds} rounds of ${plan.seconds} s)`, measured, [
+    ['% of a core', medianOf(({ cpu }) => cpu)],
+    ['wake-ups/s', medianOf((one) => one.wakeUps)],
+  ]);
 }

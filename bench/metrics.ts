@@ -1,7 +1,8 @@
 // The bench of GET /metrics: the cost of a response with 10,000 bots compared with 10.
 
-import { ServiceHost } from './bots/hosts.js';
+import { createBots, ServiceHost } from './bots/hosts.js';
 import { BOTS } from './bots/part.js';
+import { ask } from './harness/ask.js';
 import {
   type Bench,
   type BenchOptions,
@@ -15,8 +16,6 @@ import { number, type Table, whole } from './harness/table.js';
 
 const FEW = 10;
 const MOST_TIMES = 1.25;
-/** The bots have no connections. */
-const NO_PORT = 0;
 
 export const metrics: Bench = {
   name: 'metrics',
@@ -80,42 +79,37 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
 async function hostOf(bots: number, hosts: ServiceHost[]): Promise<ServiceHost> {
   const host = await ServiceHost.start();
   hosts.push(host);
-  await host.api.createBots(0, bots, NO_PORT);
+  await createBots(host, 0, bots);
   await host.untilReady(bots);
   return host;
 }
 
+async function scrape({ server, drover }: ServiceHost): Promise<string> {
+  return ask(server.url, '/metrics', { authorization: drover.authorization });
+}
+
 /** The median over this many requests, one at a time. */
-async function timeOf({ api }: ServiceHost, answers: number): Promise<number> {
+async function timeOf(host: ServiceHost, answers: number): Promise<number> {
   const times: number[] = [];
   for (let answer = 0; answer < answers; answer++) {
     const from = performance.now();
-    const { status } = await api.ask('GET', '/metrics');
+    await scrape(host);
     times.push(performance.now() - from);
-    if (status !== 200) throw new Error(`GET /metrics was answered ${status}`);
   }
   return median(times);
 }
 
 async function tableOf(measured: Round[], few: ServiceHost, many: ServiceHost): Promise<Table> {
-  const row = async (name: string, host: ServiceHost, times: number[]): Promise<string[]> => {
-    const { text } = await host.api.ask('GET', '/metrics');
-    return [name, number(median(times)), whole(Buffer.byteLength(text))];
+  const row = async (name: string, host: ServiceHost, pick: (round: Round) => number) => {
+    const bytes = Buffer.byteLength(await scrape(host));
+    return [name, number(median(measured.map(pick))), whole(bytes)];
   };
   return {
     title: 'metrics: one answer, one request at a time',
     header: ['bots', 'ms', 'bytes'],
     rows: [
-      await row(
-        String(FEW),
-        few,
-        measured.map((round) => round.few),
-      ),
-      await row(
-        whole(BOTS),
-        many,
-        measured.map((round) => round.many),
-      ),
+      await row(whole(FEW), few, (round) => round.few),
+      await row(whole(BOTS), many, (round) => round.many),
     ],
     notes: [],
   };

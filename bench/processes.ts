@@ -1,9 +1,8 @@
 // The processes bench: a bot host in a process beside one in a thread, in one run.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { botId } from './bots/api.js';
-import { ServiceHost } from './bots/hosts.js';
-import { INVOCATIONS } from './bots/invoke.js';
+import { createBots, ServiceHost } from './bots/hosts.js';
+import { ECHO_ALONE } from './bots/invoke.js';
 import {
   type Bench,
   type BenchOptions,
@@ -13,6 +12,7 @@ import {
   metricTable,
   planOf,
   ratioMetric,
+  type TimedPlan,
 } from './harness/bench.js';
 import { LoadProcess } from './harness/load.js';
 import { benchScript } from './harness/paths.js';
@@ -25,14 +25,8 @@ import { type Measurement as Ingested, serviceContender } from './ingest.js';
 import { type DroverFeed, droverFeed } from './streams/feeds.js';
 import { Swarm } from './streams/swarm.js';
 
-interface Plan {
-  rounds: number;
-  seconds: number;
-  warmUpSeconds: number;
-}
-
-const FULL: Plan = { rounds: 7, seconds: 3, warmUpSeconds: 1 };
-const SHORT: Plan = { rounds: 3, seconds: 0.6, warmUpSeconds: 0.4 };
+const FULL: TimedPlan = { rounds: 7, seconds: 3, warmUpSeconds: 1 };
+const SHORT: TimedPlan = { rounds: 3, seconds: 0.6, warmUpSeconds: 0.4 };
 
 const THREAD = 'thread';
 const AGAIN = 'thread again';
@@ -41,7 +35,6 @@ const NAMES = [THREAD, PROCESS, AGAIN];
 /** Of a process host, against a thread host. */
 const LEAST_EVENTS = 0.6;
 const MOST_P50 = 2;
-const ONE_AT_A_TIME = 'echo-alone';
 
 export const processes: Bench = {
   name: 'processes',
@@ -74,7 +67,7 @@ function isolationOf(name: string): 'thread' | 'process' {
   return name === PROCESS ? 'process' : 'thread';
 }
 
-async function runEvents(plan: Plan, progress: Progress): Promise<Measurements<Ingested>> {
+async function runEvents(plan: TimedPlan, progress: Progress): Promise<Measurements<Ingested>> {
   const feeds: DroverFeed[] = [];
   const swarm = await Swarm.start(1);
   try {
@@ -92,30 +85,23 @@ async function runEvents(plan: Plan, progress: Progress): Promise<Measurements<I
 }
 
 async function runCommands(
-  plan: Plan,
+  plan: TimedPlan,
   progress: Progress,
 ): Promise<{ commands: Measurements<Requests>; memoryMb: number }> {
   const load: Load = await LoadProcess.start('autocannon', benchScript('load/autocannon.js'));
   const hosts: ServiceHost[] = [];
-  const route = INVOCATIONS.find(({ id }) => id === ONE_AT_A_TIME);
-  if (!route) throw new Error(`there is no invocation ${ONE_AT_A_TIME}`);
   try {
     for (const name of NAMES) {
       progress.step(`processes: starting a service with one bot, ${name}`);
-      hosts.push(
-        await ServiceHost.start(false, { hosts: { count: 1, isolation: isolationOf(name) } }),
-      );
-      await hosts.at(-1)?.api.expect(201, 'POST', '/api/bots', {
-        id: botId(0),
-        kind: 'bench-idle',
-        config: { port: 0 },
-      });
-      await hosts.at(-1)?.untilReady(1);
+      const host = await ServiceHost.start({ hosts: { count: 1, isolation: isolationOf(name) } });
+      hosts.push(host);
+      await createBots(host, 0, 1);
+      await host.untilReady(1);
     }
     const memoryMb = privateMb(hosts[NAMES.indexOf(PROCESS)]?.server.pid ?? 0);
     const contenders = hosts.map(({ server, token }, at) => {
       const target = { url: server.url, token, wrongPin: '', botsBytes: 0 };
-      return { ...contenderOf(server, target, route, plan, load), name: NAMES[at] ?? '' };
+      return { ...contenderOf(server, target, ECHO_ALONE, plan, load), name: NAMES[at] ?? '' };
     });
     const commands = await runRounds('processes, commands', contenders, plan.rounds, progress);
     return { commands, memoryMb };
@@ -175,7 +161,7 @@ function commandMetrics(measured: Measurements<Requests>, memoryMb: number): Met
 function tableOf(
   events: Measurements<Ingested>,
   commands: Measurements<Requests>,
-  plan: Plan,
+  plan: TimedPlan,
 ): Table {
   return {
     title: `processes: one bot flat out, and commands one at a time (${plan.rounds} rounds of ${plan.seconds} s)`,

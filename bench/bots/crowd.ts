@@ -1,24 +1,13 @@
 // One measurement of many idle bots: memory per bot, start and restart rate, idle CPU.
 
-import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { MemorySample } from '../harness/os-accounting.js';
-import type { Server } from '../harness/server.js';
-import { type BotsHost, ServiceHost } from './hosts.js';
+import { type BotsHost, createBots, ServiceHost } from './hosts.js';
 
 /** Created first, so that one-time costs are not counted. */
 const FIRST = 200;
-/** Memory has settled if it changes by less than this within this time in ms. */
-const SETTLED_BYTES = 512 * 1024;
-const SETTLE_MS = 1_000;
-const SETTLE_ATTEMPTS = 12;
-/** The listen backlog: all bots connect at once. */
-const BACKLOG = 16_384;
 
 export interface CrowdPlan {
   bots: number;
-  /** Whether each bot has a TCP connection, like a demo bot. */
-  connected: boolean;
   idleMs: number;
 }
 
@@ -47,28 +36,26 @@ interface Restored {
 /** Measures a newly started host, and stops it. */
 export async function measureCrowd(
   started: BotsHost,
-  { bots, connected, idleMs }: CrowdPlan,
+  { bots, idleMs }: CrowdPlan,
 ): Promise<CrowdMeasurement> {
   let host = started;
-  const far = connected ? await FarEnd.listen() : undefined;
-  const port = far?.port ?? 0;
   let emptyMs = 0;
   try {
     if (started instanceof ServiceHost) {
       const again = await started.restart();
       host = again;
       // The first start may read its files from the disk. A slow empty start would count as a fast return of the bots.
-      emptyMs = Math.min(started.startMs, again.startMs);
+      emptyMs = Math.min(started.drover.startMs, again.drover.startMs);
     }
-    await host.api.createBots(0, FIRST, port);
+    await createBots(host, 0, FIRST);
     await host.untilReady(FIRST);
     await host.exercise();
-    const before = await settledMemory(host.server);
+    const before = await host.server.settledMemory();
 
-    const { use } = await host.server.cpuDuring(() => host.api.createBots(FIRST, bots, port));
+    const { use } = await host.server.cpuDuring(() => createBots(host, FIRST, bots));
     const hostThreads = await host.untilReady(bots + FIRST);
     await host.exercise();
-    const after = await settledMemory(host.server);
+    const after = await host.server.settledMemory();
     const idle = await host.server.cpuDuring(() => delay(idleMs));
 
     let restored: Restored | undefined;
@@ -77,8 +64,8 @@ export async function measureCrowd(
       host = again;
       const listened = performance.now();
       await again.untilReady(bots + FIRST);
-      const readyMs = again.startMs + performance.now() - listened;
-      const { pss } = await settledMemory(again.server);
+      const readyMs = again.drover.startMs + performance.now() - listened;
+      const { pss } = await again.server.settledMemory();
       restored = { perS: (bots + FIRST) / ((readyMs - emptyMs) / 1e3), totalPss: pss };
     }
     return {
@@ -93,53 +80,5 @@ export async function measureCrowd(
     };
   } finally {
     await host.stop();
-    far?.close();
-  }
-}
-
-/** Memory after it has settled: freed memory is returned with a delay. */
-async function settledMemory(server: Server): Promise<MemorySample> {
-  let last = server.memory();
-  for (let attempt = 0; attempt < SETTLE_ATTEMPTS; attempt++) {
-    await delay(SETTLE_MS);
-    const now = server.memory();
-    if (Math.abs(now.pss - last.pss) < SETTLED_BYTES) return now;
-    last = now;
-  }
-  return last;
-}
-
-/** The server that the bots connect to: it accepts connections and stays silent. */
-class FarEnd {
-  readonly port: number;
-  readonly #server: NetServer;
-  readonly #sockets: Set<Socket>;
-
-  private constructor(server: NetServer, sockets: Set<Socket>) {
-    this.port = (server.address() as AddressInfo).port;
-    this.#server = server;
-    this.#sockets = sockets;
-  }
-
-  static listen(): Promise<FarEnd> {
-    const sockets = new Set<Socket>();
-    const server = createServer((socket) => {
-      sockets.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => sockets.delete(socket));
-      // Read, to notice the end of the connection.
-      socket.resume();
-    });
-    return new Promise((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ host: '127.0.0.1', port: 0, backlog: BACKLOG }, () =>
-        resolve(new FarEnd(server, sockets)),
-      );
-    });
-  }
-
-  close(): void {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
   }
 }

@@ -1,26 +1,13 @@
-import { type Bound, type Metric, ratioMetric } from '../harness/bench.js';
-import type { Table } from '../harness/table.js';
+import { type Bound, type Metric, ratioMetric, type TimedPlan } from '../harness/bench.js';
 import { BARE, BARE_AGAIN, SUBJECT } from './hosts.js';
 
 export const BOTS = 10_000;
 
-export interface Plan {
-  /** Rounds on running servers. */
-  rounds: number;
-  seconds: number;
-  warmUpSeconds: number;
+/** `rounds` are on running servers. */
+export interface Plan extends TimedPlan {
   /** Rounds with new processes. */
   crowdRounds: number;
   idleMs: number;
-  /** Whether to measure also with a connection per bot. */
-  connected: boolean;
-}
-
-/** The result of one part. */
-export interface Part {
-  metrics: Metric[];
-  tables: Table[];
-  measurements: Record<string, unknown>;
 }
 
 /** @param values by contender, one per round. */
@@ -32,6 +19,5 @@ export function ratioToBare(
 ): Metric {
   const control = values(BARE);
   const noise = { first: control, again: values(BARE_AGAIN) };
-  const subject = values(SUBJECT);
-  return ratioMetric({ id, subject, control, noise, better, ...(target && { target }) });
+  return ratioMetric({ id, subject: values(SUBJECT), control, noise, better, target });
 }

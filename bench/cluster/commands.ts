@@ -1,6 +1,6 @@
 // A command to a bot on another node, beside the same to a bot on the node that is asked.
 
-import { INVOCATIONS } from '../bots/invoke.js';
+import { ECHO_ALONE } from '../bots/invoke.js';
 import { LoadProcess } from '../harness/load.js';
 import { benchScript } from '../harness/paths.js';
 import type { Progress } from '../harness/progress.js';
@@ -11,7 +11,6 @@ import type { BenchCluster } from './cluster.js';
 
 export const HERE = 'asked node';
 export const ELSEWHERE = 'another node';
-const ONE_AT_A_TIME = 'echo-alone';
 
 export async function measureCommands(
   { nodes }: BenchCluster,
@@ -19,8 +18,7 @@ export async function measureCommands(
   progress: Progress,
 ): Promise<Measurements<Measurement>> {
   const [asked, other] = nodes;
-  const echo = INVOCATIONS.find(({ id }) => id === ONE_AT_A_TIME);
-  if (!asked || !other || !echo) throw new Error('two nodes and a command are needed');
+  if (!asked || !other) throw new Error('two nodes are needed');
   const load: Load = await LoadProcess.start('autocannon', benchScript('load/autocannon.js'));
   const bots = [
     { name: HERE, id: 'here', node: asked.server.name },
@@ -32,7 +30,7 @@ export async function measureCommands(
     for (const { name, id, node } of bots) {
       await asked.createBot(id, 'bench-talk', { events_per_second: 0 }, { node });
       const body = { session_id: id, command: 'echo', args: { text: 'hello' } };
-      const route: Route = { ...echo, body: () => JSON.stringify(body) };
+      const route: Route = { ...ECHO_ALONE, body: () => JSON.stringify(body) };
       const times = { seconds: plan.seconds, warmUpSeconds: plan.seconds };
       contenders.push({ ...contenderOf(asked.server, target, route, times, load), name });
     }

@@ -4,12 +4,11 @@ import { ask } from '../harness/ask.js';
 import { LoadProcess } from '../harness/load.js';
 import { benchScript } from '../harness/paths.js';
 import type { Progress } from '../harness/progress.js';
-import type { HttpLoadJob, HttpLoadResult } from '../load/http-load.js';
+import { type Load, runGets } from '../http/measurement.js';
 import type { BenchCluster } from './cluster.js';
 
 const PAGE = 1000;
 const CREATED_WITHIN_MS = 60_000;
-const ANSWER_AFTER_MS = 15_000;
 
 export interface Listing {
   bots: number;
@@ -50,26 +49,15 @@ export async function measureListing(
   while ((await walk(asked.server.url, asked.authorization)).length < bots) {
     if (performance.now() > until) throw new Error(`the list has not ${bots} bots`);
   }
-  const load = await LoadProcess.start<HttpLoadJob, HttpLoadResult>(
-    'autocannon',
-    benchScript('load/autocannon.js'),
-  );
+  const load: Load = await LoadProcess.start('autocannon', benchScript('load/autocannon.js'));
   try {
     progress.step(`cluster: pages of ${bots} bots`);
-    const result = await load.run(
-      {
-        url: `${asked.server.url}/api/bots?limit=${PAGE}&cursor=${ids[Math.floor(bots / 2)]}`,
-        method: 'GET',
-        headers: { authorization: asked.authorization },
-        connections: 1,
-        durationS: seconds,
-      },
-      seconds * 1000 + ANSWER_AFTER_MS,
-    );
-    if (result.errors > 0 || Object.keys(result.statuses).join() !== '200') {
-      throw new Error(`pages were answered ${JSON.stringify(result.statuses)}`);
-    }
-    const { p50Ms, p99Ms, maxMs, requests } = result;
+    const { p50Ms, p99Ms, maxMs, requests } = await runGets('pages', load, {
+      url: `${asked.server.url}/api/bots?limit=${PAGE}&cursor=${ids[Math.floor(bots / 2)]}`,
+      headers: { authorization: asked.authorization },
+      connections: 1,
+      durationS: seconds,
+    });
     return { bots, createdPerS, pages: requests, p50Ms, p99Ms, maxMs };
   } finally {
     await load.stop();

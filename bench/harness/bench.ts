@@ -178,6 +178,13 @@ export function medianOf<Measurement>(
   };
 }
 
+/** In how many of the rounds something was so. */
+export function shareOf<Measurement>(
+  isSo: (one: Measurement) => boolean,
+): (all: readonly Measurement[]) => string {
+  return (all) => `${all.filter(isSo).length} of ${all.length}`;
+}
+
 /** One row per contender. */
 export function contenderTable<Measurement>(
   title: string,

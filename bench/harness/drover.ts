@@ -39,7 +39,7 @@ const ONE_CLIENT = {
 };
 
 /** The controls are bare loops of uWebSockets.js: the service is compared on the same engine, unless a bench says otherwise. */
-export const AS_CONTROLS = { engine: 'uws' };
+const AS_CONTROLS = { engine: 'uws' };
 
 /** Connections beside the streams of {@link fullOf}: those of the bench and of its other clients. */
 const CONNECTIONS_BESIDE = 400;
@@ -88,11 +88,14 @@ export class Drover {
   readonly server: Server;
   readonly pin: string;
   readonly token: string;
+  /** From the start of the process until it listened, in ms; its bots have started by then. */
+  readonly startMs: number;
   readonly #place: Place;
 
-  private constructor(server: Server, pin: string, token: string, place: Place) {
+  private constructor({ server, pin, startMs }: Launched, token: string, place: Place) {
     this.server = server;
     this.pin = pin;
+    this.startMs = startMs;
     this.token = token;
     this.#place = place;
   }
@@ -122,11 +125,12 @@ export class Drover {
       }),
     );
     const place: Place = { name, dataDirectory, configFile, port, build };
-    const { server, pin } = await launch(place);
+    const launched = await launch(place);
+    const { server, pin } = launched;
     try {
       const answer = await ask(server.url, '/auth/pin', { method: 'POST', body: { pin } });
       const { token } = JSON.parse(answer) as { token: string };
-      return new Drover(server, pin, token, place);
+      return new Drover(launched, token, place);
     } catch (error) {
       await server.stop();
       throw error;
@@ -140,9 +144,19 @@ export class Drover {
   async restartKilled(starting: () => void = () => {}): Promise<Drover> {
     await this.server.kill();
     starting();
-    const { server, pin } = await launch(this.#place);
-    // Its token is still valid.
-    return new Drover(server, pin, this.token, this.#place);
+    return this.#again();
+  }
+
+  /** Restarts the service on its data. This object is not to be used after that. @throws Error if it did not end cleanly. */
+  async restart(): Promise<Drover> {
+    const ended = await this.server.stop();
+    if (ended !== 'exit code 0') throw new Error(`${this.server.name} ended with ${ended}`);
+    return this.#again();
+  }
+
+  /** Its token is still valid. */
+  async #again(): Promise<Drover> {
+    return new Drover(await launch(this.#place), this.token, this.#place);
   }
 
   get authorization(): string {
@@ -235,14 +249,15 @@ export class Drover {
   }
 }
 
-async function launch({
-  name,
-  dataDirectory,
-  configFile,
-  port,
-  build,
-}: Place): Promise<{ server: Server; pin: string }> {
+interface Launched {
+  server: Server;
+  pin: string;
+  startMs: number;
+}
+
+async function launch({ name, dataDirectory, configFile, port, build }: Place): Promise<Launched> {
   let pin: string | undefined;
+  const from = performance.now();
   const server = await Server.start({
     name,
     script: new URL(LINKED_SERVICE, build),
@@ -262,9 +277,10 @@ async function launch({
       pin ??= /^PIN=(\d{6}) at /.exec(line)?.[1];
     },
   });
+  const startMs = performance.now() - from;
   if (pin === undefined) {
     await server.stop();
     throw new Error(`${name} printed no PIN before it listened`);
   }
-  return { server, pin };
+  return { server, pin, startMs };
 }

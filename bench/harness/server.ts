@@ -1,5 +1,6 @@
 // A server under measurement: a child process and its resource usage.
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { Child, type ChildSpec } from './child.js';
 import {
   type CpuSample,
@@ -14,6 +15,11 @@ import {
 
 /** Every server of a bench prints this line, controls as well as the service. */
 const LISTENING = /^listening on (https?:\/\/\S+)$/;
+
+/** Memory has settled if it changes by less than this within this time in ms. */
+const SETTLED_BYTES = 512 * 1024;
+const SETTLE_MS = 1_000;
+const SETTLE_ATTEMPTS = 12;
 
 export class Server {
   readonly name: string;
@@ -59,6 +65,18 @@ export class Server {
   memory(): MemorySample {
     this.#child.assertRunning();
     return sampleMemory(this.pid);
+  }
+
+  /** Memory after it has settled: freed memory is returned with a delay. @throws Error if it has ended. */
+  async settledMemory(): Promise<MemorySample> {
+    let last = this.memory();
+    for (let attempt = 0; attempt < SETTLE_ATTEMPTS; attempt++) {
+      await delay(SETTLE_MS);
+      const now = this.memory();
+      if (Math.abs(now.pss - last.pss) < SETTLED_BYTES) return now;
+      last = now;
+    }
+    return last;
   }
 
   /** Only the resident size: much cheaper to read, also for the process. @throws Error if it has ended. */

@@ -3,7 +3,7 @@
 import { Drover } from '../harness/drover.js';
 import { benchScript } from '../harness/paths.js';
 import { Server } from '../harness/server.js';
-import { ask, LIST, type Target } from './routes.js';
+import { sizeOfList, type Target } from './routes.js';
 
 export const SUBJECT = 'drover';
 export const BARE = 'uws-bare';
@@ -37,7 +37,7 @@ export async function startFleet(bots: number): Promise<Fleet> {
     for (const service of [drover, onNode]) {
       await service.createSyntheticBots(bots, { events_per_second: 0, message_bytes: 0 });
     }
-    const botsBytes = await sizeOfList(drover, bots);
+    const botsBytes = await sizeOfList(targetOf(drover, 0), bots);
     const args = ['--token', drover.token, '--bots-bytes', String(botsBytes)];
     for (const [name, script] of [
       [BARE, 'controls/uws-bare.js'],
@@ -47,20 +47,15 @@ export async function startFleet(bots: number): Promise<Fleet> {
       controls.push(await Server.start({ name, script: benchScript(script), args, linked: true }));
     }
     const [bare, node, bareAgain] = controls as [Server, Server, Server];
-    const { token, wrongPin } = drover;
-    const members = [bare, drover.server, node, bareAgain].map((server) => ({
-      server,
-      target: { url: server.url, token, wrongPin, botsBytes },
-    }));
-    members.splice(2, 0, {
-      server: onNode.server,
-      target: {
-        url: onNode.server.url,
-        token: onNode.token,
-        wrongPin: onNode.wrongPin,
-        botsBytes,
-      },
-    });
+    const target = targetOf(drover, botsBytes);
+    const control = (server: Server) => ({ server, target: { ...target, url: server.url } });
+    const members = [
+      control(bare),
+      { server: drover.server, target },
+      { server: onNode.server, target: targetOf(onNode, botsBytes) },
+      control(node),
+      control(bareAgain),
+    ];
     return { drover, members, stop };
   } catch (error) {
     await stop();
@@ -68,11 +63,6 @@ export async function startFleet(bots: number): Promise<Fleet> {
   }
 }
 
-async function sizeOfList(drover: Drover, bots: number): Promise<number> {
-  const { url } = drover.server;
-  const target = { url, token: drover.token, wrongPin: drover.wrongPin, botsBytes: 0 };
-  const { text } = await ask(LIST, target);
-  const list = JSON.parse(text) as { bots: unknown[] };
-  if (list.bots.length !== bots) throw new Error(`${list.bots.length} of ${bots} bots are listed`);
-  return Buffer.byteLength(text);
+function targetOf({ server, token, wrongPin }: Drover, botsBytes: number): Target {
+  return { url: server.url, token, wrongPin, botsBytes };
 }

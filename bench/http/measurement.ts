@@ -1,8 +1,10 @@
 // One measurement of the HTTP bench: load on one server, and its cost.
 
+import { contenderTable, medianOf, shareOf, type TimedPlan } from '../harness/bench.js';
 import type { LoadProcess } from '../harness/load.js';
-import type { Contender } from '../harness/rounds.js';
+import { type Contender, type Measurements, timedContender } from '../harness/rounds.js';
 import type { Server } from '../harness/server.js';
+import { percent, type Table, whole } from '../harness/table.js';
 import { generatorAtItsLimit, type HttpLoadJob, type HttpLoadResult } from '../load/http-load.js';
 import { headersOf, type Route, type Target, verify } from './routes.js';
 
@@ -44,9 +46,7 @@ export function contenderOf(
       durationS,
       ...(body === undefined ? {} : { body }),
     };
-    const { result, use } = await server.cpuDuring(() =>
-      load.run(job, durationS * 1000 + ANSWER_AFTER_MS),
-    );
+    const { result, use } = await server.cpuDuring(() => runJob(load, job));
     assertAnswered(server.name, route, result);
     return {
       requestsPerS: result.requests / result.wallS,
@@ -57,13 +57,55 @@ export function contenderOf(
       load: result,
     };
   };
-  return {
-    name: server.name,
-    warmUp: async () => {
-      await measure(plan.warmUpSeconds);
-    },
-    measure: () => measure(plan.seconds),
-  };
+  return timedContender(server.name, plan, measure);
+}
+
+function runJob(load: Load, job: HttpLoadJob): Promise<HttpLoadResult> {
+  return load.run(job, job.durationS * 1000 + ANSWER_AFTER_MS);
+}
+
+/** GET requests that are all answered 200. @throws Error if one is not. */
+export async function runGets(
+  what: string,
+  load: Load,
+  job: Omit<HttpLoadJob, 'method'>,
+): Promise<HttpLoadResult> {
+  const result = await runJob(load, { ...job, method: 'GET' });
+  const ok = result.statuses['200'] ?? 0;
+  if (result.errors > 0 || ok === 0 || ok !== result.requests) {
+    throw new Error(
+      `${what}: ${result.errors} errors, ${ok} of ${result.requests} answers were 200`,
+    );
+  }
+  return result;
+}
+
+/** The table of one route, one row per contender. */
+export function requestTable(
+  bench: string,
+  route: Route,
+  { rounds, seconds }: TimedPlan,
+  measured: Measurements<Measurement>,
+): Table {
+  const notes = route.note === undefined ? [] : [route.note];
+  if ([...measured.values()].flat().some((one) => one.loadAtItsLimit)) {
+    notes.push('Where the load is at its limit, requests/s is its rate, not the server’s.');
+  }
+  return contenderTable(
+    `${bench}: ${route.title} (${rounds} rounds of ${seconds} s, ${route.connections} connections)`,
+    measured,
+    [
+      ['requests/s', medianOf((one) => one.requestsPerS, whole)],
+      ['p50 ms', medianOf(({ load }) => load.p50Ms)],
+      ['p99 ms', medianOf(({ load }) => load.p99Ms)],
+      ['CPU µs/request', medianOf((one) => one.cpuUsPerRequest)],
+      ['server CPU', medianOf((one) => one.serverCores, percent)],
+      ['server waits', medianOf((one) => one.serverWait, percent)],
+      ['load CPU', medianOf(({ load }) => load.ownCpu, percent)],
+      ['load at limit', shareOf((one) => one.loadAtItsLimit)],
+    ],
+    notes,
+  );
 }
 
 /** @throws Error if a request failed or got an unexpected status. */

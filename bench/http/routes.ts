@@ -149,3 +149,11 @@ export async function verify(name: string, route: Route, target: Target): Promis
   const start = answer.text.slice(0, 200);
   throw new Error(`${name}, ${route.title}: ${fault} (${answer.status} ${answer.type} ${start})`);
 }
+
+/** Bytes of the body of GET /api/bots. @throws Error if the target does not list so many bots. */
+export async function sizeOfList(target: Target, bots: number): Promise<number> {
+  const { text } = await ask(LIST, target);
+  const list = JSON.parse(text) as { bots: unknown[] };
+  if (list.bots.length !== bots) throw new Error(`${list.bots.length} of ${bots} bots are listed`);
+  return Buffer.byteLength(text);
+}

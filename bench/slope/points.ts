@@ -1,7 +1,7 @@
 // Measures one service at growing numbers of streams or bots.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { ServiceHost } from '../bots/hosts.js';
+import { createBots, ServiceHost } from '../bots/hosts.js';
 import { compile } from '../harness/compile.js';
 import { Drover, fullOf } from '../harness/drover.js';
 import { LoadProcess } from '../harness/load.js';
@@ -25,10 +25,8 @@ export interface Point {
   cpu: number;
 }
 
-/** Bytes of memory that change within {@link SETTLE_MS} when it has settled. */
-const SETTLED_BYTES = 512 * 1024;
-const SETTLE_MS = 500;
-const SETTLE_ATTEMPTS = 12;
+const LOOK_AGAIN_MS = 500;
+const LOOKS = 12;
 /** Streams that are opened at a time. */
 const STREAMS_AT_ONCE = 1_000;
 /** Blocked streams stay during the whole measurement. */
@@ -101,12 +99,12 @@ export async function blockedStreams(counts: readonly number[], seconds: number)
 
 /** Idle bots of the bench's own kind, without connections. */
 export async function idleBots(counts: readonly number[], seconds: number): Promise<Point[]> {
-  const host = await ServiceHost.start(false, { pressure: { max_bots: MOST_BOTS } });
+  const host = await ServiceHost.start({ pressure: { max_bots: MOST_BOTS } });
   try {
     await host.exercise();
     let created = 0;
     return await pointsAt(counts, host.server, seconds, async (count) => {
-      await host.api.createBots(created, count - created, 0);
+      await createBots(host, created, count - created);
       created = count;
       await host.untilReady(count);
       // Its lines cause garbage collections: what is left is in use.
@@ -126,7 +124,7 @@ async function pointsAt(
   const points: Point[] = [];
   for (const count of counts) {
     await reach(count);
-    await settledMemory(server);
+    await server.settledMemory();
     const before = server.sampleCpu();
     await delay(seconds * 1_000);
     const { cpuNs, wallNs } = cpuBetween(before, server.sampleCpu());
@@ -158,20 +156,9 @@ function startFor(streams: number): Promise<Drover> {
 /** Waits until the service counts so many blocked streams. @returns how many there are. */
 async function untilBlocked(drover: Drover, count: number): Promise<number> {
   let blocked = 0;
-  for (let attempt = 0; attempt < SETTLE_ATTEMPTS && blocked < count; attempt++) {
-    await delay(SETTLE_MS);
+  for (let attempt = 0; attempt < LOOKS && blocked < count; attempt++) {
+    await delay(LOOK_AGAIN_MS);
     blocked = await drover.metric('drover_streams_blocked');
   }
   return blocked;
-}
-
-/** Freed memory is returned with a delay. */
-async function settledMemory(server: Server): Promise<void> {
-  let last = server.memory();
-  for (let attempt = 0; attempt < SETTLE_ATTEMPTS; attempt++) {
-    await delay(SETTLE_MS);
-    const now = server.memory();
-    if (Math.abs(now.pss - last.pss) < SETTLED_BYTES) return;
-    last = now;
-  }
 }
