@@ -6,11 +6,11 @@ import {
   type BenchOptions,
   type BenchResult,
   type Metric,
+  medianMetric,
   metricTable,
   planOf,
 } from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
-import { summarize } from './harness/stats.js';
 import { number, percent, type Table, whole } from './harness/table.js';
 import type { ComingBack } from './load/crowd-jobs.js';
 
@@ -61,11 +61,13 @@ function metricsOf(name: ComingBack, measured: readonly ReturnMeasurement[]): Me
     unit: string,
     pick: (one: ReturnMeasurement) => number,
     max?: number,
-  ): Metric => {
-    const spread = summarize(measured.map(pick));
-    const target = max === undefined ? {} : { target: { max } };
-    return { id: `${name}/${id}`, value: spread.median, unit, spread, ...target };
-  };
+  ): Metric =>
+    medianMetric(
+      `${name}/${id}`,
+      unit,
+      measured.map(pick),
+      max === undefined ? undefined : { max },
+    );
   return [
     metric('resumed', 's', ({ lastMs }) => lastMs / 1e3, MOST_S),
     metric(

@@ -1,7 +1,10 @@
 // The fan-out bench over TLS: bytes per CPU second of both engines, beside bare loops.
 
-import { STEADY } from './fanout/loads.js';
-import { type Plan, shareMetric } from './fanout/plan.js';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makeCertificate } from '../test/harness/certificate.js';
+import { STEADY, shareMetric } from './fanout/loads.js';
 import {
   type Bench,
   type BenchOptions,
@@ -10,8 +13,9 @@ import {
   metricTable,
   planOf,
   ratioMetric,
+  type TimedPlan,
 } from './harness/bench.js';
-import { makeCertificate } from './harness/certificate.js';
+import { removeAtExit } from './harness/child.js';
 import type { Progress } from './harness/progress.js';
 import { type Measurements, runRounds, series } from './harness/rounds.js';
 import { whole } from './harness/table.js';
@@ -32,8 +36,8 @@ import { groupOf, type StreamMeasurement, streamContender } from './streams/meas
 import { MixedSwarm } from './streams/mixed-swarm.js';
 import { streamTable } from './streams/stream-table.js';
 
-const FULL: Plan = { rounds: 7, seconds: 3, warmUpSeconds: 1.5 };
-const SHORT: Plan = { rounds: 2, seconds: 0.7, warmUpSeconds: 0.5 };
+const FULL: TimedPlan = { rounds: 7, seconds: 3, warmUpSeconds: 1.5 };
+const SHORT: TimedPlan = { rounds: 2, seconds: 0.7, warmUpSeconds: 0.5 };
 
 /**
  * Events per second. At 10,000 encryption alone needs more than a core, and a bare loop that does not wait for its clients would
@@ -52,7 +56,10 @@ export const fanoutTls: Bench = {
 async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
   const plan = planOf(options, FULL, SHORT);
   const { before } = options;
-  const certificate = makeCertificate();
+  const directory = mkdtempSync(join(tmpdir(), 'drover-bench-'));
+  removeAtExit(directory);
+  const { certPath: cert, keyPath: key } = makeCertificate(directory, 'bench', 1);
+  const certificate = { cert, key };
   const settings = { tls: certificate };
   progress.step('fanout-tls: starting the servers');
   const feeds = await startFeeds([
@@ -97,7 +104,7 @@ function metricsOf(measured: Measurements<StreamMeasurement>): Metric[] {
       control: control === BARE ? bare : of(control),
       noise: { first: bare, again: of(BARE_AGAIN) },
       better: 'more',
-      ...(min === undefined ? {} : { target: { min } }),
+      target: min === undefined ? undefined : { min },
     });
   return [
     ratio(SUBJECT, BARE, LEAST_TIMES),

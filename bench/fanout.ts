@@ -3,7 +3,6 @@
 import { runBatched } from './fanout/batched.js';
 import { latencyMetrics, runSteady } from './fanout/latency.js';
 import { BATCHED, MESSAGE_BYTES, STEADY, UNBATCHED } from './fanout/loads.js';
-import type { Plan } from './fanout/plan.js';
 import { runUnbatched } from './fanout/unbatched.js';
 import {
   type Bench,
@@ -11,6 +10,7 @@ import {
   type BenchResult,
   metricTable,
   planOf,
+  type TimedPlan,
 } from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
 import {
@@ -30,7 +30,7 @@ import { runLarge } from './streams/large.js';
 import { groupOf } from './streams/measurement.js';
 import { MixedSwarm } from './streams/mixed-swarm.js';
 
-const FULL: Plan & { largeSeconds: number } = {
+const FULL: TimedPlan & { largeSeconds: number } = {
   rounds: 7,
   seconds: 3,
   // Each stream accepts 9 MB at 10,000 events/s: the service then writes its largest pieces (src/front/stream/write-sizes.ts).
@@ -65,7 +65,7 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
 /** The loads on 1,000 streams, all on the same servers. */
 async function runSmall(
   before: URL | undefined,
-  plan: Plan,
+  plan: TimedPlan,
   progress: Progress,
 ): Promise<BenchResult> {
   progress.step('fanout: starting the servers');
@@ -85,7 +85,7 @@ async function runSmall(
     const batched = await runBatched(feeds, clients, plan, progress);
     const steady = await runSteady(feeds, clients, plan, progress);
     const unbatched = await runUnbatched(feeds, clients, plan, progress);
-    const parts = [batched.result, steady.result, unbatched.result];
+    const parts = [batched, steady, unbatched];
     const latencies = latencyMetrics([
       [UNBATCHED.load.rate, unbatched.measured],
       [STEADY.load.rate, steady.measured],
@@ -95,9 +95,9 @@ async function runSmall(
       metrics: [...parts.flatMap(({ metrics }) => metrics), ...latencies],
       tables: parts.flatMap(({ tables }) => tables),
       measurements: {
-        batched: batched.result.measurements,
-        steady: steady.result.measurements,
-        unbatched: unbatched.result.measurements,
+        batched: Object.fromEntries(batched.measured),
+        steady: Object.fromEntries(steady.measured),
+        unbatched: Object.fromEntries(unbatched.measured),
       },
     };
   } finally {

@@ -1,6 +1,7 @@
 // The query bench: how long the first page of a query takes in a journal of a million lines.
 
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../test/harness/ports.js';
 import { ask as post } from './harness/ask.js';
 import {
   type Bench,
@@ -11,7 +12,6 @@ import {
   planOf,
 } from './harness/bench.js';
 import { Drover } from './harness/drover.js';
-import { freePort } from './harness/free-port.js';
 import { benchScript } from './harness/paths.js';
 import type { Progress } from './harness/progress.js';
 import { median } from './harness/stats.js';

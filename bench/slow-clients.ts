@@ -6,15 +6,17 @@ import {
   type Bench,
   type BenchOptions,
   type BenchResult,
+  type Bound,
   factorMetric,
   type Metric,
+  medianMetric,
   metricTable,
   planOf,
 } from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
 import { type Contender, type Measurements, runRounds, series } from './harness/rounds.js';
 import { bytesHeldByKernel } from './harness/socket-queues.js';
-import { median, summarize } from './harness/stats.js';
+import { median } from './harness/stats.js';
 import { type Table, whole } from './harness/table.js';
 import { closeFeeds, type DroverFeed, droverFeed, type StreamLoad } from './streams/feeds.js';
 import { groupOf, measureStreams, type StreamMeasurement } from './streams/measurement.js';
@@ -87,8 +89,7 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
   const swarm = await Swarm.start(3 * HEALTHY + 2 * SLOW_EACH);
   try {
     for (const name of [WITH, WITHOUT, WITHOUT_AGAIN]) {
-      const feed = await droverFeed(name, { stream: { ring_bytes: RING_BYTES } });
-      feeds.push(feed);
+      feeds.push(await droverFeed(name, { stream: { ring_bytes: RING_BYTES } }));
     }
     const contenders = feeds.map((feed) => contender(feed, swarm, plan));
     const measured = await runRounds('slow-clients', contenders, plan.rounds, progress);
@@ -224,12 +225,12 @@ function metricsOf(measured: Measurements<Measurement>): Metric[] {
   const withSlow = measured.get(WITH) ?? [];
   const first = p99(WITHOUT);
   const without = rss(WITHOUT);
-  const perBlocked = (name: string) =>
-    summarize(
-      rss(name).map((bytes, round) => (bytes - (without[round] ?? 0)) / (2 * SLOW_EACH) / 1000),
+  const perBlocked = (id: string, name: string, target?: Bound) => {
+    const each = rss(name).map(
+      (bytes, round) => (bytes - (without[round] ?? 0)) / (2 * SLOW_EACH) / 1000,
     );
-  const memory = perBlocked(WITH);
-  const memoryNoise = perBlocked(WITHOUT_AGAIN);
+    return medianMetric(id, 'KB', each, target);
+  };
   const most = (pick: (slow: SlowClients) => number) =>
     Math.max(...withSlow.map(({ slow }) => (slow ? pick(slow) : Number.NaN)));
   return [
@@ -240,14 +241,8 @@ function metricsOf(measured: Measurements<Measurement>): Metric[] {
       noise: { first, again: p99(WITHOUT_AGAIN) },
       target: { max: MOST_TIMES },
     }),
-    {
-      id: 'memory-per-blocked',
-      value: memory.median,
-      unit: 'KB',
-      spread: memory,
-      target: { max: MOST_MEMORY_KB },
-    },
-    { id: 'memory-noise', value: memoryNoise.median, unit: 'KB', spread: memoryNoise },
+    perBlocked('memory-per-blocked', WITH, { max: MOST_MEMORY_KB }),
+    perBlocked('memory-noise', WITHOUT_AGAIN),
     {
       id: 'kept-per-blocked',
       value: most((slow) => slow.meanKept) / 1000,

@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../../test/harness/ports.js';
 import { Drover, fullOf } from '../harness/drover.js';
-import { freePort } from '../harness/free-port.js';
 import { LoadProcess } from '../harness/load.js';
 import { cpuBetween } from '../harness/os-accounting.js';
 import { benchScript } from '../harness/paths.js';

@@ -1,10 +1,17 @@
 // 1,000 streams x 10,000 events/s: delivered bytes per CPU second, and /health meanwhile.
 
-import { type BenchResult, factorMetric, type Metric, ratioMetric } from '../harness/bench.js';
+import {
+  contenderTable,
+  factorMetric,
+  type Metric,
+  medianMetric,
+  medianOf,
+  ratioMetric,
+  type TimedPlan,
+} from '../harness/bench.js';
 import type { Progress } from '../harness/progress.js';
 import { type Measurements, runRounds, series } from '../harness/rounds.js';
-import { median, summarize } from '../harness/stats.js';
-import { number, type Table } from '../harness/table.js';
+import type { Table } from '../harness/table.js';
 import { bestLoad } from '../streams/best-load.js';
 import {
   BARE,
@@ -20,17 +27,16 @@ import {
 import { type Clients, type StreamWork, streamContender } from '../streams/measurement.js';
 import { streamTable } from '../streams/stream-table.js';
 import { type Health, HealthLoad, type WithHealth } from './health.js';
-import { BATCHED } from './loads.js';
-import { type Plan, shareMetric, titleOf } from './plan.js';
+import { BATCHED, type LoadResult, shareMetric, titleOf } from './loads.js';
 
 const HEALTH_P99_MS = 5;
 
 export async function runBatched(
   feeds: readonly Feed[],
   clients: Clients,
-  plan: Plan,
+  plan: TimedPlan,
   progress: Progress,
-): Promise<{ result: BenchResult; measured: Measurements<WithHealth> }> {
+): Promise<LoadResult<WithHealth>> {
   const work: StreamWork = { ...BATCHED, ...plan };
   const better = feeds.find(({ name }) => name === BETTER_SSE);
   if (better === undefined) throw new Error('no better-sse');
@@ -48,12 +54,11 @@ export async function runBatched(
       `${BARE} and ${NODE} write the frames of a tick of 10 ms at once, ${LARGE} collects 256 KiB and writes without a cork.`,
       `better-sse gets a lower rate: ${best.note}.`,
     ];
-    const result = {
+    return {
+      measured,
       metrics: metricsOf(measured),
       tables: [streamTable(titleOf('batched', BATCHED, plan), measured, notes), table(measured)],
-      measurements: Object.fromEntries(measured),
     };
-    return { result, measured };
   } finally {
     await health.stop();
   }
@@ -70,11 +75,10 @@ function metricsOf(measured: Measurements<WithHealth>): Metric[] {
       control: control === BARE ? bare : of(control),
       noise,
       better: 'more',
-      ...(min === undefined ? {} : { target: { min } }),
+      target: min === undefined ? undefined : { min },
     });
   const idle = (name: string) => healthSeries(measured, name, (health) => health.idle.p99Ms);
   const during = (name: string) => healthSeries(measured, name, (health) => health.during.p99Ms);
-  const spread = summarize(during(SUBJECT));
   return [
     ratio(BETTER_SSE, SUBJECT, BETTER_SSE, 60),
     ratio(LARGE, SUBJECT, LARGE, 0.85),
@@ -84,13 +88,7 @@ function metricsOf(measured: Measurements<WithHealth>): Metric[] {
     ...(measured.has(BEFORE) ? [ratio(BEFORE, SUBJECT, BEFORE, 2)] : []),
     shareMetric('batched/delivered', measured, SUBJECT),
     shareMetric(`batched/${ON_NODE}/delivered`, measured, ON_NODE),
-    {
-      id: 'batched/health-p99',
-      value: spread.median,
-      unit: 'ms',
-      spread,
-      target: { max: HEALTH_P99_MS },
-    },
+    medianMetric('batched/health-p99', 'ms', during(SUBJECT), { max: HEALTH_P99_MS }),
     factorMetric({
       id: 'batched/health-p99/idle',
       subject: during(SUBJECT),
@@ -111,27 +109,21 @@ function healthSeries(
 }
 
 function table(measured: Measurements<WithHealth>): Table {
-  const asked = [...measured.keys()].filter((name) => name !== BETTER_SSE);
-  return {
-    title: 'fanout, batched: GET /health, 200 requests/s',
-    header: ['medians', 'idle p50 ms', 'p99', 'max', 'with events p50 ms', 'p99', 'max', 'late'],
-    rows: asked.map((name) => {
-      const middle = (pick: (one: Health) => number) =>
-        number(median(healthSeries(measured, name, pick)));
-      return [
-        name,
-        middle(({ idle }) => idle.p50Ms),
-        middle(({ idle }) => idle.p99Ms),
-        middle(({ idle }) => idle.maxMs),
-        middle(({ during }) => during.p50Ms),
-        middle(({ during }) => during.p99Ms),
-        middle(({ during }) => during.maxMs),
-        middle(({ during }) => during.late),
-      ];
-    }),
-    notes: [
+  return contenderTable<WithHealth>(
+    'fanout, batched: GET /health, 200 requests/s',
+    new Map([...measured].filter(([name]) => name !== BETTER_SSE)),
+    [
+      ['idle p50 ms', medianOf(({ meanwhile }) => meanwhile?.idle.p50Ms)],
+      ['p99', medianOf(({ meanwhile }) => meanwhile?.idle.p99Ms)],
+      ['max', medianOf(({ meanwhile }) => meanwhile?.idle.maxMs)],
+      ['with events p50 ms', medianOf(({ meanwhile }) => meanwhile?.during.p50Ms)],
+      ['p99', medianOf(({ meanwhile }) => meanwhile?.during.p99Ms)],
+      ['max', medianOf(({ meanwhile }) => meanwhile?.during.maxMs)],
+      ['late', medianOf(({ meanwhile }) => meanwhile?.during.late)],
+    ],
+    [
       'Each server is asked just before its events, and during them. late: no connection was free in time.',
       'better-sse is not asked: at its best load some requests get no response within 10 s.',
     ],
-  };
+  );
 }

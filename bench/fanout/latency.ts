@@ -1,14 +1,12 @@
 // Publish-to-receive at three rates: of 1,000 events/s measured here, of the others in their own parts.
 
-import type { BenchResult, Metric } from '../harness/bench.js';
+import { type Metric, medianMetric, type TimedPlan } from '../harness/bench.js';
 import type { Progress } from '../harness/progress.js';
 import { type Measurements, runRounds, series } from '../harness/rounds.js';
-import { summarize } from '../harness/stats.js';
 import { BARE, BARE_AGAIN, BEFORE, type Feed, ON_NODE, SUBJECT } from '../streams/feeds.js';
 import { type Clients, type StreamMeasurement, streamContender } from '../streams/measurement.js';
 import { streamTable } from '../streams/stream-table.js';
-import { STEADY } from './loads.js';
-import { type Plan, titleOf } from './plan.js';
+import { type LoadResult, STEADY, titleOf } from './loads.js';
 
 const STEADY_P99_MS = 20;
 const STEADY_NAMES = [SUBJECT, ON_NODE, BEFORE, BARE, BARE_AGAIN];
@@ -16,20 +14,16 @@ const STEADY_NAMES = [SUBJECT, ON_NODE, BEFORE, BARE, BARE_AGAIN];
 export async function runSteady(
   feeds: readonly Feed[],
   clients: Clients,
-  plan: Plan,
+  plan: TimedPlan,
   progress: Progress,
-): Promise<{ result: BenchResult; measured: Measurements<StreamMeasurement> }> {
+): Promise<LoadResult> {
   const work = { ...STEADY, ...plan };
   const contenders = feeds
     .filter(({ name }) => STEADY_NAMES.includes(name))
     .map((feed) => streamContender(feed, clients, work));
   const measured = await runRounds('fanout, steady', contenders, plan.rounds, progress);
-  const result = {
-    metrics: [],
-    tables: [streamTable(titleOf('steady', STEADY, plan), measured)],
-    measurements: Object.fromEntries(measured),
-  };
-  return { result, measured };
+  const tables = [streamTable(titleOf('steady', STEADY, plan), measured)];
+  return { measured, metrics: [], tables };
 }
 
 /** p50 and p99 of the service by rate, on both engines. */
@@ -39,11 +33,10 @@ export function latencyMetrics(
   return [SUBJECT, ON_NODE].flatMap((name) =>
     byRate.flatMap(([rate, measured]) => {
       const of = (what: string, pick: (one: StreamMeasurement) => number): Metric => {
-        const spread = summarize(series(measured, name, pick));
-        const id = `latency/${rate}/${name}/${what}`;
         const isTarget = rate === STEADY.load.rate && what === 'p99';
-        const target = isTarget ? { target: { max: STEADY_P99_MS } } : {};
-        return { id, value: spread.median, unit: 'ms', spread, ...target };
+        const target = isTarget ? { max: STEADY_P99_MS } : undefined;
+        const id = `latency/${rate}/${name}/${what}`;
+        return medianMetric(id, 'ms', series(measured, name, pick), target);
       };
       return [of('p50', (one) => one.p50Ms), of('p99', (one) => one.p99Ms)];
     }),

@@ -1,13 +1,12 @@
 // 1,000 streams x 100 events/s: what a delivery costs that cannot share a write with others.
 
-import { type BenchResult, factorMetric, type Metric } from '../harness/bench.js';
+import { factorMetric, type Metric, type TimedPlan } from '../harness/bench.js';
 import type { Progress } from '../harness/progress.js';
 import { type Measurements, runRounds, series } from '../harness/rounds.js';
 import { BARE, BARE_AGAIN, BETTER_SSE, type Feed, LARGE, NODE, SUBJECT } from '../streams/feeds.js';
 import { type Clients, type StreamMeasurement, streamContender } from '../streams/measurement.js';
 import { streamTable } from '../streams/stream-table.js';
-import { UNBATCHED } from './loads.js';
-import { type Plan, titleOf } from './plan.js';
+import { type LoadResult, titleOf, UNBATCHED } from './loads.js';
 
 const MOST_CPU = 1.1;
 const MOST_P99 = 2;
@@ -15,9 +14,9 @@ const MOST_P99 = 2;
 export async function runUnbatched(
   feeds: readonly Feed[],
   clients: Clients,
-  plan: Plan,
+  plan: TimedPlan,
   progress: Progress,
-): Promise<{ result: BenchResult; measured: Measurements<StreamMeasurement> }> {
+): Promise<LoadResult> {
   const work = { ...UNBATCHED, ...plan };
   const contenders = feeds
     .filter(({ name }) => name !== LARGE)
@@ -27,15 +26,14 @@ export async function runUnbatched(
     'The controls write each frame by itself. Latencies are from timestamp_ms, which is cut to whole milliseconds, so that all',
     `of them are up to 1 ms too long; ${UNBATCHED.sample} streams are parsed for them.`,
   ];
-  const result = {
+  return {
+    measured,
     metrics: [
       ...metricsOf('cpu', measured, (one) => one.cpuUsPerFrame, MOST_CPU),
       ...metricsOf('p99', measured, (one) => one.p99Ms, MOST_P99),
     ],
     tables: [streamTable(titleOf('unbatched', UNBATCHED, plan), measured, notes)],
-    measurements: Object.fromEntries(measured),
   };
-  return { result, measured };
 }
 
 function metricsOf(

@@ -2,7 +2,6 @@
 
 import { FRAME_START } from '../../src/shared/stream/frame.js';
 import { ask } from '../harness/ask.js';
-import type { Certificate } from '../harness/certificate.js';
 import { Drover, type Settings, type Where } from '../harness/drover.js';
 import { benchScript } from '../harness/paths.js';
 import { Server } from '../harness/server.js';
@@ -78,6 +77,12 @@ export async function droverFeed(
     },
     close: () => drover.stop(),
   };
+}
+
+/** Paths of PEM files. */
+interface Certificate {
+  cert: string;
+  key: string;
 }
 
 interface Control {

@@ -1,7 +1,7 @@
 // One measurement of streams under load: what was delivered, with what latency, at what cost.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Contender } from '../harness/rounds.js';
+import { type Contender, timedContender } from '../harness/rounds.js';
 import type { Feed, StreamLoad } from './feeds.js';
 import type { SwarmTally } from './swarm.js';
 
@@ -129,11 +129,5 @@ export function streamContender<T = undefined>(
     }
     return one;
   };
-  return {
-    name: feed.name,
-    warmUp: async () => {
-      await measure(work.warmUpSeconds);
-    },
-    measure: () => measure(work.seconds),
-  };
+  return timedContender(feed.name, work, measure);
 }
