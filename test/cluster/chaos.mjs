@@ -2,49 +2,26 @@
 //
 //   npm run long -- chaos-cluster --minutes 10 --bots 40 --lease 12000 --seed 7
 
-import { parseArgs } from 'node:util';
-import { startVitest } from 'vitest/node';
+import { expectWhole, optionsOf, runFiles, setVariables, wholeNumbers } from '../long-form.mjs';
 
-const defaults = {
-  seed: String(Date.now() % 1_000_000),
+const seed = String(Date.now() % 1_000_000);
+// The default of servers is as the installed version of NATS deserves (chaos.test.ts).
+const options = wholeNumbers({
+  seed,
   minutes: '10',
   bots: '40',
   lease: '12000',
-};
-const options = {
-  ...Object.fromEntries(
-    Object.entries(defaults).map(([name, value]) => [name, { type: 'string', default: value }]),
-  ),
-  // Default: as the installed version of NATS deserves (chaos.test.ts).
-  servers: { type: 'string' },
-};
-
-let values;
-try {
-  ({ values } = parseArgs({ options }));
-  for (const [name, value] of Object.entries(values)) {
-    if (!/^\d+$/.test(value)) throw new Error(`--${name} must be a whole number`);
-    if (name === 'bots' && Number(value) < 1) throw new Error(`--${name} must be at least 1`);
-  }
-} catch (error) {
-  process.stderr.write(`chaos: ${error.message}\n`);
-  process.exit(2);
-}
-
-for (const [name, value] of Object.entries(values)) {
-  process.env[`CHAOS_${name.toUpperCase()}`] = value;
-}
-process.env.CHAOS_PROGRESS = 'true';
-
-// A failed run is a finding, so it is not retried. `npm run long -- chaos-cluster --seed` repeats it.
-const vitest = await startVitest('test', ['test/cluster/chaos.test.ts'], {
-  watch: false,
-  run: true,
-  project: ['cluster'],
-  config: new URL('vitest.config.ts', import.meta.url).pathname,
+  servers: undefined,
 });
-const files = vitest.state.getFiles();
-const held = files.length > 0 && files.every(({ result }) => result?.state === 'pass');
-process.stderr.write(`chaos ${held ? 'held' : 'FAILED'}, seed ${values.seed}\n`);
-await vitest.close();
-process.exit(held ? 0 : 1);
+const values = optionsOf('chaos', options, (given) => {
+  expectWhole(given);
+  if (Number(given.bots) < 1) throw new Error('--bots must be at least 1');
+});
+setVariables('CHAOS', values);
+
+const config = 'test/cluster/vitest.config.ts';
+await runFiles(
+  ['test/cluster/chaos.test.ts'],
+  { project: ['cluster'], config },
+  (held) => `chaos ${held ? 'held' : 'FAILED'}, seed ${values.seed}`,
+);

@@ -4,8 +4,7 @@
 //
 //   npm run long -- fuzz --seed 7 --cases 100000 --engine node --part http
 
-import { parseArgs } from 'node:util';
-import { startVitest } from 'vitest/node';
+import { expectWhole, optionsOf, runFiles } from '../long-form.mjs';
 
 const options = {
   seed: { type: 'string', default: String(Date.now() % 1_000_000) },
@@ -16,26 +15,22 @@ const options = {
   part: { type: 'string' },
 };
 
-let values;
-try {
-  ({ values } = parseArgs({ options }));
-  for (const name of ['seed', 'cases']) {
-    if (!/^\d+$/.test(values[name])) throw new Error(`--${name} must be a whole number`);
-  }
+const values = optionsOf('fuzz', options, (given) => {
+  expectWhole(given, ['seed', 'cases']);
   // Queries and pipes are no matter of the engine: they are tried in the project uws.
-  values.part ??= values.engine.includes('uws') ? 'http,cost,pipe' : 'http';
-  if (!/^(bus|(http|cost|pipe)(,(http|cost|pipe)){0,2})$/.test(values.part)) {
+  given.part ??= given.engine.includes('uws') ? 'http,cost,pipe' : 'http';
+  if (!/^(bus|(http|cost|pipe)(,(http|cost|pipe)){0,2})$/.test(given.part)) {
     throw new Error(
       '--part must be bus; or http, cost or pipe, or some of them with commas between them',
     );
   }
-  if (!/^(uws|node)(,(uws|node))?$/.test(values.engine)) {
+  if (!/^(uws|node)(,(uws|node))?$/.test(given.engine)) {
     throw new Error('--engine must be uws or node, or both with a comma between them');
   }
-} catch (error) {
-  process.stderr.write(`fuzz: ${error.message}\n`);
-  process.exit(2);
-}
+  if (/cost|pipe/.test(given.part) && !given.engine.includes('uws')) {
+    throw new Error('the parts cost and pipe need --engine uws');
+  }
+});
 
 process.env.FUZZ_SEED = values.seed;
 process.env.FUZZ_CASES = values.cases;
@@ -52,27 +47,15 @@ const FILES = {
   pipe: ['test/unit/host-relay/pipe-fuzz.test.ts', 'test/integration/process-intruder.test.ts'],
 };
 
-// A failed run is a finding, so it is not retried. `npm run long -- fuzz --seed` repeats it.
-const parts = values.part.split(',');
-const files = parts.flatMap((part) => FILES[part]);
+const files = values.part.split(',').flatMap((part) => FILES[part]);
 const isBus = values.part === 'bus';
-const projects = isBus ? ['cluster'] : values.engine.split(',');
-if (!isBus && parts.some((part) => part !== 'http') && !projects.includes('uws')) {
-  process.stderr.write('fuzz: the parts cost and pipe need --engine uws\n');
-  process.exit(2);
-}
-const vitest = await startVitest('test', files, {
-  watch: false,
-  run: true,
-  retry: 0,
-  fileParallelism: false,
-  project: projects,
-  ...(isBus && { config: 'test/cluster/vitest.config.ts' }),
-});
-const done = vitest.state.getFiles();
-const held = done.length > 0 && done.every(({ result }) => result?.state === 'pass');
-process.stderr.write(
-  `fuzz ${held ? 'held' : 'FAILED'}: ${values.part}, ${values.cases} cases on ${isBus ? 'NATS' : values.engine}, seed ${values.seed}\n`,
+await runFiles(
+  files,
+  {
+    fileParallelism: false,
+    project: isBus ? ['cluster'] : values.engine.split(','),
+    ...(isBus && { config: 'test/cluster/vitest.config.ts' }),
+  },
+  (held) =>
+    `fuzz ${held ? 'held' : 'FAILED'}: ${values.part}, ${values.cases} cases on ${isBus ? 'NATS' : values.engine}, seed ${values.seed}`,
 );
-await vitest.close();
-process.exit(held ? 0 : 1);

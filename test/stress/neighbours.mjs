@@ -7,46 +7,30 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { startVitest } from 'vitest/node';
+import { optionsOf, runFiles, setVariables } from '../long-form.mjs';
 
-let values;
-try {
-  ({ values } = parseArgs({
-    options: {
-      minutes: { type: 'string', default: '10' },
-      bots: { type: 'string', default: '200' },
-      cases: { type: 'boolean', default: false },
-    },
-  }));
-  if (!(Number(values.minutes) > 0)) throw new Error('--minutes must be a number above 0');
-  if (!/^[1-9]\d*$/.test(values.bots)) throw new Error('--bots must be a whole number from 1');
-} catch (error) {
-  process.stderr.write(`neighbours: ${error.message}\n`);
-  process.exit(2);
-}
+const options = {
+  minutes: { type: 'string', default: '10' },
+  bots: { type: 'string', default: '200' },
+  cases: { type: 'boolean', default: false },
+};
+const { minutes, bots, cases } = optionsOf('neighbours', options, (given) => {
+  if (!(Number(given.minutes) > 0)) throw new Error('--minutes must be a number above 0');
+  if (!/^[1-9]\d*$/.test(given.bots)) throw new Error('--bots must be a whole number from 1');
+});
 
 const dir = mkdtempSync(join(tmpdir(), 'drover-neighbours-'));
 const rows = join(dir, 'rows');
-if (values.cases) process.env.NEIGHBOURS_CASES = rows;
-else {
-  process.env.NEIGHBOURS_SECONDS = String(Number(values.minutes) * 60);
-  process.env.NEIGHBOURS_BOTS = values.bots;
-  process.env.NEIGHBOURS_PROGRESS = 'true';
-}
+if (cases) process.env.NEIGHBOURS_CASES = rows;
+else setVariables('NEIGHBOURS', { seconds: String(Number(minutes) * 60), bots });
 
-const test = values.cases ? 'neighbours.test.ts' : 'neighbours-mixed.test.ts';
-const vitest = await startVitest('test', [`test/stress/${test}`], {
-  watch: false,
-  run: true,
-  config: new URL('vitest.config.ts', import.meta.url).pathname,
+const file = cases ? 'neighbours.test.ts' : 'neighbours-mixed.test.ts';
+const config = 'test/stress/vitest.config.ts';
+await runFiles([`test/stress/${file}`], { config }, (held) => {
+  if (cases) printCases();
+  rmSync(dir, { recursive: true });
+  return `neighbours: ${held ? 'held' : 'FAILED'}`;
 });
-const held = vitest.state.getFiles().every(({ result }) => result?.state === 'pass');
-if (values.cases) printCases();
-rmSync(dir, { recursive: true });
-process.stderr.write(`neighbours: ${held ? 'held' : 'FAILED'}\n`);
-await vitest.close();
-process.exit(held ? 0 : 1);
 
 function printCases() {
   process.stdout.write(

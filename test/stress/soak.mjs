@@ -2,36 +2,24 @@
 //
 //   npm run long -- soak --minutes 10 --engine uws
 
-import { parseArgs } from 'node:util';
-import { startVitest } from 'vitest/node';
+import { optionsOf, runFiles, setVariables } from '../long-form.mjs';
 
-let values;
-try {
-  ({ values } = parseArgs({
-    options: {
-      minutes: { type: 'string', default: '10' },
-      engine: { type: 'string', default: 'auto' },
-    },
-  }));
-  if (!(Number(values.minutes) > 0)) throw new Error('--minutes must be a number above 0');
-  if (!['auto', 'uws', 'node'].includes(values.engine)) {
+const options = {
+  minutes: { type: 'string', default: '10' },
+  engine: { type: 'string', default: 'auto' },
+};
+const { minutes, engine } = optionsOf('soak', options, (given) => {
+  if (!(Number(given.minutes) > 0)) throw new Error('--minutes must be a number above 0');
+  if (!['auto', 'uws', 'node'].includes(given.engine)) {
     throw new Error('--engine must be uws, node or auto');
   }
-} catch (error) {
-  process.stderr.write(`soak: ${error.message}\n`);
-  process.exit(2);
-}
-
-process.env.SOAK_SECONDS = String(Number(values.minutes) * 60);
-process.env.SOAK_PROGRESS = 'true';
-process.env.TEST_ENGINE = values.engine;
-
-const vitest = await startVitest('test', ['test/stress/soak.test.ts'], {
-  watch: false,
-  run: true,
-  config: new URL('vitest.config.ts', import.meta.url).pathname,
 });
-const held = vitest.state.getFiles().every(({ result }) => result?.state === 'pass');
-process.stderr.write(`soak: ${held ? 'level' : 'NOT level'}\n`);
-await vitest.close();
-process.exit(held ? 0 : 1);
+setVariables('SOAK', { seconds: String(Number(minutes) * 60) });
+process.env.TEST_ENGINE = engine;
+
+const config = 'test/stress/vitest.config.ts';
+await runFiles(
+  ['test/stress/soak.test.ts'],
+  { config },
+  (held) => `soak: ${held ? 'level' : 'NOT level'}`,
+);
