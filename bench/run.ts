@@ -21,7 +21,7 @@ Options:
   --short         the form for CI: fewer and shorter rounds
   --rounds <n>    this many rounds instead of the bench's own number
   --guard         compare the metrics with bench/guards.json; exit code 1 when one is out of its bounds
-  --before <dir>  measure the build of another checkout too, in the same rounds (fanout, fanout-tls, cluster)
+  --before <dir>  measure the build of another checkout too, in the same rounds (fanout, fanout-tls)
   --part <name>   only this part of the bench (cluster)
   --json <file>   write the results of all benches to this file too
   --help          this text

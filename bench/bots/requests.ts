@@ -46,7 +46,7 @@ export async function runRequests(
     measurements[route.id] = Object.fromEntries(measured);
     return measured;
   };
-  // Before the commands, after which the list shows bots as over their quota.
+  // Before the commands, which may change the length of the list.
   const measureList = async ({ server, token }: ServiceHost): Promise<Metric> => {
     const bytes = await sizeOfList({ url: server.url, token, wrongPin: '', botsBytes: 0 }, BOTS);
     const args = ['--token', token, '--bots-bytes', String(bytes)];
