@@ -37,16 +37,25 @@ export function frameOf({ id, data }: Line): string {
 
 /** Emits the due lines at each tick. One load at a time. */
 export class LineSource {
-  readonly #emit: (lines: readonly Line[]) => void;
+  readonly #emit: (lines: readonly Line[], form: Form) => void;
   readonly #timers = new Set<NodeJS.Timeout>();
+  #form: Form = 'batched';
   #seq = 0;
 
-  constructor(emit: (lines: readonly Line[]) => void) {
+  /** @param emit writes lines in the form of the load. */
+  constructor(emit: (lines: readonly Line[], form: Form) => void) {
     this.#emit = emit;
   }
 
+  /** Obeys `POST /load` and `POST /stop`. */
+  obey(path: string, query: string): void {
+    if (path === '/load') this.#start(loadFrom(query));
+    if (path === '/stop') this.#stop();
+  }
+
   /** @param rate lines per second of all sources together; each source has its own timer, like a bot. */
-  start({ rate, bytes, sources }: Load): void {
+  #start({ rate, bytes, form, sources }: Load): void {
+    this.#form = form;
     const each = rate / sources;
     const tickMs = Math.max(TICK_MS, 1000 / each);
     for (let source = 0; source < sources; source++) {
@@ -56,10 +65,10 @@ export class LineSource {
   }
 
   /** Ends the load with the line that marks its end. */
-  stop(): void {
+  #stop(): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
-    this.#emit([this.#line('dispatch', null, 'ping -> "pong"', Date.now())]);
+    this.#emit([this.#line('dispatch', null, 'ping -> "pong"', Date.now())], this.#form);
   }
 
   #run(session: string, rate: number, bytes: number, tickMs: number): void {
@@ -74,7 +83,7 @@ export class LineSource {
         const number = `${++sent} `;
         lines.push(this.#line('bot', session, number + filler.slice(number.length), now));
       }
-      if (lines.length > 0) this.#emit(lines);
+      if (lines.length > 0) this.#emit(lines, this.#form);
       this.#after(owed > BURST ? 0 : tickMs, tick);
     };
     tick();
@@ -108,7 +117,7 @@ export class LineSource {
 export type Form = 'batched' | 'unbatched' | 'large';
 
 /** A load as `POST /load` asks for it. */
-export interface Load {
+interface Load {
   /** Lines per second. */
   rate: number;
   /** Of a message. */
@@ -119,7 +128,7 @@ export interface Load {
 }
 
 /** Parses the query of `POST /load`. */
-export function loadFrom(query: string): Load {
+function loadFrom(query: string): Load {
   const values = new URLSearchParams(query);
   const form = values.get('form');
   return {

@@ -5,12 +5,11 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { announce, certificateFromArguments } from './answers.js';
-import { type Form, frameOf, LineSource, loadFrom, OPENING, pieces } from './line-source.js';
+import { frameOf, LineSource, OPENING, pieces } from './line-source.js';
 
 const streams = new Set<ServerResponse>();
-let form: Form = 'batched';
 
-const source = new LineSource((lines) => {
+const source = new LineSource((lines, form) => {
   const frames = lines.map(frameOf);
   const ready =
     form === 'unbatched'
@@ -22,28 +21,19 @@ const source = new LineSource((lines) => {
 });
 
 const onRequest: RequestListener = (req, res) => {
-  const [path, query = ''] = (req.url ?? '').split('?');
-  switch (path) {
-    case '/events':
-      res.writeHead(200, {
-        'Content-Type': 'text/event-stream',
-        'Cache-Control': 'no-cache, no-transform',
-        'X-Accel-Buffering': 'no',
-      });
-      res.write(OPENING);
-      streams.add(res);
-      res.once('close', () => streams.delete(res));
-      return;
-    case '/load': {
-      const load = loadFrom(query);
-      form = load.form;
-      source.start(load);
-      break;
-    }
-    case '/stop':
-      source.stop();
-      break;
+  const [path = '', query = ''] = (req.url ?? '').split('?');
+  if (path === '/events') {
+    res.writeHead(200, {
+      'Content-Type': 'text/event-stream',
+      'Cache-Control': 'no-cache, no-transform',
+      'X-Accel-Buffering': 'no',
+    });
+    res.write(OPENING);
+    streams.add(res);
+    res.once('close', () => streams.delete(res));
+    return;
   }
+  source.obey(path, query);
   res.end();
 };
 

@@ -3,7 +3,7 @@
 
 import uWS, { type HttpResponse } from 'uWebSockets.js';
 import { announce, certificateFromArguments } from './answers.js';
-import { type Form, frameOf, LineSource, loadFrom, OPENING, pieces } from './line-source.js';
+import { frameOf, LineSource, OPENING, pieces } from './line-source.js';
 
 /** The size of the cork buffer: uWebSockets.js can lose the payload of a larger write in a cork (docs/ENGINES.md). */
 const MOST_CORKED = 16_000;
@@ -12,7 +12,6 @@ const LARGE = 256 * 1024;
 
 const certificate = certificateFromArguments();
 const streams: HttpResponse[] = [];
-let form: Form = 'batched';
 let piece: Buffer = Buffer.alloc(0);
 let stream: HttpResponse | undefined;
 const write = (): void => {
@@ -44,7 +43,7 @@ function collect(frames: readonly string[]): void {
   }
 }
 
-const source = new LineSource((lines) => {
+const source = new LineSource((lines, form) => {
   const frames = lines.map(frameOf);
   if (form === 'large') collect(frames);
   else if (form === 'batched') writeCorked(pieces(frames, MOST_CORKED));
@@ -73,15 +72,9 @@ const app = (
   .get('/health', (res) => {
     res.writeHeader('Content-Type', 'text/plain').end('ok');
   })
-  .post('/load', (res, req) => {
-    const load = loadFrom(req.getQuery());
-    form = load.form;
-    source.start(load);
-    res.end();
-  })
-  .post('/stop', (res) => {
-    source.stop();
-    if (collected.length > 0) writeCollected();
+  .post('/*', (res, req) => {
+    source.obey(req.getUrl(), req.getQuery() ?? '');
+    if (req.getUrl() === '/stop' && collected.length > 0) writeCollected();
     res.end();
   });
 
