@@ -57,7 +57,7 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
   progress.step('programs: starting the service');
   const drover = await Drover.start('drover', {
     hosts: { count: 1, bot_lines_per_second: 0 },
-    pressure: { max_cpu: 1, max_queue: 1 },
+    pressure: { max_cpu: 1 },
     programs: { flood: { command: ['yes', LINE], protocol: 'raw' } },
   });
   let bots = 0;

@@ -92,7 +92,7 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
       kinds: [fileURLToPath(benchScript('load/talking-bot.js'))],
       hosts: { count: 1, bot_lines_per_second: 0 },
       journal: { max_bytes: 2 * 1024 ** 3 },
-      pressure: { max_cpu: 1, max_queue: 1 },
+      pressure: { max_cpu: 1 },
     },
     { port: await freePort() },
   );

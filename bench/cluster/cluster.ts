@@ -45,7 +45,7 @@ export class BenchCluster {
           await Drover.start(node, {
             kinds: [fileURLToPath(benchScript('load/talking-bot.js')), WITNESS_KIND],
             // No limits: a bench intends to fill the service.
-            pressure: { max_cpu: 1, max_queue: 1 },
+            pressure: { max_cpu: 1 },
             ...settings,
             cluster: { name: NAME, node, servers: [nats.url], ...settings.cluster },
           }),

@@ -59,7 +59,7 @@ export function fullOf(streams: number): Settings & { http: object; stream: obje
       max_streams: streams,
       max_streams_per_token: streams,
     },
-    pressure: { max_cpu: 1, max_queue: 1 },
+    pressure: { max_cpu: 1 },
   };
 }
 

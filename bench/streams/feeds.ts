@@ -48,7 +48,7 @@ export async function droverFeed(
   where: Where = {},
 ): Promise<DroverFeed> {
   // No limits: a bench intends to fill the server.
-  const unlimited = { pressure: { max_cpu: 1, max_queue: 1 }, ...settings };
+  const unlimited = { pressure: { max_cpu: 1 }, ...settings };
   const drover = await Drover.start(name, unlimited, where);
   const { server, authorization } = drover;
   let loads = 0;
