@@ -7,7 +7,7 @@ import { defineConfig } from 'rolldown';
 const typebox = 'dist/src/shared/contract/typebox.js';
 const lmdb = 'dist/src/shared/lmdb/lmdb.js';
 const packr = 'dist/src/shared/contract/packr.js';
-const nats = 'dist/src/shared/cluster/nats.js';
+const nats = 'dist/src/cluster/wire/nats.js';
 const busValidators = 'dist/src/generated/bus-validators.js';
 // The same depth as src/shared/package-paths.ts, so that its relative paths work in a bundle too.
 const chunks = 'src/chunks';

@@ -23,7 +23,7 @@ const CONTRACT = 'src/shared/contract';
 const RULES: Readonly<Record<string, Rule>> = {
   'src/shared': { may: [], why: 'src/shared is the ground: it imports no thread’s code' },
   'src/shared/contract': {
-    may: ['src/shared/*', 'src/shared/cluster', 'src/shared/memory', 'src/shared/query'],
+    may: ['src/shared/*', 'src/shared/memory', 'src/shared/query'],
     why: 'the contract imports nothing that needs a stream, a pipe or a file',
   },
   'src/shared/memory': {
@@ -42,7 +42,11 @@ const RULES: Readonly<Record<string, Rule>> = {
     why: 'the journal reads the ring and its file',
   },
   'src/rules': { may: ['src/shared'], not: SOCKETS, why: 'the rules read the ring' },
-  'src/cluster-bus': { may: ['src/shared'], why: 'the bus calls main over the Rpc' },
+  'src/cluster/wire': { may: ['src/shared'], why: 'main and the bus thread use it' },
+  'src/cluster/bus': {
+    may: ['src/cluster/wire', 'src/shared'],
+    why: 'the bus calls main over the Rpc',
+  },
   'src/host-relay': { may: ['src/shared'], why: 'the relay runs no code of bots' },
   'src/front': { may: ['src/shared'], why: 'a front calls main over the Rpc' },
   ...inOrder('src/front', [
@@ -70,16 +74,16 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   'src/client': { may: [CONTRACT], not: ['node:'], why: 'the client runs in browsers' },
   'src/main': {
-    may: ['src/kinds/demo-world/messages.ts', 'src/shared'],
+    may: ['src/cluster/wire', 'src/kinds/demo-world/messages.ts', 'src/shared'],
     not: ['node:http'],
     why: 'main reaches the code of other threads over the Rpc, and opens no HTTP socket',
   },
   'src/cli': {
-    may: ['src/client', 'src/front/engine/load.ts', 'src/main', 'src/shared'],
+    may: ['src/client', 'src/cluster/wire', 'src/front/engine/load.ts', 'src/main', 'src/shared'],
     why: 'the command line imports src/main for `start`, and src/client for the rest',
   },
   ...entry('broadcaster', 'src/broadcaster'),
-  ...entry('cluster-bus', 'src/cluster-bus'),
+  ...entry('cluster-bus', 'src/cluster'),
   ...entry('front', 'src/front'),
   ...entry('journal', 'src/journal'),
   ...entry('rules', 'src/rules'),

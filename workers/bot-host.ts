@@ -38,7 +38,6 @@ import { UsageMeter } from '../src/bot-host/usage.js';
 import { refuseWaitingFiles } from '../src/bot-host/waiting-files.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
 import { keepForBots } from '../src/shared/bot-environment.js';
-import type { SharedLease } from '../src/shared/cluster/lease-deadline.js';
 import { encodeBatch } from '../src/shared/contract/batch.js';
 import type {
   BotExit,
@@ -53,6 +52,7 @@ import { CommandLog } from '../src/shared/memory/command-log.js';
 import { Heartbeat } from '../src/shared/memory/heartbeat.js';
 import { InFlight } from '../src/shared/memory/in-flight.js';
 import { LastRun } from '../src/shared/memory/last-run.js';
+import type { SharedLease } from '../src/shared/memory/lease-deadline.js';
 import { LoopLag } from '../src/shared/memory/loop-lag.js';
 import { Quota } from '../src/shared/memory/quota.js';
 // Not used here: it takes process.kill before that is taken from bots.

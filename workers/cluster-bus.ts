@@ -1,13 +1,13 @@
 // Entry of the bus thread of a cluster: wiring only. It reads the node's own ring as a front does, and writes that of the cluster.
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { BusHistory } from '../src/cluster-bus/bus-history.js';
-import { ClusterBus } from '../src/cluster-bus/cluster-bus.js';
+import { BusHistory } from '../src/cluster/bus/bus-history.js';
+import { ClusterBus } from '../src/cluster/bus/cluster-bus.js';
 import type {
   ClusterBusEvents,
   ClusterBusMethods,
   ClusterBusStart,
-} from '../src/shared/cluster/bus-messages.js';
+} from '../src/cluster/wire/bus-messages.js';
 import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
 import type {
   BroadcasterFrontMethods,

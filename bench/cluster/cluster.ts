@@ -2,8 +2,8 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { clusterNames } from '../../src/shared/cluster/names.js';
-import { jetstreamManager, type NatsConnection } from '../../src/shared/cluster/nats.js';
+import { clusterNames } from '../../src/cluster/wire/names.js';
+import { jetstreamManager, type NatsConnection } from '../../src/cluster/wire/nats.js';
 import { NatsServer } from '../../test/harness/nats.js';
 import { ask } from '../harness/ask.js';
 import { Drover, type Settings } from '../harness/drover.js';

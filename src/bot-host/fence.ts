@@ -1,7 +1,7 @@
 // Runs in a bot host of a node in a cluster. Keeps what a bot sends from leaving once its node has lost its lease: another node may
 // have started the bot. Timers are too late for that: when a frozen process wakes, a bot's code may run before them.
 
-import { LeaseDeadline, type SharedLease } from '../shared/cluster/lease-deadline.js';
+import { LeaseDeadline, type SharedLease } from '../shared/memory/lease-deadline.js';
 
 /** What a bot asks before it sends; null without a cluster. */
 export interface Fence {

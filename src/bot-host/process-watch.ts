@@ -2,10 +2,10 @@
 // relay in the service, and reads the cells that the main thread writes.
 
 import type { Socket } from 'node:net';
-import { LeaseDeadline, type SharedLease } from '../shared/cluster/lease-deadline.js';
 import { imageOf } from '../shared/memory/cell-image.js';
 import { Heartbeat } from '../shared/memory/heartbeat.js';
 import { InFlight } from '../shared/memory/in-flight.js';
+import { LeaseDeadline, type SharedLease } from '../shared/memory/lease-deadline.js';
 import { LoopLag, type SharedLag } from '../shared/memory/loop-lag.js';
 import { Quota, type SharedQuota } from '../shared/memory/quota.js';
 import { FrameReader } from '../shared/pipe/frame-reader.js';

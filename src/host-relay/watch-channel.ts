@@ -1,11 +1,11 @@
 // Runs in the relay thread. Owns the service's end of the channel to the watch thread of one bot host process: the cells that it sends
 // while the host is awake, the stacks that it captures, and what it is told.
 
-import { LeaseDeadline } from '../shared/cluster/lease-deadline.js';
 import type { HostStart } from '../shared/contract/threads.js';
 import { HOST_VALIDATORS } from '../shared/host-validators.js';
 import { applyImage } from '../shared/memory/cell-image.js';
 import { Heartbeat } from '../shared/memory/heartbeat.js';
+import { LeaseDeadline } from '../shared/memory/lease-deadline.js';
 import { LoopLag } from '../shared/memory/loop-lag.js';
 import { Quota } from '../shared/memory/quota.js';
 import { HostFault } from '../shared/pipe/host-fault.js';

@@ -3,6 +3,8 @@
 import { cpSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { headers, Kvm, type NatsConnection } from '../../src/cluster/wire/nats.js';
+import { Signer } from '../../src/cluster/wire/signer.js';
 import { BotRecords, Records } from '../../src/main/cluster/bot-records.js';
 import { ClusterRules, readRuleRecord } from '../../src/main/cluster/cluster-rules.js';
 import type { BotRecord } from '../../src/main/cluster/parts.js';
@@ -10,8 +12,6 @@ import { RemovedNodes } from '../../src/main/cluster/removed-nodes.js';
 import { ruleOfBody } from '../../src/main/rules/rule-of-body.js';
 import type { RuleRecord } from '../../src/main/rules/rules.js';
 import type { RuleStore } from '../../src/main/store/rule-store.js';
-import { headers, Kvm, type NatsConnection } from '../../src/shared/cluster/nats.js';
-import { Signer } from '../../src/shared/cluster/signer.js';
 import { NatsServer } from '../harness/nats.js';
 import { partial } from '../harness/partial.js';
 import { makeDir, removeDir } from '../harness/service.js';

@@ -3,8 +3,8 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { clusterNames } from '../../src/shared/cluster/names.js';
-import { jetstreamManager, type StreamInfo } from '../../src/shared/cluster/nats.js';
+import { clusterNames } from '../../src/cluster/wire/names.js';
+import { jetstreamManager, type StreamInfo } from '../../src/cluster/wire/nats.js';
 import { eventually } from '../harness/bots.js';
 import type { ServiceNode, TestCluster } from '../harness/cluster.js';
 import type { NatsServer } from '../harness/nats.js';

@@ -9,7 +9,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { natsRisk } from '../../src/shared/cluster/nats-version.js';
+import { natsRisk } from '../../src/cluster/wire/nats-version.js';
 import { TestCluster } from '../harness/cluster.js';
 import { natsVersion } from '../harness/nats.js';
 import { requireTool, skipWithout } from '../harness/needs.js';

@@ -5,8 +5,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { checkCluster } from '../../src/cli/cluster/check-cluster.js';
-import { jetstreamManager } from '../../src/shared/cluster/nats.js';
-import { natsRisk } from '../../src/shared/cluster/nats-version.js';
+import { jetstreamManager } from '../../src/cluster/wire/nats.js';
+import { natsRisk } from '../../src/cluster/wire/nats-version.js';
 import { NatsServer } from '../harness/nats.js';
 import { makeDir, removeDir } from '../harness/service.js';
 

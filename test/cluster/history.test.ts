@@ -1,8 +1,8 @@
 // What has left a node's ring of the cluster's stream is read from JetStream, with the same ids.
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Window, type WindowParts } from '../../src/cluster-bus/window.js';
-import { jetstreamManager } from '../../src/shared/cluster/nats.js';
+import { Window, type WindowParts } from '../../src/cluster/bus/window.js';
+import { jetstreamManager } from '../../src/cluster/wire/nats.js';
 import { NameHasher } from '../../src/shared/contract/name-hash.js';
 import { parseFilter } from '../../src/shared/stream/filter.js';
 import { frameId } from '../../src/shared/stream/frame.js';

@@ -2,8 +2,8 @@
 // servers. In each round the server that leads all buckets of leases is killed; then a node of each cluster is.
 
 import { expect, it, onTestFinished } from 'vitest';
-import { clusterNames } from '../../src/shared/cluster/names.js';
-import { jetstreamManager, type NatsConnection } from '../../src/shared/cluster/nats.js';
+import { clusterNames } from '../../src/cluster/wire/names.js';
+import { jetstreamManager, type NatsConnection } from '../../src/cluster/wire/nats.js';
 import { leaderOf, NatsCluster, type NatsServer, SilenceMeter } from '../harness/nats.js';
 import { type TestNode, TestNodes } from './nodes.js';
 

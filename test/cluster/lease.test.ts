@@ -3,8 +3,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { clusterNames } from '../../src/shared/cluster/names.js';
-import { jetstreamManager, Kvm } from '../../src/shared/cluster/nats.js';
+import { clusterNames } from '../../src/cluster/wire/names.js';
+import { jetstreamManager, Kvm } from '../../src/cluster/wire/nats.js';
 import { NatsServer } from '../harness/nats.js';
 import { type TestNode, TestNodes } from './nodes.js';
 

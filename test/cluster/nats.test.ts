@@ -1,8 +1,8 @@
 // The NATS servers of the other tests: what they store outlives kill -9, one at a time or all.
 
 import { expect, it, onTestFinished } from 'vitest';
-import { jetstream, jetstreamManager } from '../../src/shared/cluster/nats.js';
-import { reasonOf } from '../../src/shared/cluster/reasons.js';
+import { jetstream, jetstreamManager } from '../../src/cluster/wire/nats.js';
+import { reasonOf } from '../../src/cluster/wire/reasons.js';
 import { NatsCluster, type NatsOptions, NatsServer } from '../harness/nats.js';
 
 async function start(options: NatsOptions = {}): Promise<NatsServer> {

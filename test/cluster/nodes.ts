@@ -3,10 +3,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ClusterConfig } from '../../src/cluster/wire/bus-messages.js';
+import { NatsLink } from '../../src/cluster/wire/connect.js';
+import { Signer } from '../../src/cluster/wire/signer.js';
 import { Membership } from '../../src/main/cluster/membership.js';
-import type { ClusterConfig } from '../../src/shared/cluster/bus-messages.js';
-import { NatsLink } from '../../src/shared/cluster/connect.js';
-import { Signer } from '../../src/shared/cluster/signer.js';
 
 export interface TestNode {
   name: string;

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
-import { connect } from '../../src/shared/cluster/nats.js';
+import { connect } from '../../src/cluster/wire/nats.js';
 import { call } from '../harness/api.js';
 import { TestCluster } from '../harness/cluster.js';
 import { allJoined, CONFIG, createWitnesses } from './service.js';

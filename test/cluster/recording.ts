@@ -1,7 +1,7 @@
 // What a cluster has on NATS, and says there, in a file: a recording of one version of the protocol (test/fixtures/cluster).
 
-import type { Msg, NatsConnection } from '../../src/shared/cluster/nats.js';
-import { headers, jetstreamManager } from '../../src/shared/cluster/nats.js';
+import type { Msg, NatsConnection } from '../../src/cluster/wire/nats.js';
+import { headers, jetstreamManager } from '../../src/cluster/wire/nats.js';
 
 export interface RecordedStream {
   name: string;

@@ -1,8 +1,8 @@
 // What is no message of Drover, on the subjects and in the buckets of a cluster: it is refused, named, and stops nothing.
 
 import { expect, it, onTestFinished } from 'vitest';
-import { clusterNames } from '../../src/shared/cluster/names.js';
-import { headers, Kvm, type NatsConnection } from '../../src/shared/cluster/nats.js';
+import { clusterNames } from '../../src/cluster/wire/names.js';
+import { headers, Kvm, type NatsConnection } from '../../src/cluster/wire/nats.js';
 import { call } from '../harness/api.js';
 import { create, eventually } from '../harness/bots.js';
 import { TestCluster } from '../harness/cluster.js';

@@ -1,7 +1,7 @@
 // Commands to bots of other nodes: how many messages they cost, when they end, and what a node that is gone answers.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { clusterNames } from '../../src/shared/cluster/names.js';
+import { clusterNames } from '../../src/cluster/wire/names.js';
 import type { IncidentGroups } from '../../src/shared/contract/incident-groups.js';
 import { call, expectError } from '../harness/api.js';
 import { create, eventually, invoke, POST } from '../harness/bots.js';

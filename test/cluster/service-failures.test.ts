@@ -1,7 +1,7 @@
 // Nodes that die, freeze and are cut off: their bots run elsewhere, never twice at once, as the witness sees it.
 
 import { expect, it, onTestFinished } from 'vitest';
-import { clusterNames } from '../../src/shared/cluster/names.js';
+import { clusterNames } from '../../src/cluster/wire/names.js';
 import { eventually } from '../harness/bots.js';
 import { type ClusterOptions, type ServiceNode, TestCluster } from '../harness/cluster.js';
 import { HoppingClient, presentNumber } from '../harness/hopping-client.js';

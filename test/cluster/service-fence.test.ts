@@ -1,8 +1,8 @@
 // What a client sees that resumes behind the window past a fence: the frames that say that the bots of a node are lost are in no journal.
 
 import { expect, it, onTestFinished } from 'vitest';
-import { clusterNames } from '../../src/shared/cluster/names.js';
-import { jetstreamManager } from '../../src/shared/cluster/nats.js';
+import { clusterNames } from '../../src/cluster/wire/names.js';
+import { jetstreamManager } from '../../src/cluster/wire/nats.js';
 import { eventually } from '../harness/bots.js';
 import { TestCluster } from '../harness/cluster.js';
 import { HoppingClient, presentNumber, type Texts } from '../harness/hopping-client.js';

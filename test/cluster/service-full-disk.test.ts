@@ -4,9 +4,9 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { PLACES_FILE } from '../../src/cluster-bus/places-file.js';
-import { clusterNames } from '../../src/shared/cluster/names.js';
-import { jetstreamManager } from '../../src/shared/cluster/nats.js';
+import { PLACES_FILE } from '../../src/cluster/bus/places-file.js';
+import { clusterNames } from '../../src/cluster/wire/names.js';
+import { jetstreamManager } from '../../src/cluster/wire/nats.js';
 import { eventually, watch } from '../harness/bots.js';
 import { TestCluster } from '../harness/cluster.js';
 import { allPages, epochOf } from '../harness/history.js';

@@ -1,8 +1,8 @@
 // The past of a cluster: the same on each node, with the ids of the stream, from the journals of all of them.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { clusterNames } from '../../src/shared/cluster/names.js';
-import { jetstreamManager } from '../../src/shared/cluster/nats.js';
+import { clusterNames } from '../../src/cluster/wire/names.js';
+import { jetstreamManager } from '../../src/cluster/wire/nats.js';
 import { call } from '../harness/api.js';
 import { eventually } from '../harness/bots.js';
 import { type ServiceNode, TestCluster } from '../harness/cluster.js';

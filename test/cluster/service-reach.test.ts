@@ -2,8 +2,8 @@
 // and the stream show such a token what it may see, and all of that. Everything is compared with what an unlimited token reads.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { clusterNames } from '../../src/shared/cluster/names.js';
-import { jetstreamManager } from '../../src/shared/cluster/nats.js';
+import { clusterNames } from '../../src/cluster/wire/names.js';
+import { jetstreamManager } from '../../src/cluster/wire/nats.js';
 import { call, expectError } from '../harness/api.js';
 import { act, create, eventually, incidents, invoke, remove } from '../harness/bots.js';
 import { type ServiceNode, TestCluster } from '../harness/cluster.js';

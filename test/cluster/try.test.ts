@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../src/cli/exit-codes.js';
-import { jetstreamManager } from '../../src/shared/cluster/nats.js';
+import { jetstreamManager } from '../../src/cluster/wire/nats.js';
 import { type CliRun, expectFailure, runCli, startCli } from '../harness/cli.js';
 import { NatsServer } from '../harness/nats.js';
 import { makeDir, removeDir } from '../harness/service.js';

@@ -2,8 +2,8 @@
 
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { clusterNames } from '../../src/shared/cluster/names.js';
-import { jetstreamManager, Kvm } from '../../src/shared/cluster/nats.js';
+import { clusterNames } from '../../src/cluster/wire/names.js';
+import { jetstreamManager, Kvm } from '../../src/cluster/wire/nats.js';
 import { call } from '../harness/api.js';
 import { eventually, invoke, POST } from '../harness/bots.js';
 import { type ServiceNode, TestCluster } from '../harness/cluster.js';
@@ -37,19 +37,19 @@ beforeAll(async () => {
     version: NEXT,
     changes: [
       {
-        file: 'src/shared/cluster/names.ts',
+        file: 'src/cluster/wire/names.ts',
         from: 'PROTOCOL: number = 1',
         to: 'PROTOCOL: number = Number(process.env["WRITES"])',
       },
       {
-        file: 'src/shared/cluster/names.ts',
+        file: 'src/cluster/wire/names.ts',
         from: 'READABLE: number = 1',
         to: 'READABLE: number = 2',
       },
       ...[
-        'src/cluster-bus/baseline.ts',
-        'src/cluster-bus/block-writer.ts',
-        'src/cluster-bus/long-answers.ts',
+        'src/cluster/bus/baseline.ts',
+        'src/cluster/bus/block-writer.ts',
+        'src/cluster/bus/long-answers.ts',
         'src/main/cluster/call-server.ts',
         'src/main/cluster/calls.ts',
         'src/main/cluster/cluster-store.ts',

@@ -1,7 +1,7 @@
 // Test harness. What somebody who has access to NATS may send and store in a cluster: bytes of all sorts, made from what its nodes say.
 
-import { INBOX } from '../../src/shared/cluster/names.js';
-import { headers, type NatsConnection } from '../../src/shared/cluster/nats.js';
+import { headers, type NatsConnection } from '../../src/cluster/wire/nats.js';
+import { INBOX } from '../../src/shared/contract/node-name.js';
 import { randomFrom } from './random.js';
 
 /** A message of a node. */

@@ -13,7 +13,7 @@ import {
   jetstreamManager,
   type NatsConnection,
   type StreamInfo,
-} from '../../src/shared/cluster/nats.js';
+} from '../../src/cluster/wire/nats.js';
 import { PATIENCE_MS } from './patience.js';
 import { freePort } from './ports.js';
 

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createLease, LeaseDeadline } from '../../src/shared/cluster/lease-deadline.js';
+import { createLease, LeaseDeadline } from '../../src/shared/memory/lease-deadline.js';
 import { createLags } from '../../src/shared/memory/loop-lag.js';
 import { createQuota } from '../../src/shared/memory/quota.js';
 

@@ -1,17 +1,17 @@
 // Runs in the command line. What `drover doctor` finds about the NATS servers of a cluster. Loaded only when one is configured.
 
 import { randomBytes } from 'node:crypto';
-import { Secrets } from '../../main/cluster/secrets.js';
-import { replicasOf } from '../../shared/cluster/names.js';
+import { replicasOf } from '../../cluster/wire/names.js';
 import {
   connect,
   jetstreamManager,
   type NatsConnection,
   StorageType,
-} from '../../shared/cluster/nats.js';
-import { natsOptions } from '../../shared/cluster/nats-options.js';
-import { isEnough, NEEDED_NATS, natsRisk } from '../../shared/cluster/nats-version.js';
-import { reasonOf } from '../../shared/cluster/reasons.js';
+} from '../../cluster/wire/nats.js';
+import { natsOptions } from '../../cluster/wire/nats-options.js';
+import { isEnough, NEEDED_NATS, natsRisk } from '../../cluster/wire/nats-version.js';
+import { reasonOf } from '../../cluster/wire/reasons.js';
+import { Secrets } from '../../main/cluster/secrets.js';
 import type { Config } from '../../shared/contract/config.js';
 import { StartupError } from '../../shared/errors.js';
 

@@ -1,7 +1,7 @@
 // Deletes what a cluster has on NATS servers that continue to run.
 
-import { connect, jetstreamManager } from '../../shared/cluster/nats.js';
-import { natsOptions } from '../../shared/cluster/nats-options.js';
+import { connect, jetstreamManager } from '../../cluster/wire/nats.js';
+import { natsOptions } from '../../cluster/wire/nats-options.js';
 
 const DIAL_MS = 3000;
 

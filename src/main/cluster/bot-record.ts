@@ -1,6 +1,6 @@
 // In main. How a node reads the record of a bot that another has written, perhaps one of another version. Pure.
 
-import { parseJson } from '../../shared/bus-validators.js';
+import { parseJson } from '../../cluster/wire/bus-validators.js';
 import { checkRecord } from './bucket.js';
 import type { BotRecord } from './parts.js';
 

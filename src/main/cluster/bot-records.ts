@@ -1,9 +1,9 @@
 // Runs in main. Owns this node's view of the records of a bucket, those of bots or others, and all writes to them.
 
-import { idOfKey, isReserved, keyOf } from '../../shared/cluster/names.js';
-import type { NatsConnection } from '../../shared/cluster/nats.js';
-import { isWrongSequence } from '../../shared/cluster/reasons.js';
-import type { Signer } from '../../shared/cluster/signer.js';
+import { idOfKey, isReserved, keyOf } from '../../cluster/wire/names.js';
+import type { NatsConnection } from '../../cluster/wire/nats.js';
+import { isWrongSequence } from '../../cluster/wire/reasons.js';
+import type { Signer } from '../../cluster/wire/signer.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { Semaphore } from '../../shared/semaphore.js';
 import { readBotRecord } from './bot-record.js';

@@ -1,7 +1,7 @@
 // In main. Whether the buckets on NATS are what they have to be: the leader looks at each take-over, and once a minute. Servers that have
 // diverged after crashes keep values that they have to drop, answer that a key is not there, or have not what they have acknowledged.
 
-import { jetstreamManager, type NatsConnection } from '../../shared/cluster/nats.js';
+import { jetstreamManager, type NatsConnection } from '../../cluster/wire/nats.js';
 import type { Clock } from '../threads/clock.js';
 
 const EVERY_MS = 60_000;

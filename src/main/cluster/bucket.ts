@@ -6,8 +6,8 @@
 // somebody stores again counts, nor one that NATS has refused. Revisions count from 1 in a bucket that is made again, so the signature
 // names when the bucket was made, too.
 
-import { checkNamed, type Named } from '../../shared/bus-validators.js';
-import { PROTOCOL, READABLE } from '../../shared/cluster/names.js';
+import { checkNamed, type Named } from '../../cluster/wire/bus-validators.js';
+import { PROTOCOL, READABLE } from '../../cluster/wire/names.js';
 import {
   headers,
   JetStreamApiError,
@@ -16,10 +16,10 @@ import {
   type KV,
   Kvm,
   type NatsConnection,
-} from '../../shared/cluster/nats.js';
-import { agreeOnProtocol, DESCRIPTION } from '../../shared/cluster/protocol-description.js';
-import { isWrongSequence, wrongSequence } from '../../shared/cluster/reasons.js';
-import type { Context, Signer } from '../../shared/cluster/signer.js';
+} from '../../cluster/wire/nats.js';
+import { agreeOnProtocol, DESCRIPTION } from '../../cluster/wire/protocol-description.js';
+import { isWrongSequence, wrongSequence } from '../../cluster/wire/reasons.js';
+import type { Context, Signer } from '../../cluster/wire/signer.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 
 const OPERATION = 'KV-Operation';

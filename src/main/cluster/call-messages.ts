@@ -1,9 +1,9 @@
 // Runs in main. The messages of calls between nodes: JSON, because what is called and answered is JSON, and an older or newer node
 // can read it.
 
-import { checkNamed, parseJson } from '../../shared/bus-validators.js';
-import { laterVersion, READABLE } from '../../shared/cluster/names.js';
-import type { Context, Opened, Signer } from '../../shared/cluster/signer.js';
+import { checkNamed, parseJson } from '../../cluster/wire/bus-validators.js';
+import { laterVersion, READABLE } from '../../cluster/wire/names.js';
+import type { Context, Opened, Signer } from '../../cluster/wire/signer.js';
 import { DroverError, messageOf, type PlainError } from '../../shared/errors.js';
 
 /** What a node is asked. `id` is the call's, the same when it is repeated. */

@@ -1,10 +1,11 @@
 // Runs in main. Owns the subscription for calls of other nodes, and runs them.
 
-import { MAX_ANSWER_BYTES, PART_ROOM_BYTES, sealPart } from '../../shared/cluster/answer-parts.js';
-import { INBOX, PROTOCOL } from '../../shared/cluster/names.js';
-import type { Msg, NatsConnection, Subscription } from '../../shared/cluster/nats.js';
-import type { SendTimes } from '../../shared/cluster/send-times.js';
-import { Signer } from '../../shared/cluster/signer.js';
+import { MAX_ANSWER_BYTES, PART_ROOM_BYTES, sealPart } from '../../cluster/wire/answer-parts.js';
+import { PROTOCOL } from '../../cluster/wire/names.js';
+import type { Msg, NatsConnection, Subscription } from '../../cluster/wire/nats.js';
+import type { SendTimes } from '../../cluster/wire/send-times.js';
+import { Signer } from '../../cluster/wire/signer.js';
+import { INBOX } from '../../shared/contract/node-name.js';
 import { answerable } from '../../shared/contract/rpc.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import {

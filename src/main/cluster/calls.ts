@@ -1,16 +1,16 @@
 // Runs in main. Owns the calls of this node to the main threads of others, by request and reply over NATS.
 
 import { randomUUID } from 'node:crypto';
-import { errorOf } from '../../shared/bus-validators.js';
-import { MAX_ANSWER_BYTES, openPart } from '../../shared/cluster/answer-parts.js';
-import type { LeaseClocks } from '../../shared/cluster/lease-deadline.js';
-import type { ClusterNames } from '../../shared/cluster/names.js';
-import { PROTOCOL } from '../../shared/cluster/names.js';
-import type { Msg, NatsConnection, Subscription } from '../../shared/cluster/nats.js';
-import { newInbox } from '../../shared/cluster/nats-options.js';
-import { SendTimes } from '../../shared/cluster/send-times.js';
-import type { Signer } from '../../shared/cluster/signer.js';
+import { MAX_ANSWER_BYTES, openPart } from '../../cluster/wire/answer-parts.js';
+import { errorOf } from '../../cluster/wire/bus-validators.js';
+import type { ClusterNames } from '../../cluster/wire/names.js';
+import { PROTOCOL } from '../../cluster/wire/names.js';
+import type { Msg, NatsConnection, Subscription } from '../../cluster/wire/nats.js';
+import { newInbox } from '../../cluster/wire/nats-options.js';
+import { SendTimes } from '../../cluster/wire/send-times.js';
+import type { Signer } from '../../cluster/wire/signer.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
+import type { LeaseClocks } from '../../shared/memory/lease-deadline.js';
 import {
   type AnswerMessage,
   answerContext,

@@ -1,8 +1,8 @@
 // Runs in main. Owns this node's part in the incidents that the nodes share: the newest reports of each, and the losses of nodes. They
 // are shown for nodes that cannot be asked.
 
-import { parseJson } from '../../shared/bus-validators.js';
-import { PROTOCOL } from '../../shared/cluster/names.js';
+import { parseJson } from '../../cluster/wire/bus-validators.js';
+import { PROTOCOL } from '../../cluster/wire/names.js';
 import type { Incident, IncidentBot, IncidentReport } from '../../shared/contract/bots.js';
 import { causeOf } from '../../shared/incidents/cause.js';
 import type { IncidentStore } from '../store/incident-store.js';

@@ -4,8 +4,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { parseJson } from '../../shared/bus-validators.js';
-import { PROTOCOL, READABLE } from '../../shared/cluster/names.js';
+import { parseJson } from '../../cluster/wire/bus-validators.js';
+import { PROTOCOL, READABLE } from '../../cluster/wire/names.js';
 import { explainSchemaError } from '../../shared/contract/explain.js';
 import { MAX_RULES } from '../../shared/contract/rule-bounds.js';
 import type { AlertEvent, RuleSettings } from '../../shared/contract/rules.js';

@@ -7,7 +7,7 @@
 // A `restart` bot runs only while the node holds its lease; any other also without. Which of them a bot is, its record and the node must
 // never see differently in the wrong direction: it becomes `stay` in the record first, and `restart` on the node first.
 
-import { PROTOCOL } from '../../shared/cluster/names.js';
+import { PROTOCOL } from '../../cluster/wire/names.js';
 import type { BotSpec, IncidentBot } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import { DroverError } from '../../shared/errors.js';

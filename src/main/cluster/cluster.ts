@@ -1,13 +1,12 @@
 // Runs in main. A node of a cluster: connects its parts, and the cluster with the service. A single service does not load this file.
 
 import { randomBytes } from 'node:crypto';
-import type { ClusterConfig } from '../../shared/cluster/bus-messages.js';
-import { NatsLink } from '../../shared/cluster/connect.js';
-import type { SharedLease } from '../../shared/cluster/lease-deadline.js';
-import { clusterNames, replicasOf } from '../../shared/cluster/names.js';
-import type { NatsConnection } from '../../shared/cluster/nats.js';
-import { natsRisk } from '../../shared/cluster/nats-version.js';
-import { Signer } from '../../shared/cluster/signer.js';
+import type { ClusterConfig } from '../../cluster/wire/bus-messages.js';
+import { NatsLink } from '../../cluster/wire/connect.js';
+import { clusterNames, replicasOf } from '../../cluster/wire/names.js';
+import type { NatsConnection } from '../../cluster/wire/nats.js';
+import { natsRisk } from '../../cluster/wire/nats-version.js';
+import { Signer } from '../../cluster/wire/signer.js';
 import type { Level } from '../../shared/contract/event-kinds.js';
 import type { BotSnapshot, MainItem } from '../../shared/contract/events.js';
 import type { ClusterMetrics } from '../../shared/contract/metric-layout.js';
@@ -25,6 +24,7 @@ import type { SlowTurn } from '../../shared/contract/slow-turn.js';
 import type { StreamIdentity } from '../../shared/contract/threads.js';
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError, type StartupError } from '../../shared/errors.js';
+import type { SharedLease } from '../../shared/memory/lease-deadline.js';
 import type { SharedLag } from '../../shared/memory/loop-lag.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { TokenRegistry } from '../access/token-registry.js';

@@ -7,9 +7,9 @@ import {
   type Msg,
   type MsgHdrs,
   type NatsConnection,
-} from '../../shared/cluster/nats.js';
-import { newInbox } from '../../shared/cluster/nats-options.js';
-import { reasonOf } from '../../shared/cluster/reasons.js';
+} from '../../cluster/wire/nats.js';
+import { newInbox } from '../../cluster/wire/nats-options.js';
+import { reasonOf } from '../../cluster/wire/reasons.js';
 import { Deferred } from '../../shared/deferred.js';
 import { messageOf } from '../../shared/errors.js';
 import type { Bucket, Entry } from './bucket.js';

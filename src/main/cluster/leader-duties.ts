@@ -5,7 +5,7 @@
 // ended, then they are written with the revisions that were read. A node that has a lease again writes the records of its bots before it
 // starts them: either that write came before the reading, and so did the lease, or one of the two writes fails.
 
-import type { LostBot } from '../../shared/cluster/bus-messages.js';
+import type { LostBot } from '../../cluster/wire/bus-messages.js';
 import type { BotsOfRemoved, HeldBot, Rebalanced } from '../../shared/contract/nodes.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import type { BotRecords } from './bot-records.js';

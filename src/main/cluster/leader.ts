@@ -2,8 +2,8 @@
 //
 // A leader that has lost it does not know that at once. It can do no harm: all that it writes names revisions.
 
-import { createLease, LeaseDeadline } from '../../shared/cluster/lease-deadline.js';
-import { PROTOCOL } from '../../shared/cluster/names.js';
+import { PROTOCOL } from '../../cluster/wire/names.js';
+import { createLease, LeaseDeadline } from '../../shared/memory/lease-deadline.js';
 import type { Clock } from '../threads/clock.js';
 import { Lease, NotKeptError } from './lease.js';
 import { LEADER_KEY } from './node-keys.js';

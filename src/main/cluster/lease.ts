@@ -6,8 +6,8 @@
 // It is renewed much more often than it must be, and a renewal without an answer is not waited for: when NATS has been silent, the first
 // renewal after that counts (docs/CLUSTER.md, "Leases and elections").
 
-import type { LeaseDeadline } from '../../shared/cluster/lease-deadline.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
+import type { LeaseDeadline } from '../../shared/memory/lease-deadline.js';
 import { unlessAborted } from '../../shared/unless-aborted.js';
 import type { Clock } from '../threads/clock.js';
 

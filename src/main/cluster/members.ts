@@ -2,7 +2,7 @@
 //
 // The bucket drops a lease that ran out without a word, by the clock of the NATS server. What counts here is the own monotonic clock.
 
-import type { NatsConnection } from '../../shared/cluster/nats.js';
+import type { NatsConnection } from '../../cluster/wire/nats.js';
 import type { Clock } from '../threads/clock.js';
 import { KvWatch } from './kv-watch.js';
 import { leaderOf } from './leader.js';

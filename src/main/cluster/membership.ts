@@ -1,19 +1,19 @@
 // In main. This node in the cluster: its lease, whether it leads, and what it knows of the others.
 
 import { availableParallelism, totalmem } from 'node:os';
-import type { ClusterConfig } from '../../shared/cluster/bus-messages.js';
-import type { NatsLink } from '../../shared/cluster/connect.js';
+import type { ClusterConfig } from '../../cluster/wire/bus-messages.js';
+import type { NatsLink } from '../../cluster/wire/connect.js';
+import { clusterNames, PROTOCOL } from '../../cluster/wire/names.js';
+import type { Signer } from '../../cluster/wire/signer.js';
+import type { ClusterNode, ClusterStreamState, NodeList } from '../../shared/contract/nodes.js';
+import { Deferred } from '../../shared/deferred.js';
+import { StartupError } from '../../shared/errors.js';
 import {
   createLease,
   LeaseDeadline,
   type LeaseTimes,
   type SharedLease,
-} from '../../shared/cluster/lease-deadline.js';
-import { clusterNames, PROTOCOL } from '../../shared/cluster/names.js';
-import type { Signer } from '../../shared/cluster/signer.js';
-import type { ClusterNode, ClusterStreamState, NodeList } from '../../shared/contract/nodes.js';
-import { Deferred } from '../../shared/deferred.js';
-import { StartupError } from '../../shared/errors.js';
+} from '../../shared/memory/lease-deadline.js';
 import { VERSION } from '../../shared/version.js';
 import { type Clock, SYSTEM_CLOCK } from '../threads/clock.js';
 import { Leadership } from './leader.js';

@@ -1,7 +1,7 @@
 // In main. What a node writes into its lease, and how others read it: of a later version, they take what they know.
 
-import { checkNamed, parseJson } from '../../shared/bus-validators.js';
-import { PROTOCOL, READABLE } from '../../shared/cluster/names.js';
+import { checkNamed, parseJson } from '../../cluster/wire/bus-validators.js';
+import { PROTOCOL, READABLE } from '../../cluster/wire/names.js';
 import type { HeldBot } from '../../shared/contract/nodes.js';
 import { nodeOfKey } from './node-keys.js';
 import type { NodeRecord } from './parts.js';

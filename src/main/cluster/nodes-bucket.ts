@@ -1,8 +1,8 @@
 // In main. The bucket of leases: makes it, checks it, and makes it again when it was deleted while the node runs.
 
-import type { KV, NatsConnection } from '../../shared/cluster/nats.js';
-import { isMissing, isWrongSequence, reasonOf } from '../../shared/cluster/reasons.js';
-import type { Signer } from '../../shared/cluster/signer.js';
+import type { KV, NatsConnection } from '../../cluster/wire/nats.js';
+import { isMissing, isWrongSequence, reasonOf } from '../../cluster/wire/reasons.js';
+import type { Signer } from '../../cluster/wire/signer.js';
 import { DroverError, StartupError } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { Bucket, type Entry, type Fault } from './bucket.js';

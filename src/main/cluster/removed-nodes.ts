@@ -1,9 +1,9 @@
 // Runs in main. The nodes that were removed from the cluster for good, each with the identity that it had (node-identity.ts), as far as
 // that was known.
 
-import { parseJson } from '../../shared/bus-validators.js';
-import { PROTOCOL } from '../../shared/cluster/names.js';
-import type { NatsConnection } from '../../shared/cluster/nats.js';
+import { parseJson } from '../../cluster/wire/bus-validators.js';
+import { PROTOCOL } from '../../cluster/wire/names.js';
+import type { NatsConnection } from '../../cluster/wire/nats.js';
 import { Records, type RecordsOptions } from './bot-records.js';
 import { checkRecord } from './bucket.js';
 

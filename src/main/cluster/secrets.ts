@@ -8,7 +8,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import type { SignerKeys } from '../../shared/cluster/signer.js';
+import type { SignerKeys } from '../../cluster/wire/signer.js';
 import type { BotSpec } from '../../shared/contract/bots.js';
 import type { JsonObject } from '../../shared/contract/json.js';
 import { DroverError, messageOf, StartupError } from '../../shared/errors.js';

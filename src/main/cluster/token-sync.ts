@@ -1,8 +1,8 @@
 // Runs in main. Owns this node's part in the tokens of the cluster: it tells the others which it makes, and which are revoked. Tokens of
 // other nodes are in memory only, so that a node that was away accepts none before it knows which were revoked.
 
-import { PROTOCOL } from '../../shared/cluster/names.js';
-import type { NatsConnection } from '../../shared/cluster/nats.js';
+import { PROTOCOL } from '../../cluster/wire/names.js';
+import type { NatsConnection } from '../../cluster/wire/nats.js';
 import type { TokenRecord, TokenUse } from '../../shared/contract/tokens.js';
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError, messageOf } from '../../shared/errors.js';

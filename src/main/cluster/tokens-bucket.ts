@@ -1,10 +1,10 @@
 // Runs in main. Owns this node's connection to the bucket of tokens: makes it, follows it, and writes to it.
 
-import { checkNamed, parseJson } from '../../shared/bus-validators.js';
-import { idOfKey, isReserved, keyOf, PROTOCOL } from '../../shared/cluster/names.js';
-import type { NatsConnection } from '../../shared/cluster/nats.js';
-import { isWrongSequence } from '../../shared/cluster/reasons.js';
-import type { Signer } from '../../shared/cluster/signer.js';
+import { checkNamed, parseJson } from '../../cluster/wire/bus-validators.js';
+import { idOfKey, isReserved, keyOf, PROTOCOL } from '../../cluster/wire/names.js';
+import type { NatsConnection } from '../../cluster/wire/nats.js';
+import { isWrongSequence } from '../../cluster/wire/reasons.js';
+import type { Signer } from '../../cluster/wire/signer.js';
 import type { TokenRecord, TokenUse } from '../../shared/contract/tokens.js';
 import { Bucket, checkRecord, type Entry } from './bucket.js';
 import { KvWatch } from './kv-watch.js';

@@ -7,7 +7,7 @@ import type {
   ClusterBusEvents,
   ClusterBusMethods,
   ClusterBusStart,
-} from '../../shared/cluster/bus-messages.js';
+} from '../../cluster/wire/bus-messages.js';
 import type { Rpc } from '../../shared/contract/rpc.js';
 import type { LoopEvents } from '../../shared/contract/slow-turn.js';
 import type { StreamIdentity } from '../../shared/contract/threads.js';

@@ -2,14 +2,13 @@
 // rely on. Unknown fields pass: a later version may add some (docs/CLUSTER.md, "Protocol versions"). Loads TypeBox: only the code that is
 // generated from these is used.
 
-import { INBOX } from '../cluster/names.js';
 import { ERRORS } from '../errors.js';
 import { InvokeBody } from './api.js';
 import { BOT_ID } from './bot-id.js';
 import { BOT_ACTIONS, CreateBotBody, FAILOVERS, Incident, Labels, UpdateBotBody } from './bots.js';
 import { FieldHistory, PastStates, StatsAnswer } from './journal-schemas.js';
 import { nullable, oneOf } from './json-schema.js';
-import { NODE_NAME } from './node-name.js';
+import { INBOX, NODE_NAME } from './node-name.js';
 import { BOTS_OF_REMOVED } from './nodes.js';
 import { CreateTokenBody, SCOPES, TokenFile } from './tokens.js';
 import Type, { type TSchema } from './typebox.js';

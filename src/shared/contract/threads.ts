@@ -2,10 +2,10 @@
 // docs/OWNERSHIP.md lists the channels.
 
 import type { MessagePort, Transferable } from 'node:worker_threads';
-import type { SharedLease } from '../cluster/lease-deadline.js';
 import type { PlainError } from '../errors.js';
 import type { SharedCounters } from '../memory/counters.js';
 import type { SharedRing } from '../memory/layout.js';
+import type { SharedLease } from '../memory/lease-deadline.js';
 import type { SharedLag } from '../memory/loop-lag.js';
 import type { SharedNodeNames } from '../memory/node-names.js';
 import type { SharedPinBucket } from '../memory/pin-bucket.js';

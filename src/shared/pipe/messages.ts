@@ -1,8 +1,8 @@
 // The messages between the relay and a bot host process, beside those that they pass on.
 
-import type { LeaseTimes } from '../cluster/lease-deadline.js';
 import type { StackFrame } from '../contract/bots.js';
 import type { HostStart } from '../contract/threads.js';
+import type { LeaseTimes } from '../memory/lease-deadline.js';
 
 /** File descriptors of a bot host process, as the relay opens them. */
 export const FD = {

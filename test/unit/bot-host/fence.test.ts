@@ -10,7 +10,7 @@ import {
   createLease,
   LeaseDeadline,
   monotonicMs,
-} from '../../../src/shared/cluster/lease-deadline.js';
+} from '../../../src/shared/memory/lease-deadline.js';
 import { start } from './started-run.js';
 
 const LOST = 'this node has lost its lease';

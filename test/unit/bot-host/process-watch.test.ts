@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ProcessWatch } from '../../../src/bot-host/process-watch.js';
-import { createLease, LeaseDeadline } from '../../../src/shared/cluster/lease-deadline.js';
 import { Heartbeat } from '../../../src/shared/memory/heartbeat.js';
 import { InFlight } from '../../../src/shared/memory/in-flight.js';
 import { LastRun } from '../../../src/shared/memory/last-run.js';
+import { createLease, LeaseDeadline } from '../../../src/shared/memory/lease-deadline.js';
 import { createLags, LoopLag } from '../../../src/shared/memory/loop-lag.js';
 import { createQuota, Quota } from '../../../src/shared/memory/quota.js';
 import { FrameReader } from '../../../src/shared/pipe/frame-reader.js';

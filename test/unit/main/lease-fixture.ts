@@ -8,7 +8,7 @@ import {
   stopMsOf,
 } from '../../../src/main/cluster/lease.js';
 import type { Clock } from '../../../src/main/threads/clock.js';
-import { createLease, LeaseDeadline } from '../../../src/shared/cluster/lease-deadline.js';
+import { createLease, LeaseDeadline } from '../../../src/shared/memory/lease-deadline.js';
 
 /** A monotonic and a wall clock, which a test can move apart. */
 export class Time implements Clock {

@@ -2,12 +2,12 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { decodeBlock } from '../../../src/cluster-bus/block.js';
+import { decodeBlock } from '../../../src/cluster/bus/block.js';
+import { checkNamed } from '../../../src/cluster/wire/bus-validators.js';
 import { readBotRecord } from '../../../src/main/cluster/bot-record.js';
 import { checkCall } from '../../../src/main/cluster/call-messages.js';
 import { checkLease } from '../../../src/main/cluster/node-record.js';
 import { readToken } from '../../../src/main/cluster/tokens-bucket.js';
-import { checkNamed } from '../../../src/shared/bus-validators.js';
 import type { Recording } from '../../cluster/recording.js';
 
 const { calls, streams } = JSON.parse(

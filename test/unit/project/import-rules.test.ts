@@ -19,7 +19,7 @@ it.each([
   ['src/front/stream/fanout.ts', '../views/view.js'],
   ['src/front/stream/fanout.ts', 'uWebSockets.js'],
   ['src/front/routes.ts', 'typebox'],
-  ['src/cluster-bus/block.ts', '../journal/block.js'],
+  ['src/cluster/bus/block.ts', '../journal/block.js'],
   ['src/broadcaster/broadcaster.ts', 'node:worker_threads'],
   ['src/journal/journal.ts', 'node:http'],
   ['src/client/calls.ts', '../shared/errors.js'],

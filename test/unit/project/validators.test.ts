@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { BUS_VALIDATORS } from '../../../src/shared/bus-validators.js';
+import { BUS_VALIDATORS } from '../../../src/cluster/wire/bus-validators.js';
 import { validateConfig } from '../../../src/shared/config-validator.js';
 import { HOST_VALIDATORS } from '../../../src/shared/host-validators.js';
 import { SCHEMAS, type SchemaName } from '../../../src/shared/schemas.js';

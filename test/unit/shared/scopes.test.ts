@@ -11,7 +11,7 @@ import { ROOT } from '../../harness/docs.js';
 
 /** Lines about a bot, and its own. */
 const SHARED = 'bot';
-const FOLDERS = ['src/main', 'src/broadcaster', 'src/front', 'src/rules', 'src/cluster-bus'];
+const FOLDERS = ['src/main', 'src/broadcaster', 'src/front', 'src/rules', 'src/cluster'];
 
 const SCOPES = [
   'auth',
