@@ -1,8 +1,8 @@
+import type { Cluster, Controller, NodeOperations } from '../cluster/cluster.js';
 import type { MainMetrics } from '../shared/contract/metric-layout.js';
-import { SELF } from '../shared/contract/node-name.js';
+import { NOT_JOINED, SELF } from '../shared/contract/node-name.js';
 import type { ClusterPressure } from '../shared/contract/nodes.js';
-import { Handover, type Serves } from '../shared/contract/rpc.js';
-import type { ControlMethods } from '../shared/contract/threads.js';
+import { Handover } from '../shared/contract/rpc.js';
 import { DroverError } from '../shared/errors.js';
 import type { Access } from './access/access.js';
 import { writeAccessLog } from './access/access-output.js';
@@ -14,7 +14,6 @@ import type { KindModules } from './bots/kind-modules.js';
 import type { KindQuarantine } from './bots/kind-quarantine.js';
 import type { KindSchemas } from './bots/kind-schemas.js';
 import type { BotRegistry } from './bots/registry.js';
-import { type ClusterControl, NO_CLUSTER } from './cluster-control.js';
 import type { Rules } from './rules/rules.js';
 import type { HostThread } from './threads/host-thread.js';
 
@@ -34,12 +33,10 @@ export interface ControllerParts {
   /** Whether the file of a kind has changed since the start. */
   hasChanged: (kind: string) => boolean;
   metrics: () => MainMetrics;
-  /** The cluster, or that there is none. */
-  cluster: () => ClusterControl;
+  cluster: NodeOperations & Pick<Cluster, 'bots'>;
   isStopping: () => boolean;
 }
 
-/** What the fronts may ask of main. Each front adds `failed`, which is about itself. */
 export function createController({
   access: { tokens, tickets, links, security, pressure },
   registry,
@@ -54,7 +51,7 @@ export function createController({
   metrics,
   cluster,
   isStopping,
-}: ControllerParts): Omit<Serves<ControlMethods>, 'failed' | 'slow'> {
+}: ControllerParts): Controller {
   const bots = new BotAccess(registry, dispatcher, pressure, () => tokens.all());
   return {
     createPinToken: async (place) => ({ token: await tokens.createForPin(place) }),
@@ -105,17 +102,17 @@ export function createController({
     }),
     releaseKind: (input) => bots.releaseKind(input),
     metrics,
-    readiness: () => ({ reason: isStopping() ? STOPPING : whyNotReady(cluster().pressure()) }),
-    nodes: () => cluster().nodes(),
-    actOnNode: ({ node, action }) => cluster().actOnNode(node, action),
-    rebalance: () => cluster().rebalance(),
-    removeRecord: ({ bucket, key }) => cluster().removeRecord(bucket, key),
+    readiness: () => ({ reason: isStopping() ? STOPPING : whyNotReady(cluster.pressure()) }),
+    nodes: () => cluster.nodes(),
+    actOnNode: ({ node, action }) => cluster.actOnNode(node, action),
+    rebalance: () => cluster.rebalance(),
+    removeRecord: ({ bucket, key }) => cluster.removeRecord(bucket, key),
     moveBot(input) {
-      // In a cluster it may be on another node.
-      if (cluster() === NO_CLUSTER) bots.expectReached(input.id, input.rights);
-      return cluster().moveBot(input);
+      // One of another node is checked there.
+      if (!cluster.bots.identityOf(input.id)) bots.expectReached(input.id, input.rights);
+      return cluster.moveBot(input);
     },
-    removeNode: ({ node, bots: ofIt }) => cluster().removeNode(node, ofIt),
+    removeNode: ({ node, bots: ofIt }) => cluster.removeNode(node, ofIt),
   };
 }
 
@@ -125,9 +122,7 @@ export function createController({
  */
 function whyNotReady(cluster: ClusterPressure | null): string | null {
   if (cluster === null || cluster.state === 'on') return null;
-  return cluster.state === 'joining'
-    ? 'this node has not joined the cluster yet'
-    : 'this node is cut off from the cluster';
+  return cluster.state === 'joining' ? NOT_JOINED : 'this node is cut off from the cluster';
 }
 
 /** The bot is on this node, whose stream shows it. */

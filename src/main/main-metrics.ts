@@ -1,10 +1,10 @@
+import type { NodeOperations } from '../cluster/cluster.js';
 import type { MainMetrics } from '../shared/contract/metric-layout.js';
 import type { TokenRegistry } from './access/token-registry.js';
 import type { HostPool } from './bots/host-pool.js';
 import type { Incidents } from './bots/incidents.js';
 import type { KindSchemas } from './bots/kind-schemas.js';
 import type { UsageWatch } from './bots/usage-watch.js';
-import type { ClusterControl } from './cluster-control.js';
 import type { Rules } from './rules/rules.js';
 import type { ThreadCounts } from './thread-counts.js';
 import type { BroadcasterThread } from './threads/broadcaster-thread.js';
@@ -26,7 +26,7 @@ export interface MeasuredParts {
   journal: JournalThread;
   rules: Rules;
   rulesThread: RulesThread;
-  cluster: ClusterControl;
+  cluster: NodeOperations;
 }
 
 /** What main counts and measures, for `GET /metrics`. */

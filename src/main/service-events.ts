@@ -1,12 +1,7 @@
 import type { Level } from '../shared/contract/event-kinds.js';
 import type { BotSnapshot, Item, MainItem } from '../shared/contract/events.js';
 import { messageJson } from '../shared/contract/line-text.js';
-import type { Rpc } from '../shared/contract/rpc.js';
-import type {
-  BroadcasterEvents,
-  BroadcasterMethods,
-  LastLine,
-} from '../shared/contract/threads.js';
+import type { BroadcasterPeer, LastLine } from '../shared/contract/threads.js';
 import { Deferred } from '../shared/deferred.js';
 import { DroverError } from '../shared/errors.js';
 
@@ -33,8 +28,6 @@ export function logItem(
 export function sessionItem(id: string, patch: Partial<BotSnapshot>): Item {
   return { kind: 'session', id, patch };
 }
-
-export type BroadcasterPeer = Rpc<BroadcasterEvents, BroadcasterMethods>;
 
 /** The channel to the present broadcaster. */
 export interface EventSink {

@@ -1,18 +1,18 @@
 // Runs in main. The composition root: starts every thread, connects them, and ends them in order. Opens no socket.
 
 import { randomInt } from 'node:crypto';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { type Cluster, isInCluster, singleService } from '../cluster/cluster.js';
+import type { AttachReader, NodeService } from '../cluster/node-service.js';
 import { authorityOf } from '../shared/contract/addresses.js';
 import type { Config } from '../shared/contract/config.js';
 import type { Level } from '../shared/contract/event-kinds.js';
-import { NODE_NAME } from '../shared/contract/node-name.js';
 import { CONTROL_SCOPE, JOURNAL_SCOPE, SERVICE_SCOPE } from '../shared/contract/scopes.js';
 import type { SlowTurn } from '../shared/contract/slow-turn.js';
-import type { StreamIdentity } from '../shared/contract/threads.js';
+import type { BroadcasterPeer, StreamIdentity } from '../shared/contract/threads.js';
 import type { TokenRecord } from '../shared/contract/tokens.js';
 import { Deferred } from '../shared/deferred.js';
-import { messageOf, StartupError } from '../shared/errors.js';
+import { messageOf, type StartupError } from '../shared/errors.js';
 import { createRing, slotsFor } from '../shared/memory/layout.js';
 import { createPinBucket } from '../shared/memory/pin-bucket.js';
 import { createQuota, Quota, type SharedQuota } from '../shared/memory/quota.js';
@@ -40,8 +40,6 @@ import { SlowBots } from './bots/slow-bots.js';
 import { StartPace } from './bots/start-pace.js';
 import { UsageWatch } from './bots/usage-watch.js';
 import { Watchdog } from './bots/watchdog.js';
-import type { Cluster, ClusterParts } from './cluster/cluster.js';
-import { NO_CLUSTER } from './cluster-control.js';
 import { createController } from './controller.js';
 import { CpuShare } from './cpu-share.js';
 import { defaultDataDir, openDataDir, removePin, runsDir, writePin } from './data-dir.js';
@@ -53,7 +51,7 @@ import { ownAddress } from './own-address.js';
 import { Rules } from './rules/rules.js';
 import { RunRecord } from './run-record.js';
 import { serviceCommands } from './service-commands.js';
-import { type BroadcasterPeer, logItem, ServiceEvents } from './service-events.js';
+import { logItem, ServiceEvents } from './service-events.js';
 import { MAIN, type ServiceThread, ServiceWatch } from './service-watch.js';
 import { BotStore } from './store/bot-store.js';
 import { IncidentGroupStore } from './store/incident-group-store.js';
@@ -64,13 +62,14 @@ import { TokenStore } from './store/token-store.js';
 import { beginNumbering, type StreamNumbering } from './stream-numbering.js';
 import { ThreadCounts } from './thread-counts.js';
 import { BroadcasterThread } from './threads/broadcaster-thread.js';
+import { ClusterBusThread } from './threads/cluster-bus-thread.js';
 import { DemoWorldThread } from './threads/demo-world-thread.js';
 import { FrontPool } from './threads/front-pool.js';
 import type { HostThread } from './threads/host-thread.js';
 import { JournalThread } from './threads/journal-thread.js';
 import { ProcessLimits } from './threads/process-limits.js';
 import { ProcessLinks } from './threads/process-link.js';
-import { type AttachReader, RulesThread } from './threads/rules-thread.js';
+import { RulesThread } from './threads/rules-thread.js';
 import { startThreadLink } from './threads/thread-link.js';
 import { checkTls } from './tls-snapshot.js';
 
@@ -130,8 +129,9 @@ export class Service {
   readonly #journal: JournalThread;
   readonly #rules: Rules;
   readonly #rulesThread: RulesThread;
-  /** Null for a single service. */
-  readonly #cluster: Cluster | null;
+  readonly #cluster: Cluster;
+  /** Undefined in a single service, and before there are bots. */
+  #bus: ClusterBusThread | undefined;
   #isStopping = false;
   readonly #removed = new Deferred<StartupError>();
   readonly #memoryGuard: MemoryGuard;
@@ -158,9 +158,10 @@ export class Service {
     const dataDir = await openDataDir(config.data_dir ?? defaultDataDir(process.env));
     const store = await Store.open(join(dataDir, 'store.mdb'), stopping);
     const fitted = fitToOpenFiles(config, cores, maxOpenFiles());
-    const isInCluster = config.cluster.servers.length > 0;
-    const cluster = isInCluster ? (await import('./cluster/cluster.js')).Cluster : null;
-    return new Service(fitted, cores, dataDir, store, cluster);
+    const clusterOf = isInCluster(config)
+      ? (await import('../cluster/control/nats-cluster.js')).natsCluster
+      : singleService;
+    return new Service(fitted, cores, dataDir, store, clusterOf);
   }
 
   private constructor(
@@ -168,7 +169,7 @@ export class Service {
     cores: number,
     dataDir: string,
     store: Store,
-    ClusterOf: typeof Cluster | null,
+    clusterOf: (service: NodeService) => Cluster,
   ) {
     this.#config = config;
     this.#misfit = warning;
@@ -179,7 +180,7 @@ export class Service {
     const stream = newStream(config, numbering);
     letHostsCollectGarbage();
     const hosts = hostCount(config.hosts.count, cores);
-    this.#counts = new ThreadCounts(config.http.fronts, hosts.most, ClusterOf !== null);
+    this.#counts = new ThreadCounts(config.http.fronts, hosts.most, isInCluster(config));
     this.#watch = new ServiceWatch({
       threads: () => this.#threads(),
       hangMs: config.watchdog.hang_ms,
@@ -207,15 +208,12 @@ export class Service {
         },
       }),
     );
-    const bots = new BotStore(store);
-    const stores = { bots, ruleStore: new RuleStore(store), incidents: new IncidentStore(store) };
-    this.#cluster = ClusterOf && this.#createCluster(ClusterOf, stores, stream, numbering);
+    const incidents = new IncidentStore(store);
+    const stores = { bots: new BotStore(store), rules: new RuleStore(store), incidents };
+    this.#cluster = clusterOf(this.#nodeService(stores, stream, numbering));
     this.#hosts = this.#createHosts(hosts, quota);
-    this.#incidents = new Incidents(
-      stores.incidents,
-      new IncidentGroupStore(store),
-      this.#events,
-      (id) => this.#registry.identityOf(id),
+    this.#incidents = new Incidents(incidents, new IncidentGroupStore(store), this.#events, (id) =>
+      this.#registry.identityOf(id),
     );
     this.#registry = new BotRegistry(
       {
@@ -228,11 +226,11 @@ export class Service {
         graceMs: config.hosts.stop_grace_ms,
         isolationOf: (spec) => isolationOf(spec, config.hosts),
         restarted: (kind) => this.#restarts.set(kind, (this.#restarts.get(kind) ?? 0) + 1),
-        ...(this.#cluster && { cluster: this.#cluster.store }),
+        cluster: this.#cluster.bots,
       },
       this.#schemas,
       this.#kindQuarantine,
-      this.#cluster?.store ?? bots,
+      this.#cluster.botStore,
       this.#incidents,
       config.restart,
       (id) => this.#record.started(id),
@@ -253,20 +251,13 @@ export class Service {
     this.#usage = new UsageWatch(config.quota, this.#registry, this.#events);
     this.#journal = this.#createJournal(stream, numbering);
     this.#rules = new Rules({
-      store: this.#cluster?.rules ?? stores.ruleStore,
-      sharing: this.#cluster?.rules ?? null,
+      store: this.#cluster.ruleStore,
+      sharing: this.#cluster.ruleSharing,
       tell: (...items) => this.#events.tell(...items),
       watch: (rules) => this.#rulesThread.watch(rules),
       now: Date.now,
     });
     this.#rulesThread = this.#createRulesThread();
-    // In a cluster, rules look at the stream of that once it is there.
-    if (!this.#cluster)
-      this.#followStream(
-        stream,
-        config.http.fronts + RULES_READER,
-        toBroadcaster(this.#broadcaster),
-      );
     this.#memoryGuard = new MemoryGuard(() => this.#hosts.threads(), config.hosts.max_heap_mb);
     this.#access = this.#createAccess();
     this.#fronts = this.#createFronts(stream, quota);
@@ -305,10 +296,10 @@ export class Service {
     stopping.throwIfAborted();
     if (this.#config.demo.enabled) await this.#startDemoWorld();
     stopping.throwIfAborted();
-    await this.#cluster?.join();
+    await this.#cluster.join();
     stopping.throwIfAborted();
     const first = firstBots(this.#config, this.#registry);
-    await this.#registry.show(first.filter(({ id }) => !this.#cluster?.has(id)));
+    await this.#registry.show(first.filter(({ id }) => !this.#cluster.bots.identityOf(id)));
     stopping.throwIfAborted();
     await this.#access.adoptTokens();
     stopping.throwIfAborted();
@@ -344,7 +335,7 @@ export class Service {
     ].filter((line) => line !== null);
     for (const line of misfits) this.#say('warn', line);
     const warnings = [...missingKinds, ...misfits, ...(uncleanEnd === null ? [] : [uncleanEnd])];
-    this.#cluster?.begin();
+    this.#cluster.begin();
     // Not before the port is bound: a bot must not log in for a service that then fails to start. And in the same turn, so that
     // no client's request for a bot comes first.
     await Promise.all([
@@ -353,7 +344,7 @@ export class Service {
       ),
       this.#fronts.startOthers(),
     ]);
-    this.#cluster?.begun();
+    this.#cluster.begun();
     this.#rules.begin();
     stopping.throwIfAborted();
     listening({ port, pin, engine, warnings });
@@ -402,10 +393,10 @@ export class Service {
     const stuck = await this.#hosts.stop();
     await this.#processes.close();
     const head = await this.#events.publish(logItem('info', SERVICE_SCOPE, 'stopped'));
-    await this.#cluster?.flush();
+    await this.#cluster.flush();
     await this.#fronts.close(head, shutdown.streams_ms);
     await this.#access.stop();
-    await this.#cluster?.close();
+    await this.#cluster.close();
     const isWritten = await this.#journal.close(JOURNAL_CLOSE_MS);
     // Until here a thread that hangs would hold up the end.
     this.#watch.stop();
@@ -422,46 +413,57 @@ export class Service {
     return isWritten ? threads : [...threads, 'the thread of the journal'];
   }
 
-  #createCluster(
-    ClusterOf: typeof Cluster,
-    stores: Pick<ClusterParts, 'bots' | 'ruleStore' | 'incidents'>,
+  /** What the cluster asks of this service. */
+  #nodeService(
+    stores: Pick<NodeService, 'bots' | 'rules' | 'incidents'>,
     stream: StreamIdentity,
     { first }: StreamNumbering,
-  ): Cluster {
-    const { cluster, http, hosts, invoke, stream: streaming } = this.#config;
-    const node = nodeName(cluster);
-    if (!NODE_NAME.test(node)) {
-      throw new StartupError(
-        `the host name ${JSON.stringify(node)} cannot be the name of a node: set cluster.node`,
-      );
-    }
-    return new ClusterOf({
-      config: { ...cluster, node },
+  ): NodeService {
+    const { cluster, http, hosts, invoke, journal, stream: streaming } = this.#config;
+    return {
+      config: cluster,
       dataDir: this.#dataDir,
       startedAtMs: Date.now(),
       stopGraceMs: hosts.stop_grace_ms,
       invokeMs: invoke.timeout_ms,
       schemas: this.#schemas,
       ...stores,
-      stream,
-      reader: http.fronts + BUS_READER,
-      first,
-      fronts: http.fronts,
-      ringBytes: streaming.ring_bytes,
-      lag: this.#counts.bus,
-      broadcaster: this.#broadcaster,
-      events: this.#events,
-      journal: () => this.#journal,
-      hasJournal: this.#config.journal.enabled,
-      frontPool: () => this.#fronts,
-      registry: () => this.#registry,
-      tokens: () => this.#access.tokens,
-      rules: () => this.#rules,
-      rulesThread: () => this.#rulesThread,
-      followStream: (...input) => {
-        this.#followStream(...input);
+      ownStream: {
+        follow: () =>
+          this.#followStream(stream, http.fronts + RULES_READER, toBroadcaster(this.#broadcaster)),
+        reattach: (peer) => this.#rulesThread.reattach(toBroadcaster({ peer })),
+      },
+      followStream: (ofCluster, attach) => {
+        this.#followStream(ofCluster, http.fronts, attach);
         this.#rules.streamBegins();
       },
+      startBus: ({ config, signer, incarnation, ...events }) => {
+        const start = {
+          ...{ config, signer, incarnation, first, local: stream, dir: this.#dataDir },
+          reader: http.fronts + BUS_READER,
+          // The rules too.
+          fronts: http.fronts + 1,
+          ringBytes: streaming.ring_bytes,
+          hasJournal: journal.enabled,
+          lag: this.#counts.bus,
+        };
+        this.#bus = new ClusterBusThread(
+          {
+            ...events,
+            start,
+            journal: (reader) => this.#journal.attachFront(reader),
+            slow: (turn) => this.#watch.slow('cluster-bus', turn),
+          },
+          this.#broadcaster,
+        );
+        return this.#bus;
+      },
+      events: this.#events,
+      fronts: () => this.#fronts,
+      registry: () => this.#registry,
+      tokens: () => this.#access.tokens,
+      watchedRules: () => this.#rules,
+      rulesThread: () => this.#rulesThread,
       describe: () => this.#described(),
       leaseChanged: () => this.#processes.leaseChanged(),
       removed: (error) => this.#removed.resolve(error),
@@ -469,12 +471,11 @@ export class Service {
         this.#say(level === 'state' ? 'info' : level, line);
         if (level !== 'info') warnOperator(line);
       },
-      slow: (turn) => this.#watch.slow('cluster-bus', turn),
-    });
+    };
   }
 
   /** What other nodes know of this one. */
-  #described(): ReturnType<ClusterParts['describe']> {
+  #described(): ReturnType<NodeService['describe']> {
     const { http, tls } = this.#config;
     const scheme = tls.cert === null ? 'http' : 'https';
     return {
@@ -510,7 +511,7 @@ export class Service {
       kindLoadMs: hosts.kind_load_ms,
       graceMs: hosts.stop_grace_ms,
       files: this.#kindFiles,
-      ...(this.#cluster && { lease: this.#cluster.lease }),
+      lease: this.#cluster.lease,
     };
     return new HostPool(options, this.#quarantine, this.#kindQuarantine, this.#broadcaster, {
       awake: () => {
@@ -573,6 +574,7 @@ export class Service {
       config: this.#config,
       tokens: new TokenStore(this.#store),
       dataDir: this.#dataDir,
+      sharing: this.#cluster.tokens,
       warn: warnOperator,
       say: (level, scope, message) => this.#events.tell(logItem(level, scope, message)),
       sources: {
@@ -592,17 +594,17 @@ export class Service {
         streams: () => this.#openStreams.total(),
         store: () => this.#store.state,
         journal: () => this.#journal.status,
-        cluster: () => this.#cluster?.pressure() ?? null,
+        cluster: () => this.#cluster.pressure(),
       },
       fronts: () => this.#fronts,
     });
   }
 
   #createJournal(stream: StreamIdentity, numbering: StreamNumbering): JournalThread {
-    const { journal: config, http, cluster } = this.#config;
+    const { journal: config, http } = this.#config;
     const options = {
       config,
-      node: this.#cluster && nodeName(cluster),
+      node: this.#cluster.node,
       dataDir: this.#dataDir,
       stream,
       lag: this.#counts.journal,
@@ -612,7 +614,7 @@ export class Service {
       say: (level: Level, message: string) =>
         this.#events.tell(logItem(level, JOURNAL_SCOPE, message)),
       replaced: () => {
-        this.#cluster?.reattachJournal();
+        this.#bus?.reattachJournal();
         this.#fronts.reattachJournal();
       },
     };
@@ -690,9 +692,9 @@ export class Service {
           journal: this.#journal,
           rules: this.#rules,
           rulesThread: this.#rulesThread,
-          cluster: this.#cluster ?? NO_CLUSTER,
+          cluster: this.#cluster,
         }),
-      cluster: () => this.#cluster ?? NO_CLUSTER,
+      cluster: this.#cluster,
       isStopping: () => this.#isStopping,
     });
     return new FrontPool(
@@ -709,7 +711,7 @@ export class Service {
       },
       this.#broadcaster,
       this.#journal,
-      this.#cluster?.controller(local) ?? local,
+      this.#cluster.controller(local),
       (message) => this.#say('error', message),
       (thread, turn) => this.#watch.slow(thread, turn),
     );
@@ -725,7 +727,7 @@ export class Service {
         isKept: true,
       },
       { name: 'rules', thread: this.#rulesThread.turning },
-      { name: 'cluster-bus', thread: this.#cluster?.turning },
+      { name: 'cluster-bus', thread: this.#bus?.turning },
       { name: 'host-relay', thread: this.#processes.turning },
       { name: 'broadcaster', thread: this.#broadcaster.turning, waitsForOthers: true },
     ];
@@ -742,8 +744,7 @@ export class Service {
       broadcaster.tell('restore', { snapshots: this.#registry.snapshots(hosted) });
     });
     this.#journal.reattach(broadcaster);
-    if (!this.#cluster) this.#rulesThread.reattach(toBroadcaster({ peer: broadcaster }));
-    this.#cluster?.reattach(broadcaster);
+    this.#cluster.reattach(broadcaster);
     await this.#fronts.reattach(broadcaster);
     this.#say('error', `the broadcaster was lost and replaced: ${reason}`);
   }
@@ -771,13 +772,9 @@ function toBroadcaster(broadcaster: Pick<BroadcasterThread, 'peer'>): AttachRead
   return (front, port) => broadcaster.peer.tell('attachFront', { front, port }, [port]);
 }
 
-function nodeName({ node }: Config['cluster']): string {
-  return node ?? hostname().replaceAll(/[^A-Za-z0-9_-]/g, '-');
-}
-
 function newStream(config: Config, { epoch, hashKey, first }: StreamNumbering): StreamIdentity {
   const bytes = config.stream.ring_bytes;
-  const others = config.cluster.servers.length > 0 ? BUS_READER : RULES_READER;
+  const others = isInCluster(config) ? BUS_READER : RULES_READER;
   const size = { bytes, slots: slotsFor(bytes), fronts: config.http.fronts + others + 1 };
   return { ring: createRing(size, first), epoch, hashKey };
 }

@@ -1,8 +1,8 @@
 // What the check of a bucket reads from a real NATS server.
 
 import { expect, it, onTestFinished } from 'vitest';
+import { bucketView } from '../../src/cluster/control/bucket-check.js';
 import { Kvm } from '../../src/cluster/wire/nats.js';
-import { bucketView } from '../../src/main/cluster/bucket-check.js';
 import { NatsServer } from '../harness/nats.js';
 
 it('counts the values of keys, and finds the last one of each', async () => {

@@ -1,6 +1,9 @@
 // What is written to the buckets by somebody who is no node, over a real NATS server.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Bucket, type Entry } from '../../src/cluster/control/bucket.js';
+import { KvWatch } from '../../src/cluster/control/kv-watch.js';
+import { NodesBucket } from '../../src/cluster/control/nodes-bucket.js';
 import {
   headers,
   jetstreamManager,
@@ -9,9 +12,6 @@ import {
   type NatsConnection,
 } from '../../src/cluster/wire/nats.js';
 import { Signer } from '../../src/cluster/wire/signer.js';
-import { Bucket, type Entry } from '../../src/main/cluster/bucket.js';
-import { KvWatch } from '../../src/main/cluster/kv-watch.js';
-import { NodesBucket } from '../../src/main/cluster/nodes-bucket.js';
 import { NatsServer } from '../harness/nats.js';
 import { TestNodes } from './nodes.js';
 

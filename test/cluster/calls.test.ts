@@ -1,12 +1,12 @@
 // Calls between the main threads of nodes over a real NATS server: several nodes in this process, each with its own connection.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { checkCall } from '../../src/cluster/control/call-messages.js';
+import { CallResults } from '../../src/cluster/control/call-results.js';
+import { type CallsOptions, NodeCalls } from '../../src/cluster/control/calls.js';
 import { clusterNames } from '../../src/cluster/wire/names.js';
 import type { NatsConnection } from '../../src/cluster/wire/nats.js';
 import { Signer } from '../../src/cluster/wire/signer.js';
-import { checkCall } from '../../src/main/cluster/call-messages.js';
-import { CallResults } from '../../src/main/cluster/call-results.js';
-import { type CallsOptions, NodeCalls } from '../../src/main/cluster/calls.js';
 import { Deferred } from '../../src/shared/deferred.js';
 import { DroverError } from '../../src/shared/errors.js';
 import { NatsServer } from '../harness/nats.js';

@@ -1,12 +1,12 @@
 // A node that has its lease again, and the leader that gives its bots away: one of the two has each bot, whichever write comes first.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { BotRecords } from '../../src/cluster/control/bot-records.js';
+import { ClusterStore } from '../../src/cluster/control/cluster-store.js';
+import { LeaderDuties } from '../../src/cluster/control/leader-duties.js';
+import type { BotRecord, Member, Members, Sealing } from '../../src/cluster/control/parts.js';
+import type { RemovedNodes } from '../../src/cluster/control/removed-nodes.js';
 import { Signer } from '../../src/cluster/wire/signer.js';
-import { BotRecords } from '../../src/main/cluster/bot-records.js';
-import { ClusterStore } from '../../src/main/cluster/cluster-store.js';
-import { LeaderDuties } from '../../src/main/cluster/leader-duties.js';
-import type { BotRecord, Member, Members, Sealing } from '../../src/main/cluster/parts.js';
-import type { RemovedNodes } from '../../src/main/cluster/removed-nodes.js';
 import type { BotSpec } from '../../src/shared/contract/bots.js';
 import { Deferred } from '../../src/shared/deferred.js';
 import { DroverError } from '../../src/shared/errors.js';

@@ -1,9 +1,9 @@
 // A node in a process, which a test freezes: node frozen-node.mjs <name> <server> <lease_ms> <data directory>. Of the build.
 
 import { LeaseFence } from '../../dist/src/bot-host/fence.js';
+import { Membership } from '../../dist/src/cluster/control/membership.js';
 import { NatsLink } from '../../dist/src/cluster/wire/connect.js';
 import { Signer } from '../../dist/src/cluster/wire/signer.js';
-import { Membership } from '../../dist/src/main/cluster/membership.js';
 
 const [, , node, server, leaseMs, dir] = process.argv;
 const config = {

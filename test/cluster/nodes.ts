@@ -3,10 +3,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Membership } from '../../src/cluster/control/membership.js';
 import type { ClusterConfig } from '../../src/cluster/wire/bus-messages.js';
 import { NatsLink } from '../../src/cluster/wire/connect.js';
 import { Signer } from '../../src/cluster/wire/signer.js';
-import { Membership } from '../../src/main/cluster/membership.js';
 
 export interface TestNode {
   name: string;

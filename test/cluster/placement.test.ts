@@ -2,10 +2,10 @@
 // that a bot never runs twice. The nodes share this process; their bots are only noted.
 
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { ClusterStore } from '../../src/cluster/control/cluster-store.js';
+import type { BotRecord } from '../../src/cluster/control/parts.js';
 import { clusterNames } from '../../src/cluster/wire/names.js';
 import { Kvm } from '../../src/cluster/wire/nats.js';
-import { ClusterStore } from '../../src/main/cluster/cluster-store.js';
-import type { BotRecord } from '../../src/main/cluster/parts.js';
 import type { BotSpec } from '../../src/shared/contract/bots.js';
 import { DroverError } from '../../src/shared/errors.js';
 import { Cut } from '../harness/cut.js';

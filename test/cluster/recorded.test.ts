@@ -3,9 +3,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { readBotRecord } from '../../src/cluster/control/bot-records.js';
+import { Secrets } from '../../src/cluster/control/secrets.js';
 import { clusterNames, PROTOCOL } from '../../src/cluster/wire/names.js';
-import { readBotRecord } from '../../src/main/cluster/bot-record.js';
-import { Secrets } from '../../src/main/cluster/secrets.js';
 import { call } from '../harness/api.js';
 import { eventually } from '../harness/bots.js';
 import { TestCluster } from '../harness/cluster.js';

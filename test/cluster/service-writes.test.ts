@@ -1,10 +1,10 @@
 // Writes while NATS is away: a bot runs only under a record that the cluster has, and what the cluster cannot have is refused.
 
 import { expect, it, onTestFinished } from 'vitest';
+import { BotRecords } from '../../src/cluster/control/bot-records.js';
 import { clusterNames } from '../../src/cluster/wire/names.js';
 import type { NatsConnection } from '../../src/cluster/wire/nats.js';
 import { Signer } from '../../src/cluster/wire/signer.js';
-import { BotRecords } from '../../src/main/cluster/bot-records.js';
 import { type Answer, call, expectError } from '../harness/api.js';
 import { act, create, eventually, POST, remove } from '../harness/bots.js';
 import { type ServiceNode, TestCluster } from '../harness/cluster.js';

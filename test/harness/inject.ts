@@ -8,6 +8,12 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished, TestRunner } from 'vitest';
 import { Broadcaster } from '../../src/broadcaster/broadcaster.js';
+import {
+  NO_NODES,
+  NO_OTHER_BOTS,
+  NO_TOKEN_SHARING,
+  type NodeOperations,
+} from '../../src/cluster/cluster.js';
 import type { Views } from '../../src/front/views/views.js';
 import { Access } from '../../src/main/access/access.js';
 import type { PressureSources } from '../../src/main/access/pressure-gauge.js';
@@ -21,17 +27,11 @@ import { KindSchemas } from '../../src/main/bots/kind-schemas.js';
 import { LoopWatch } from '../../src/main/bots/loop-watch.js';
 import { BotRegistry } from '../../src/main/bots/registry.js';
 import { StartPace } from '../../src/main/bots/start-pace.js';
-import { type ClusterControl, NO_CLUSTER } from '../../src/main/cluster-control.js';
 import { createController } from '../../src/main/controller.js';
 import { firstBots } from '../../src/main/first-bots.js';
 import { Rules } from '../../src/main/rules/rules.js';
 import { type ServiceParts, serviceCommands } from '../../src/main/service-commands.js';
-import {
-  type BroadcasterPeer,
-  type EventSink,
-  logItem,
-  ServiceEvents,
-} from '../../src/main/service-events.js';
+import { type EventSink, logItem, ServiceEvents } from '../../src/main/service-events.js';
 import { BotStore } from '../../src/main/store/bot-store.js';
 import { IncidentGroupStore } from '../../src/main/store/incident-group-store.js';
 import { IncidentStore } from '../../src/main/store/incident-store.js';
@@ -51,6 +51,7 @@ import { NameHasher } from '../../src/shared/contract/name-hash.js';
 import type { Serves } from '../../src/shared/contract/rpc.js';
 import type {
   BroadcasterMethods,
+  BroadcasterPeer,
   ControlMethods,
   FrontStart,
 } from '../../src/shared/contract/threads.js';
@@ -102,7 +103,7 @@ export interface InjectOptions {
   /** Replaces main's measurements of the threads. */
   sources?: Partial<PressureSources>;
   /** In place of a single service. */
-  cluster?: ClusterControl;
+  cluster?: NodeOperations;
 }
 
 /** The parts that a service is built from, and that it closes. */
@@ -116,7 +117,7 @@ interface Parts {
   broadcaster: Broadcaster;
   clock: Clock | undefined;
   sources: Partial<PressureSources>;
-  cluster: ClusterControl;
+  cluster: NodeOperations;
 }
 
 /** A whole service in this thread, created by {@link inject}. */
@@ -176,6 +177,7 @@ export class InjectedService implements ServiceApi {
       graceMs: config.hosts.stop_grace_ms,
       isolationOf: (spec: Pick<BotSpec, 'kind' | 'isolation'>) => isolationOf(spec, config.hosts),
       restarted: () => {},
+      cluster: NO_OTHER_BOTS,
     };
     const bots = new BotStore(store);
     this.#registry = new BotRegistry(
@@ -325,6 +327,7 @@ export class InjectedService implements ServiceApi {
       config,
       tokens: new TokenStore(store),
       dataDir: this.dir,
+      sharing: NO_TOKEN_SHARING,
       warn: (message) => this.warnings.push(message),
       say: (level, scope, message) => this.#events.tell(logItem(level, scope, message)),
       sources: {
@@ -384,7 +387,7 @@ export class InjectedService implements ServiceApi {
         rules: this.#rules,
         hasChanged: () => false,
         metrics: () => this.#metrics(),
-        cluster: () => this.#parts.cluster,
+        cluster: { ...this.#parts.cluster, bots: NO_OTHER_BOTS },
         isStopping: () => this.isStopping,
       }),
       logAccess: ({ text }) => {
@@ -461,7 +464,7 @@ export async function inject(options: InjectOptions = {}): Promise<InjectedServi
     broadcaster,
     clock: options.clock,
     sources: options.sources ?? {},
-    cluster: options.cluster ?? NO_CLUSTER,
+    cluster: options.cluster ?? NO_NODES,
   });
   const made = service;
   await made.start().catch(async (thrown: unknown) => {

@@ -9,7 +9,7 @@ import { create, eventually, POST, snapshot, watch } from '../harness/bots.js';
 import { makeDir, removeDir, startService, stopClean } from '../harness/service.js';
 
 const DIST = new URL('../../dist/', import.meta.url);
-const OF_THE_CLUSTER = /^src\/(cluster|main\/cluster)\//;
+const OF_THE_CLUSTER = /^src\/cluster\/(bus|control|wire)\//;
 const THREADS = ['bot-host', 'broadcaster', 'front', 'journal', 'rules'];
 
 /** The built files that Node has loaded, in all threads: each writes its coverage when it ends. */

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import type { ClusterControl } from '../../src/main/cluster-control.js';
+import type { NodeOperations } from '../../src/cluster/cluster.js';
 import type { ClusterNode } from '../../src/shared/contract/nodes.js';
 import { DroverError } from '../../src/shared/errors.js';
 import { call, expectError } from '../harness/api.js';
@@ -28,7 +28,7 @@ const NODE: ClusterNode = {
 const FIGURES = { reason: 'no server', unpublished: 7, behind: 2 };
 const ACTIONS = ['h1/cordon', 'h1/uncordon', 'h1/drain', 'rebalance'];
 
-function model(calls: unknown[]): ClusterControl {
+function model(calls: unknown[]): NodeOperations {
   return {
     nodes: () => ({ cluster: 'c', state: 'cut_off', reason: 'no server', nodes: [NODE] }),
     actOnNode: async (node, action) => {

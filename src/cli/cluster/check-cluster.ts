@@ -1,6 +1,7 @@
 // Runs in the command line. What `drover doctor` finds about the NATS servers of a cluster. Loaded only when one is configured.
 
 import { randomBytes } from 'node:crypto';
+import { Secrets } from '../../cluster/control/secrets.js';
 import { replicasOf } from '../../cluster/wire/names.js';
 import {
   connect,
@@ -11,7 +12,6 @@ import {
 import { natsOptions } from '../../cluster/wire/nats-options.js';
 import { isEnough, NEEDED_NATS, natsRisk } from '../../cluster/wire/nats-version.js';
 import { reasonOf } from '../../cluster/wire/reasons.js';
-import { Secrets } from '../../main/cluster/secrets.js';
 import type { Config } from '../../shared/contract/config.js';
 import { StartupError } from '../../shared/errors.js';
 

@@ -1,3 +1,4 @@
+import { NOT_JOINED } from '../../shared/contract/node-name.js';
 import { DroverError } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { jsonResponse } from '../engine/responses.js';
@@ -10,7 +11,6 @@ const ANSWER_MS = 2000;
 /** How long an answer counts, in ms: anyone may ask, and main is asked no more often. */
 const FRESH_MS = 500;
 const RETRY_S = 1;
-const NOT_JOINED = 'this node has not joined the cluster yet';
 const READY = jsonResponse(JSON.stringify({ status: 'ready' }));
 
 /** `GET /ready`, as main sees it: one question to main at a time, for all that ask meanwhile. */

@@ -1,5 +1,6 @@
 // Runs in main. Owns tokens, tickets, sign-in links, security events and the pressure gauge, and starts and stops them together.
 
+import type { TokenSharing } from '../../cluster/node-service.js';
 import type { Config } from '../../shared/contract/config.js';
 import type { Shortage } from '../../shared/contract/pressure.js';
 import { AUTH_SCOPE } from '../../shared/contract/scopes.js';
@@ -24,6 +25,7 @@ export interface AccessParts {
   /** Writes a warning to standard error. */
   warn: (message: string) => void;
   dataDir: string;
+  sharing: TokenSharing;
   sources: PressureSources;
   /** Created after this. */
   fronts: () => AccessFronts;
@@ -37,11 +39,11 @@ export class Access {
   readonly pressure: PressureGauge;
   readonly #files: TokenFiles;
 
-  constructor({ config, tokens, say, warn, dataDir, sources, fronts }: AccessParts) {
+  constructor({ config, tokens, say, warn, dataDir, sharing, sources, fronts }: AccessParts) {
     this.security = new SecurityEvents(say, warn);
     this.tokens = new TokenRegistry(tokens, fronts, this.security, {
       ...config.auth,
-      isShared: config.cluster.servers.length > 0,
+      sharing,
     });
     this.links = new SignInLinks(this.tokens, this.security);
     this.#files = new TokenFiles(

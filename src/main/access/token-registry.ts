@@ -1,3 +1,5 @@
+import { NO_TOKEN_SHARING } from '../../cluster/cluster.js';
+import type { TokenSharing } from '../../cluster/node-service.js';
 // Runs in main. Owns the valid tokens, their expiry, and the time of their last use. The fronts have copies, and get each
 // change before the client gets its response.
 
@@ -26,7 +28,7 @@ const PIN_TOKEN_NAME = 'pin';
 const DAY_MS = 86_400_000;
 /**
  * How much later than on its own node a sign-in of another node expires here, in ms: this node may not know its last uses. The nodes
- * share them at once, and keep them half a day late (src/main/cluster/token-sync.ts).
+ * share them at once, and keep them half a day late (src/cluster/control/token-sync.ts).
  */
 const FOREIGN_IDLE_MS = DAY_MS;
 /**
@@ -50,26 +52,9 @@ export interface TokenHolders {
   removeToken(id: string): Promise<void>;
 }
 
-/** What the other nodes of a cluster are told (src/main/cluster/token-sync.ts). */
-export interface TokenSharing {
-  /** Resolves when the cluster takes new tokens. @throws DroverError `unavailable` when that is not soon. */
-  admit(): Promise<void>;
-  /**
-   * Every front of this node accepts it. Resolves when every live node that answers does.
-   * @throws DroverError `unavailable` when the cluster does not have it; it gets it later, unless it is removed.
-   */
-  added(record: TokenRecord): Promise<void>;
-  /** This node has removed it. */
-  removed(id: string): void;
-  /** A last use that this node did not know. */
-  used(id: string, use: TokenUse): void;
-  /** Whether this node knows, but for some seconds, when its tokens were used on the others. */
-  readonly isCurrent: boolean;
-}
-
 export interface RegistryOptions extends Pick<Config['auth'], 'sign_in_days'> {
-  /** The service is a node of a cluster: no sign-in expires for not being used until {@link TokenSharing.isCurrent}. */
-  isShared?: boolean;
+  /** Until {@link TokenRegistry.share}. No sign-in expires for not being used until it is current. */
+  sharing?: TokenSharing;
 }
 
 export class TokenRegistry {
@@ -84,7 +69,7 @@ export class TokenRegistry {
   readonly #pending = new Map<string, TokenRecord>();
   /** Ids of tokens that other nodes have made. They are not on this node's disk, and their nodes know whether they are idle. */
   readonly #foreign = new Set<string>();
-  #sharing: TokenSharing | undefined;
+  #sharing: TokenSharing;
   /** PIN tokens that a new one is about to replace. */
   readonly #replaced = new Set<string>();
   /** Tokens that are no longer valid but still on disk, with their name in lines and the reason. */
@@ -93,7 +78,6 @@ export class TokenRegistry {
   readonly #uses: LastUses;
   /** How long a sign-in stays valid without being used. */
   readonly #idleMs: number;
-  readonly #isShared: boolean;
   /** Records that were changed at the start, and are not on disk yet. */
   #changed: TokenRecord[];
   #expiry: NodeJS.Timeout | undefined;
@@ -102,10 +86,10 @@ export class TokenRegistry {
     store: TokenStore,
     holders: () => TokenHolders,
     events: SecurityEvents,
-    { sign_in_days, isShared = false }: RegistryOptions,
+    { sign_in_days, sharing = NO_TOKEN_SHARING }: RegistryOptions,
   ) {
     this.#idleMs = sign_in_days === 0 ? Number.POSITIVE_INFINITY : sign_in_days * DAY_MS;
-    this.#isShared = isShared;
+    this.#sharing = sharing;
     this.#store = store;
     this.#holders = holders;
     this.#events = events;
@@ -161,7 +145,7 @@ export class TokenRegistry {
     address: string | null = null,
   ): Promise<CreatedToken> {
     const spec = tokenSpec(body);
-    if (this.#isShared) await this.#expectCluster();
+    await this.#sharing.admit();
     this.#expectRoom();
     const maker = { token: by, name: this.nameOf(by) ?? null, address };
     const created_by = { how: 'token' as const, ...maker };
@@ -221,7 +205,7 @@ export class TokenRegistry {
 
   used(uses: Readonly<Record<string, TokenUse>>): void {
     for (const [id, use] of Object.entries(uses)) {
-      if (this.#use(id, use)) this.#sharing?.used(id, use);
+      if (this.#use(id, use)) this.#sharing.used(id, use);
     }
   }
 
@@ -350,20 +334,13 @@ export class TokenRegistry {
     this.#events.tokenCreated(`${this.#shownName(record.id)}, ${record.scopes.join(', ')},`, by);
     this.#awaitExpiry();
     try {
-      await this.#sharing?.added(record);
+      await this.#sharing.added(record);
     } catch (thrown) {
       // Who signs in on a node that is cut off has to see why: the token is good here, and elsewhere when NATS is back.
       if (record.created_by?.how !== 'token') return;
       await this.#remove(record.id, 'was not accepted by the cluster').catch(() => {});
       throw thrown;
     }
-  }
-
-  /** @throws DroverError `unavailable`. */
-  async #expectCluster(): Promise<void> {
-    if (this.#sharing) return this.#sharing.admit();
-    const reason = 'this node has not joined it yet';
-    throw new DroverError('unavailable', `the cluster does not accept the token: ${reason}`, 1);
   }
 
   /** @throws DroverError `conflict`. */
@@ -382,7 +359,7 @@ export class TokenRegistry {
     const name = this.#shownName(id);
     if (!this.#tokens.delete(id)) return;
     this.#foreign.delete(id);
-    if (isTold) this.#sharing?.removed(id);
+    if (isTold) this.#sharing.removed(id);
     this.#uses.forget(id);
     this.#removing.set(id, { name, why });
     await this.#erase(id);
@@ -417,7 +394,7 @@ export class TokenRegistry {
     clearTimeout(this.#expiry);
     const now = Date.now();
     // What this node does not know yet, it asks again.
-    let next = this.#knowsUses ? Number.POSITIVE_INFINITY : now + MAX_WAIT_MS;
+    let next = this.#sharing.isCurrent ? Number.POSITIVE_INFINITY : now + MAX_WAIT_MS;
     for (const token of this.#tokens.values()) {
       const end = this.#endOf(token);
       // Errors of the disk are retried.
@@ -430,10 +407,6 @@ export class TokenRegistry {
     this.#expiry = setTimeout(() => this.#awaitExpiry(), Math.min(next - now, MAX_WAIT_MS));
   }
 
-  get #knowsUses(): boolean {
-    return !this.#isShared || this.#sharing?.isCurrent === true;
-  }
-
   /** When it expires, infinite for never. */
   #endOf(
     token: TokenRecord,
@@ -441,7 +414,7 @@ export class TokenRegistry {
     use = this.lastUse(token.id),
   ): number {
     const end = token.expires_at_ms ?? Number.POSITIVE_INFINITY;
-    if (!isSignIn(token) || !this.#knowsUses) return end;
+    if (!isSignIn(token) || !this.#sharing.isCurrent) return end;
     return Math.min(end, this.#idleEndOf(token, use) + (isForeign ? FOREIGN_IDLE_MS : 0));
   }
 

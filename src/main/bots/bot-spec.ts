@@ -1,6 +1,7 @@
 // Pure, but for the incarnation of a new bot. Makes specs of what requests ask for.
 
 import { randomBytes } from 'node:crypto';
+import type { ClusterBots } from '../../cluster/cluster.js';
 import type {
   BotSpec,
   CreateBotBody,
@@ -10,7 +11,6 @@ import type {
 import type { JsonObject } from '../../shared/contract/json.js';
 import { quotaFault } from '../../shared/contract/quota.js';
 import { DroverError } from '../../shared/errors.js';
-import type { BotCluster } from './bot-cluster.js';
 
 /**
  * The spec of a new bot. Its configuration is stored as given: defaults are filled in at each start, because some are only known then.
@@ -19,11 +19,11 @@ import type { BotCluster } from './bot-cluster.js';
 export function newSpec(
   input: CreateBotBody,
   defaults: RestartPolicy,
-  cluster: BotCluster | undefined,
+  cluster: Pick<ClusterBots, 'firstTerm' | 'checkPlace'>,
 ): BotSpec {
   const { id, kind, labels, dedicated, desired, isolation, host_group, quota } = input;
   const { node, node_labels, failover } = input;
-  const term = cluster?.firstTerm;
+  const term = cluster.firstTerm;
   const spec: BotSpec = {
     id,
     kind,
@@ -41,7 +41,7 @@ export function newSpec(
     ...(term !== undefined && { term }),
     incarnation: randomBytes(8).toString('hex'),
   };
-  if (!cluster) refusePlace(input);
+  cluster.checkPlace(input);
   check(spec);
   return spec;
 }
@@ -51,10 +51,10 @@ export function changedSpec(
   spec: BotSpec,
   change: UpdateBotBody,
   config: JsonObject,
-  inCluster: boolean,
+  cluster: Pick<ClusterBots, 'checkPlace'>,
 ): BotSpec {
   const { labels, restart, isolation, host_group, quota, node, node_labels, failover } = change;
-  if (!inCluster) refusePlace(change);
+  cluster.checkPlace(change);
   const changed: BotSpec = {
     ...spec,
     ...(quota && { quota }),
@@ -87,15 +87,6 @@ function check(spec: BotSpec): void {
       'node and node_labels exclude each other: a bot that names its node may run on no other',
     );
   }
-}
-
-/** A bot that was in a cluster may have these fields; who asks for them on a single service expects what it cannot do. */
-function refusePlace(body: UpdateBotBody): void {
-  const field = (['node', 'node_labels', 'failover'] as const).find(
-    (name) => body[name] !== undefined,
-  );
-  if (field === undefined) return;
-  throw new DroverError('bad_request', `this service is not in a cluster: ${field} needs one`);
 }
 
 /** @param value null removes it; undefined leaves it as it is. */

@@ -1,3 +1,4 @@
+import type { ClusterBots } from '../../cluster/cluster.js';
 // Runs in main. Owns one bot: executes the effects of bot-life.ts with its host, the stream and the store.
 
 import type { BotSpec, Isolation } from '../../shared/contract/bots.js';
@@ -8,7 +9,6 @@ import { DroverError, messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { logItem, type ServiceEvents } from '../service-events.js';
 import type { HostThread } from '../threads/host-thread.js';
-import type { BotCluster } from './bot-cluster.js';
 import { type BotEffect, type BotEvent, type BotState, nextStep } from './bot-life.js';
 import type { HostPool } from './host-pool.js';
 import { KindHeld } from './kind-quarantine.js';
@@ -34,7 +34,7 @@ export interface BotDependencies {
   /** Called for each restart by the service, with the bot's kind. */
   restarted(kind: string): void;
   graceMs: number;
-  cluster?: BotCluster;
+  cluster: ClusterBots;
 }
 
 /** An event of the bot's life with what its effects need. */
@@ -399,9 +399,10 @@ export class Bot {
 
   async #showSpec(): Promise<void> {
     const spec = this.#spec;
-    const { cluster } = this.#dependencies;
-    await this.#snapshot.change({ labels: spec.labels, ...cluster?.shown(spec) });
-    if (cluster) this.#host?.setStays(this.id, this.#stays);
+    const stayed = this.#stays;
+    const place = this.#dependencies.cluster.shown(spec);
+    await this.#snapshot.change({ labels: spec.labels, ...place });
+    if (this.#stays !== stayed) this.#host?.setStays(this.id, this.#stays);
   }
 
   /** It keeps its connections when the node loses its lease. */
@@ -495,7 +496,7 @@ export class Bot {
 
   /** Why this node may not run it, null when it may. Once there is a reason it waits for {@link letGo}. */
   get #refusal(): string | null {
-    this.#keptBecause ??= this.#dependencies.cluster?.refusal(this.#spec) ?? null;
+    this.#keptBecause ??= this.#dependencies.cluster.refusal(this.#spec);
     return this.#keptBecause;
   }
 

@@ -11,11 +11,12 @@ import type {
   KindFailure,
   LateError,
 } from '../../shared/contract/host-messages.js';
+import type { BroadcasterPeer } from '../../shared/contract/threads.js';
 import type { UsageReport } from '../../shared/contract/usage.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { complain } from '../../shared/terminal.js';
 import { withTimeout } from '../../shared/with-timeout.js';
-import type { BroadcasterPeer, EventSink } from '../service-events.js';
+import type { EventSink } from '../service-events.js';
 import {
   type HostEffect,
   type HostEvent,

@@ -1,9 +1,9 @@
 // Runs in main. Owns main's copy of one bot's snapshot, and publishes its changes.
 
+import type { ClusterBots } from '../../cluster/cluster.js';
 import type { BotSpec } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import { logItem, type ServiceEvents, sessionItem } from '../service-events.js';
-import type { BotCluster } from './bot-cluster.js';
 
 export class PublishedSnapshot {
   readonly #events: ServiceEvents;
@@ -11,7 +11,7 @@ export class PublishedSnapshot {
   readonly #snapshot: BotSnapshot;
   #isPublished = false;
 
-  constructor(spec: BotSpec, events: ServiceEvents, cluster: BotCluster | undefined) {
+  constructor(spec: BotSpec, events: ServiceEvents, cluster: Pick<ClusterBots, 'shown'>) {
     const { id, kind, desired, labels } = spec;
     this.#events = events;
     this.#snapshot = {
@@ -29,7 +29,7 @@ export class PublishedSnapshot {
       usage: null,
       over_quota: [],
       next_try: null,
-      ...cluster?.shown(spec),
+      ...cluster.shown(spec),
     };
   }
 

@@ -1,3 +1,4 @@
+import type { SpecStore } from '../../cluster/node-service.js';
 // Runs in main. Owns all bots, by id.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -32,9 +33,9 @@ import { keepSecretsInLists } from '../../shared/contract/secrets.js';
 import type { Reach, Rights } from '../../shared/contract/tokens.js';
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError } from '../../shared/errors.js';
+import { noBot } from '../../shared/no-bot.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { logItem } from '../service-events.js';
-import type { BotStore } from '../store/bot-store.js';
 import type { ShowIncident } from '../store/incident-store.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { Bot, type BotDependencies } from './bot.js';
@@ -45,7 +46,6 @@ import type { Incidents } from './incidents.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import type { KindSchemas } from './kind-schemas.js';
 import { mergePatch } from './merge-patch.js';
-import { noBot } from './no-bot.js';
 import type { JudgedBot } from './quotas.js';
 import type { Lane } from './start-pace.js';
 import type { BotWithUsage, ShownUsage } from './usage-snapshots.js';
@@ -56,9 +56,6 @@ const SLICE_BOTS = 128;
 const SLICE_MS = 100;
 /** Of a change that another node with an earlier version has sent. */
 const UNKNOWN_AUTHOR = 'unknown';
-
-/** Where bots are stored: on this node, or in its cluster too. */
-export type SpecStore = Pick<BotStore, 'all' | 'put' | 'remove'>;
 
 /** What decides on which host a bot runs. */
 export type HostWish = Pick<BotSpec, 'id' | 'kind' | 'dedicated' | 'isolation' | 'host_group'>;
@@ -128,13 +125,13 @@ export class BotRegistry {
 
   /** Also those of the other nodes of a cluster, as far as is known. */
   knownIds(): string[] {
-    return [...new Set([...this.#bots.keys(), ...(this.#dependencies.cluster?.ids() ?? [])])];
+    return [...new Set([...this.#bots.keys(), ...this.#dependencies.cluster.ids()])];
   }
 
   /** The bot that has this id now, here or on another node. Undefined for an unknown bot. */
   identityOf(id: string): IncidentBot | undefined {
     const spec = this.#bots.get(id)?.spec;
-    if (!spec) return this.#dependencies.cluster?.identityOf(id);
+    if (!spec) return this.#dependencies.cluster.identityOf(id);
     return { id, incarnation: spec.incarnation ?? '', labels: spec.labels };
   }
 
@@ -190,7 +187,7 @@ export class BotRegistry {
   *ofGroup(name: string): Iterable<Pick<BotSpec, 'id' | 'labels'>> {
     for (const { spec } of this.#bots.values()) if (spec.host_group === name) yield spec;
     for (const spec of this.#joining) if (spec.host_group === name) yield spec;
-    yield* this.#dependencies.cluster?.ofGroup(name) ?? [];
+    yield* this.#dependencies.cluster.ofGroup(name);
   }
 
   /** Names the dedicated host, or that of its group, that a bot needs; undefined for a shared one. */
@@ -272,7 +269,7 @@ export class BotRegistry {
       await bot.begin(isNew, hold, turn);
     } catch (thrown) {
       const code = thrown instanceof DroverError ? thrown.code : null;
-      if (!isNew || !this.#dependencies.cluster) throw thrown;
+      if (!isNew) throw thrown;
       // Another node, with the same configuration, has made it at the same time.
       if (code === 'conflict') await this.release(bot.id, async () => {});
       // The cluster has no record of it yet: it waits until the node has joined.
@@ -295,7 +292,7 @@ export class BotRegistry {
     const { spec } = bot;
     const change = body.config as JsonObject | undefined;
     const merged = change === undefined ? spec.config : this.#merge(spec, change);
-    const changed = changedSpec(spec, body, merged, this.#dependencies.cluster !== undefined);
+    const changed = changedSpec(spec, body, merged, this.#dependencies.cluster);
     this.#schemas.checkConfig(spec.kind, merged);
     if (change !== undefined && !allows(rights, 'admin')) {
       this.#schemas.checkRedirects(spec.kind, spec.config, merged, change);
@@ -369,7 +366,7 @@ export class BotRegistry {
     return this.act(id, action);
   }
 
-  /** The bots of a node as its cluster changes them (src/main/cluster/owner.ts). */
+  /** The bots of a node as its cluster changes them (src/cluster/control/owner.ts). */
   specs(): Readonly<BotSpec>[] {
     return [...this.#bots.values()].map(({ spec }) => spec);
   }

@@ -4,6 +4,7 @@
 // stores with the rule that it fires, and then says it.
 
 import { randomBytes } from 'node:crypto';
+import type { RuleRecord, RuleSharing, RuleStore } from '../../cluster/node-service.js';
 import { alertLine } from '../../shared/contract/alert-line.js';
 import type { MainItem } from '../../shared/contract/events.js';
 import { MAX_RULES, type Severity } from '../../shared/contract/rule-bounds.js';
@@ -19,7 +20,6 @@ import type { Rights } from '../../shared/contract/tokens.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { Semaphore } from '../../shared/semaphore.js';
 import { logItem } from '../service-events.js';
-import type { RuleStore } from '../store/rule-store.js';
 import { checkQuery, ruleOfBody } from './rule-of-body.js';
 
 /** Changes that wait for the disk. Fronts have fewer calls open. */
@@ -27,31 +27,8 @@ const MAX_WAITING = 1000;
 /** Least time between two lines about lost frames, in ms. */
 const LOST_EVERY_MS = 60_000;
 
-/** A rule as all nodes of a cluster have it: value of a key in the bucket of rules. */
-export interface RuleRecord {
-  /** Version of the format (PROTOCOL). */
-  v: number;
-  rule: RuleSettings;
-  /** When the cluster got it, in Unix epoch ms: of two with one name the later is refused. */
-  made_at_ms: number;
-  /** When somebody changed it last: its state begins again. */
-  changed_at_ms: number;
-  /** The last alert since then; null for none. */
-  alert: AlertEvent | null;
-}
-
-/** What rules need of a cluster. */
-export interface RuleSharing {
-  /** Why this node does not know which rules fire, in one line; null when it does. */
-  readonly fault: string | null;
-  /** It is this node that says what has fired. */
-  readonly speaks: boolean;
-  /** Stores an alert with its rule, unless that has changed: {@link Rules.learn} gets it then. Never rejects. */
-  raise(id: string, alert: AlertEvent): Promise<void>;
-}
-
 export interface RulesParts {
-  store: Pick<RuleStore, 'all' | 'put' | 'remove'>;
+  store: RuleStore;
   /** Null in a single service. */
   sharing: RuleSharing | null;
   /** Publishes at once, without waiting. */

@@ -5,11 +5,12 @@ import type { Block, LoopEvents } from '../../shared/contract/slow-turn.js';
 import type {
   BroadcasterEvents,
   BroadcasterMethods,
+  BroadcasterPeer,
   BroadcasterStart,
 } from '../../shared/contract/threads.js';
 import { DroverError } from '../../shared/errors.js';
 import { WORKERS } from '../../shared/package-paths.js';
-import type { BroadcasterPeer, EventSink } from '../service-events.js';
+import type { EventSink } from '../service-events.js';
 import { SupervisedThread, type Turning } from './supervised-thread.js';
 import { startWorker } from './thread-source.js';
 

@@ -1,3 +1,4 @@
+import type { Bus, BusOptions } from '../../cluster/node-service.js';
 // Runs in main. Owns the bus thread of a cluster, and its channels.
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
@@ -10,34 +11,28 @@ import type {
 } from '../../cluster/wire/bus-messages.js';
 import type { Rpc } from '../../shared/contract/rpc.js';
 import type { LoopEvents } from '../../shared/contract/slow-turn.js';
-import type { StreamIdentity } from '../../shared/contract/threads.js';
+import type { BroadcasterPeer } from '../../shared/contract/threads.js';
 import { DroverError } from '../../shared/errors.js';
 import { BusFigures, createBusFigures } from '../../shared/memory/bus-figures.js';
 import { releaseReader } from '../../shared/memory/ring-reader.js';
 import { WORKERS } from '../../shared/package-paths.js';
-import type { BroadcasterPeer, EventSink } from '../service-events.js';
+import type { EventSink } from '../service-events.js';
 import { doubledPauses, SupervisedThread, type Turning } from './supervised-thread.js';
 import { startWorker } from './thread-source.js';
 
 /** Longest pause before a lost thread is replaced, in ms. */
 const MAX_RESTART_MS = 30_000;
 
-export interface ClusterBusOptions {
+export interface ClusterBusOptions
+  extends Pick<BusOptions, 'ready' | 'lost' | 'changed' | 'fenced'> {
   start: Omit<ClusterBusStart, 'figures'>;
   /** A channel to the node's journal; undefined when there is none. */
   journal: (reader: number) => MessagePort | undefined;
-  /** There is a stream of the cluster, or another one: fronts get channels to it. */
-  ready: (stream: StreamIdentity, isBlind: boolean) => void;
-  /** The stream of the cluster is gone until the next `ready`. */
-  lost: (reason: string) => void;
-  changed: (status: BusStatus, notice: string | null) => void;
   /** Its loop was blocked. */
   slow: LoopEvents['slow'];
-  /** Another node has ended this one's place in the stream. */
-  fenced: () => void;
 }
 
-export class ClusterBusThread {
+export class ClusterBusThread implements Bus {
   status: BusStatus = { state: 'joining', reason: null };
   readonly figures: BusFigures;
   readonly #options: ClusterBusOptions;

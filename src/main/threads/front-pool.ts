@@ -1,22 +1,28 @@
 // Runs in main. Owns the fronts: starts them on one port, and tells all of them what changes.
 
 import type { EventLoopUtilization } from 'node:perf_hooks';
+import type { FrontCluster } from '../../cluster/node-service.js';
 import { Networks } from '../../shared/contract/networks.js';
 import type { ClusterStreamState } from '../../shared/contract/nodes.js';
 import type { Shortage } from '../../shared/contract/pressure.js';
 import type { Serves } from '../../shared/contract/rpc.js';
 import type { FrontBlock, SlowTurn } from '../../shared/contract/slow-turn.js';
-import type { Bound, ControlMethods, FrontStart } from '../../shared/contract/threads.js';
+import type {
+  Bound,
+  BroadcasterPeer,
+  ControlMethods,
+  FrontStart,
+} from '../../shared/contract/threads.js';
 import type { TokenRecord } from '../../shared/contract/tokens.js';
 import { messageOf } from '../../shared/errors.js';
 import { clearQuota, Quota } from '../../shared/memory/quota.js';
 import { releaseReader } from '../../shared/memory/ring-reader.js';
 import { ConnectionCensus } from '../access/connection-census.js';
-import type { BroadcasterPeer, EventSink } from '../service-events.js';
+import type { EventSink } from '../service-events.js';
 import type { ThreadCounts } from '../thread-counts.js';
 import { changeTls, type TlsUser } from '../tls-change.js';
 import { TlsSnapshot } from '../tls-snapshot.js';
-import { type FrontCluster, type FrontPeer, FrontThread } from './front-thread.js';
+import { type FrontPeer, FrontThread } from './front-thread.js';
 import type { JournalThread } from './journal-thread.js';
 import type { Turning } from './supervised-thread.js';
 

@@ -1,23 +1,24 @@
+import type { FrontCluster } from '../../cluster/node-service.js';
 // Runs in main. Owns one front thread and its connections. A front that breaks closes its own sockets and exits. It is never
 // terminated: that would abort the process while sockets are open.
 
 import type { EventLoopUtilization } from 'node:perf_hooks';
-import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { MessageChannel } from 'node:worker_threads';
 import { authorityOf } from '../../shared/contract/addresses.js';
 import type { ClusterStreamState } from '../../shared/contract/nodes.js';
 import type { Rpc, Serves } from '../../shared/contract/rpc.js';
 import type {
   Bound,
+  BroadcasterPeer,
   ControlMethods,
   FrontMethods,
   FrontStart,
-  StreamIdentity,
 } from '../../shared/contract/threads.js';
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError, messageOf, StartupError } from '../../shared/errors.js';
 import { WORKERS } from '../../shared/package-paths.js';
 import { withTimeout } from '../../shared/with-timeout.js';
-import type { BroadcasterPeer, EventSink } from '../service-events.js';
+import type { EventSink } from '../service-events.js';
 import type { TlsSnapshot } from '../tls-snapshot.js';
 import type { JournalThread } from './journal-thread.js';
 import { SupervisedThread, type Turning } from './supervised-thread.js';
@@ -29,15 +30,6 @@ const RESTART_MS = 1000;
 const CLUSTER_MS = 5000;
 
 export type FrontPeer = Rpc<ControlMethods, FrontMethods>;
-
-/** The stream of the cluster, and how a front gets its channels to the thread that has it. */
-export interface FrontCluster {
-  stream: StreamIdentity;
-  /** Opens the channels of a front; those that it had are closed. */
-  connect: (front: number) => { broadcaster: MessagePort; history: MessagePort };
-  /** The front has ended. */
-  detach: (front: number) => void;
-}
 
 export interface FrontThreadOptions {
   front: number;

@@ -13,6 +13,7 @@ import type {
 import type { Rpc } from '../../shared/contract/rpc.js';
 import type {
   BotStart,
+  BroadcasterPeer,
   HostControlMethods,
   HostMethods,
   HostStart,
@@ -28,7 +29,7 @@ import type { Captured } from '../../shared/stack-capture.js';
 import { complain } from '../../shared/terminal.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { isOnDisk, type KindFiles } from '../bots/kind-files.js';
-import type { BroadcasterPeer, EventSink } from '../service-events.js';
+import type { EventSink } from '../service-events.js';
 import type { HostState } from './host-life.js';
 import type { HostLink, StartLink } from './host-link.js';
 import { HostedRuns } from './hosted-runs.js';

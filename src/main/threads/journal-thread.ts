@@ -1,11 +1,13 @@
 // Runs in main. Owns the journal's thread, its connections, and its status. Only the shutdown of the service waits for it.
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { type Clock, SYSTEM_CLOCK } from '../../shared/clock.js';
 import type { Config } from '../../shared/contract/config.js';
 import type { Level } from '../../shared/contract/event-kinds.js';
 import { JOURNAL_OFF, type JournalStatus } from '../../shared/contract/journal-messages.js';
 import type { Block, LoopEvents } from '../../shared/contract/slow-turn.js';
 import type {
+  BroadcasterPeer,
   JournalControlMethods,
   JournalMethods,
   JournalStart,
@@ -15,9 +17,8 @@ import { DroverError } from '../../shared/errors.js';
 import type { SharedLag } from '../../shared/memory/loop-lag.js';
 import { releaseReader } from '../../shared/memory/ring-reader.js';
 import { WORKERS } from '../../shared/package-paths.js';
-import type { BroadcasterPeer, EventSink } from '../service-events.js';
+import type { EventSink } from '../service-events.js';
 import { journalDir, type StreamNumbering } from '../stream-numbering.js';
-import { type Clock, SYSTEM_CLOCK } from './clock.js';
 import {
   doubledPauses,
   SupervisedThread,

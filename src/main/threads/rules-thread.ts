@@ -1,6 +1,8 @@
 // Runs in main. Owns the rules thread, which starts with the first rule that is looked at, and its channels.
 
-import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { MessageChannel } from 'node:worker_threads';
+import type { AttachReader } from '../../cluster/node-service.js';
+import { type Clock, SYSTEM_CLOCK } from '../../shared/clock.js';
 import type {
   RuleReport,
   RulesEvents,
@@ -13,12 +15,8 @@ import type { Block, LoopEvents } from '../../shared/contract/slow-turn.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { RingReader, releaseReader } from '../../shared/memory/ring-reader.js';
 import { WORKERS } from '../../shared/package-paths.js';
-import { type Clock, SYSTEM_CLOCK } from './clock.js';
 import { doubledPauses, SupervisedThread, type Turning } from './supervised-thread.js';
 import { startWorker, type ThreadHandle } from './thread-source.js';
-
-/** Connects a reader of the stream's ring with the thread that writes it: BroadcasterFrontMethods. */
-export type AttachReader = (reader: number, port: MessagePort) => void;
 
 /** Longest pause before a lost thread is replaced, in ms. */
 const MAX_RESTART_MS = 60_000;

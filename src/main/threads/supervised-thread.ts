@@ -1,11 +1,11 @@
 // Runs in main. Owns one thread of the service at a time: its Rpc, and the thread that replaces it when it is lost.
 
 import type { EventLoopUtilization } from 'node:perf_hooks';
+import { type Clock, SYSTEM_CLOCK } from '../../shared/clock.js';
 import { type Methods, Rpc, type Serves } from '../../shared/contract/rpc.js';
 import { Deferred } from '../../shared/deferred.js';
 import { type DroverError, messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
-import { type Clock, SYSTEM_CLOCK } from './clock.js';
 import { noteMessage } from './main-activity.js';
 import type { ThreadHandle, ThreadSource } from './thread-source.js';
 

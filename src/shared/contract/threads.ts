@@ -63,6 +63,7 @@ import type {
 } from './nodes.js';
 import type { PressureReport, Shortage } from './pressure.js';
 import type { Programs } from './programs.js';
+import type { Rpc } from './rpc.js';
 import type { CreateRuleBody, Rule, RuleList } from './rules.js';
 import type { Block, FrontBlock, LoopEvents } from './slow-turn.js';
 import type {
@@ -112,6 +113,8 @@ export interface BroadcasterStart {
 
 /** What the broadcaster tells main. */
 export type BroadcasterEvents = LoopEvents;
+
+export type BroadcasterPeer = Rpc<BroadcasterEvents, BroadcasterMethods>;
 
 export type BroadcasterMethods = {
   /** Takes batches from a bot host's port from now on. */

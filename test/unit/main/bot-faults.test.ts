@@ -1,6 +1,7 @@
 // Bots on a full disk: the store's methods reject. The bot host is a fake.
 
 import { describe, expect, it, vi } from 'vitest';
+import { NO_OTHER_BOTS } from '../../../src/cluster/cluster.js';
 import type { BotDependencies } from '../../../src/main/bots/bot.js';
 import { Dispatcher } from '../../../src/main/bots/dispatcher.js';
 import type { Found, Incidents } from '../../../src/main/bots/incidents.js';
@@ -66,6 +67,7 @@ async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry
     restarted: () => {},
     graceMs: 1000,
     isolationOf: () => 'thread',
+    cluster: NO_OTHER_BOTS,
   } as unknown as BotDependencies;
   const store = partial<BotStore>({
     put: async (_: BotSpec) => {

@@ -1,6 +1,7 @@
 // What a cluster does to the bots of a node: gives them, takes them, keeps them from running. With a fake host and store.
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import { NO_OTHER_BOTS } from '../../../src/cluster/cluster.js';
 import type { BotDependencies } from '../../../src/main/bots/bot.js';
 import type { Incidents } from '../../../src/main/bots/incidents.js';
 import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
@@ -70,6 +71,8 @@ beforeEach(() => {
     graceMs: 1000,
     isolationOf: () => 'thread',
     cluster: {
+      ...NO_OTHER_BOTS,
+      checkPlace: () => {},
       shown: ({ term, failover = 'restart' }: BotSpec) => ({ node: 'h1', term, failover }),
       firstTerm: 7,
       refusal: () => refusal,

@@ -2,6 +2,7 @@
 // the host has answered the stop. Host and stream are fakes.
 
 import { expect, it } from 'vitest';
+import { NO_OTHER_BOTS } from '../../../src/cluster/cluster.js';
 import { Bot, type BotDependencies } from '../../../src/main/bots/bot.js';
 import { StartPace } from '../../../src/main/bots/start-pace.js';
 import { RESTART_AT_ONCE } from './restart-at-once.js';
@@ -37,6 +38,7 @@ it('a start that crosses the shutdown does not run the bot after its stop', asyn
     restarted: () => {},
     graceMs: 10_000,
     isolationOf: () => 'thread',
+    cluster: NO_OTHER_BOTS,
   } as unknown as BotDependencies;
   const running = { config: {}, labels: {}, desired: 'running' as const, dedicated: false };
   const bot = new Bot({ id: 'a', kind: 'k', restart: RESTART_AT_ONCE, ...running }, dependencies);

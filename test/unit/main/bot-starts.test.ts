@@ -1,6 +1,7 @@
 // Bots whose starts are spread: through the registry, with a fake host, and time that the test moves.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { NO_OTHER_BOTS } from '../../../src/cluster/cluster.js';
 import type { BotDependencies } from '../../../src/main/bots/bot.js';
 import type { Incidents } from '../../../src/main/bots/incidents.js';
 import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
@@ -57,6 +58,7 @@ function registryWith(limits: Partial<StartLimits>): BotRegistry {
     restarted: () => {},
     graceMs: 1000,
     isolationOf: () => 'thread',
+    cluster: NO_OTHER_BOTS,
   } as unknown as BotDependencies;
   const store = { put: async () => {}, all: () => stored, remove: async () => {} };
   const schemas = new KindSchemas();

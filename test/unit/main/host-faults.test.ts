@@ -1,5 +1,6 @@
 // A stuck host is killed even if nobody answers whom its incident report needs. Time is mocked.
 
+import { partial } from '../../harness/partial.js';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,12 +11,12 @@ import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
 import { OutOfMemory } from '../../../src/main/bots/memory-guard.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
 import type { BotRegistry } from '../../../src/main/bots/registry.js';
-import { type BroadcasterPeer, ServiceEvents } from '../../../src/main/service-events.js';
+import { ServiceEvents } from '../../../src/main/service-events.js';
 import { IncidentGroupStore } from '../../../src/main/store/incident-group-store.js';
 import { IncidentStore } from '../../../src/main/store/incident-store.js';
 import { Store } from '../../../src/main/store/store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
-import { partial } from '../../harness/partial.js';
+import type { BroadcasterPeer } from '../../../src/shared/contract/threads.js';
 import { PATIENCE_MS } from '../../harness/patience.js';
 
 beforeEach(() => {

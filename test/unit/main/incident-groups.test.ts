@@ -1,8 +1,8 @@
 // Incidents by cause: what is counted, what is kept, and the answer of several nodes.
 
 import { expect, it } from 'vitest';
+import { groupsOfNode, mergeIncidentGroups } from '../../../src/cluster/control/merged-answers.js';
 import { type Counted, IncidentGroups } from '../../../src/main/bots/incident-groups.js';
-import { groupsOfNode, mergeIncidentGroups } from '../../../src/main/cluster/merged-answers.js';
 import type { Incident } from '../../../src/shared/contract/bots.js';
 import type { GroupQuery } from '../../../src/shared/contract/incident-groups.js';
 import { causeOf } from '../../../src/shared/incidents/cause.js';

@@ -1,8 +1,9 @@
 // Rules of a node of a cluster: what it says, and what it leaves to others.
 
 import { expect, it } from 'vitest';
+import type { RuleRecord } from '../../../src/cluster/node-service.js';
 import { ruleOfBody } from '../../../src/main/rules/rule-of-body.js';
-import { type RuleRecord, Rules } from '../../../src/main/rules/rules.js';
+import { Rules } from '../../../src/main/rules/rules.js';
 import type { MainItem } from '../../../src/shared/contract/events.js';
 import type { WatchedRule } from '../../../src/shared/contract/rule-messages.js';
 import type { AlertEvent, CreateRuleBody } from '../../../src/shared/contract/rules.js';

@@ -1,8 +1,8 @@
 // A thread without a thread, and time without waiting.
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import type { Clock } from '../../../src/main/threads/clock.js';
 import type { ThreadHandle } from '../../../src/main/threads/thread-source.js';
+import type { Clock } from '../../../src/shared/clock.js';
 import { Deferred } from '../../../src/shared/deferred.js';
 
 export class FakeThread implements ThreadHandle {

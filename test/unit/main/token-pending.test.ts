@@ -50,7 +50,8 @@ it('nobody sees or revokes a token before all fronts accept it; a front that sta
     if (id) await expect(registry.revoke(id, 'nobody')).rejects.toThrow('no token');
   };
   const created = registry.create({ name: 'x', scopes: ['read'] }, 'nobody');
-  // While it is written, and while the fronts are told.
+  // It is admitted at once: then it is pending while it is written, and while the fronts are told.
+  await Promise.resolve();
   await expectPending();
   const id = await beingAdded;
   await expectPending(id);

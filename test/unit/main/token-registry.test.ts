@@ -1,3 +1,5 @@
+import { NO_TOKEN_SHARING } from '../../../src/cluster/cluster.js';
+import { NOT_SHARED_YET } from '../../../src/cluster/control/token-sync.js';
 // Expiry with a clock that jumps, and removal with a disk that fails: a running service does not show these.
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -22,7 +24,7 @@ interface Setup {
 }
 
 /** A registry on a real store, with fake fronts. */
-async function setUp(sign_in_days = 0, isShared = false): Promise<Setup> {
+async function setUp(sign_in_days = 0, sharing = NO_TOKEN_SHARING): Promise<Setup> {
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
   const store = await Store.open(path.join(dir, 'store.mdb'));
   const tokens = new TokenStore(store);
@@ -38,7 +40,7 @@ async function setUp(sign_in_days = 0, isShared = false): Promise<Setup> {
   );
   const registry = new TokenRegistry(tokens, () => holders, events, {
     sign_in_days,
-    isShared,
+    sharing,
   });
   registry.start();
   onTestFinished(async () => {
@@ -189,7 +191,7 @@ function join(registry: TokenRegistry) {
 }
 
 it('a token of another node is accepted, and is not on the disk; uses that are not news are not told', async () => {
-  const { registry, tokens, accepted, lines } = await setUp(0, true);
+  const { registry, tokens, accepted, lines } = await setUp();
   const { told } = join(registry);
   await registry.learn(theirs, null);
   expect(accepted).toEqual(new Set(['theirs']));
@@ -210,7 +212,7 @@ it('a token of another node is accepted, and is not on the disk; uses that are n
 });
 
 it('a sign-in of another node expires here a day late, and the others are not told', async () => {
-  const { registry, accepted } = await setUp(2, true);
+  const { registry, accepted } = await setUp(2);
   const { told } = join(registry);
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'], now: 10 * DAY_MS });
   // It is idle for three days: only its node knows all of its uses.
@@ -229,7 +231,7 @@ it('a sign-in of another node expires here a day late, and the others are not to
 });
 
 it('a sign-in does not expire while this node cannot know whether another has used it', async () => {
-  const { registry, accepted } = await setUp(2, true);
+  const { registry, accepted } = await setUp(2);
   const { told, sharing } = join(registry);
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
   await registry.createForPin({ address: '192.0.2.1', client: null });
@@ -301,7 +303,7 @@ it('the other nodes are notified of a token that was made, replaced, revoked, or
 });
 
 it('a token that the cluster does not accept is not stored; a sign-in is good on this node', async () => {
-  const { registry, tokens, accepted } = await setUp(0, true);
+  const { registry, tokens, accepted } = await setUp(0, NOT_SHARED_YET);
   const body = { name: 'x', scopes: ['read' as const] };
   const refused = {
     code: 'unavailable',
