@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { clusterNames } from '../../src/cluster/wire/names.js';
+import { clusterNames, EVERYONE } from '../../src/cluster/wire/names.js';
 import type { NatsConnection } from '../../src/cluster/wire/nats.js';
 import { call } from '../harness/api.js';
 import { create, eventually } from '../harness/bots.js';
@@ -98,10 +98,9 @@ it.each([false, true])(
       ...['h1', 'h2', 'zz'].flatMap((node) => [
         names.events(node),
         names.calls(node),
-        `${names.bus(node)}.history`,
-        `${names.bus(node)}.baseline`,
+        names.bus(node),
       ]),
-      names.allBus,
+      names.bus(EVERYONE),
       ...['node.h1', 'node.h2', 'node.zz', 'leader'].map((key) => `$KV.${names.nodes}.${key}`),
       ...[...ids, 'zz'].map((key) => `$KV.${names.bots}.${key}`),
       ...buckets.map((bucket) => `$KV.${bucket}.zz`),

@@ -1,9 +1,12 @@
 // Calls between the main threads of nodes over a real NATS server: several nodes in this process, each with its own connection.
 
+import { randomBytes } from 'node:crypto';
+import { deflateRawSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { checkCall } from '../../src/cluster/control/call-messages.js';
-import { CallResults } from '../../src/cluster/control/call-results.js';
-import { type CallsOptions, NodeCalls } from '../../src/cluster/control/calls.js';
+import { checkCall } from '../../src/cluster/wire/call-messages.js';
+import { CallResults } from '../../src/cluster/wire/call-results.js';
+import { NO_ANSWER } from '../../src/cluster/wire/call-server.js';
+import { type CallsOptions, NodeCalls } from '../../src/cluster/wire/calls.js';
 import { clusterNames } from '../../src/cluster/wire/names.js';
 import type { NatsConnection } from '../../src/cluster/wire/nats.js';
 import { Signer } from '../../src/cluster/wire/signer.js';
@@ -31,7 +34,10 @@ async function node(
   options: Partial<CallsOptions> = {},
 ): Promise<{ calls: NodeCalls; nats: NatsConnection }> {
   const nats = await server.connect();
-  const unchecked = { names, node: name, signer: Signer.NONE, check: () => {} };
+  const unchecked = {
+    ...{ context: 'call' as const, subject: names.calls, node: name },
+    ...{ signer: Signer.NONE, check: () => {} },
+  };
   const calls = new NodeCalls(nats, { ...unchecked, ...(results && { results }), ...options });
   opened.push(calls);
   // The server has its subscriptions.
@@ -164,6 +170,59 @@ it('carries an answer that is longer than a message, and refuses such an input',
   });
 });
 
+it('carries bytes, in parts too, to this node as well; what cannot be read is an error', async () => {
+  const [{ calls: a }, { calls: b, nats }] = [await node('a'), await node('b')];
+  const bytes = [randomBytes(3 * 2 ** 20), Buffer.alloc(60 * 2 ** 20, 'some'), Buffer.alloc(0)];
+  for (const calls of [a, b]) calls.serve({ bytes: ({ n }: { n: number }) => bytes[n] });
+  for (const [n, whole] of bytes.entries()) {
+    for (const from of [a, b])
+      expect(whole.equals((await from.call('b', 'bytes', { n }, LONG)) as Buffer)).toBe(true);
+  }
+  const tooMuch = deflateRawSync(Buffer.alloc(65 * 2 ** 20));
+  for (const packed of [Buffer.from('x'), tooMuch, Buffer.alloc(0)]) {
+    nats.subscribe(names.calls('c'), {
+      max: 1,
+      callback: (_, message) =>
+        void message.respond(Buffer.concat([Buffer.from('{"v":1}\n'), packed])),
+    });
+    await nats.flush();
+    await expect(a.call('c', 'bytes', { n: 0 }, LONG)).rejects.toThrow(
+      'the answer of node c cannot be read',
+    );
+  }
+});
+
+it('a call to all is answered by one that has an answer; when none is there, that is known at once', async () => {
+  const [{ calls: a }, { calls: b }, { calls: c, nats }] = [
+    await node('a'),
+    await node('b'),
+    await node('c'),
+  ];
+  a.serve({ who: () => NO_ANSWER }, 'all');
+  b.serve({ who: () => NO_ANSWER }, 'all');
+  c.serve({ who: () => ({ node: 'c' }) }, 'all');
+  await nats.flush();
+  for (const from of [a, b, c])
+    expect(await from.call('all', 'who', null, LONG)).toEqual({ node: 'c' });
+  c.pause('all');
+  await expect(a.call('all', 'who', null, 200)).rejects.toThrow('does not answer in time');
+  for (const calls of [a, b]) calls.pause('all');
+  await nats.flush();
+  await expect(c.call('all', 'who', null, LONG)).rejects.toThrow('nothing answers to its name');
+  c.serve({}, 'all');
+  expect(await a.call('all', 'who', null, LONG)).toEqual({ node: 'c' });
+});
+
+it('a call of main is none of the bus', async () => {
+  const key = { signer: signerOf(1) };
+  const [{ calls: a }, { calls: b }] = [
+    await node('a', undefined, { ...key, context: 'question' }),
+    await node('b', undefined, key),
+  ];
+  b.serve({ run: () => 1 });
+  await expect(a.call('b', 'run', null, 500)).rejects.toThrow(/node b is not trusted/);
+});
+
 it('repeats a call after NATS was away, which then still runs once', async () => {
   const [{ calls: a }, { calls: b }] = [await node('a'), await node('b')];
   const first = new Deferred<string>();
@@ -279,7 +338,13 @@ it('a signed call is of one node, runs once, and not after its time', async () =
   let ran = 0;
   for (const calls of [b, c]) calls.serve({ run: () => ++ran });
   const sent: Uint8Array[] = [];
-  nats.subscribe(names.calls('b'), { callback: (_, { data }) => void sent.push(data) });
+  let inbox = '';
+  nats.subscribe(names.calls('b'), {
+    callback: (_, { data, reply = '' }) => {
+      sent.push(data);
+      if (inbox === '') inbox = reply;
+    },
+  });
   await nats.flush();
   await a.call('b', 'run', null, 1000);
   const [recorded = new Uint8Array()] = sent;
@@ -287,10 +352,15 @@ it('a signed call is of one node, runs once, and not after its time', async () =
     const { data } = await nats.request(names.calls(to), call, { timeout: LONG });
     return Buffer.from(data).toString();
   };
-  // As long as it is accepted, it is known.
+  // As long as it is accepted, it is known, and only who has sent it gets the answer again.
+  const answered: string[] = [];
+  nats.subscribe('_INBOX.>', { callback: (_, { subject }) => void answered.push(subject) });
   for (const afterMs of [0, 5_999, 6_001, 15_000]) {
     now = 1_000_000 + afterMs;
-    expect(await repeat('b')).toContain('"result":1');
+    nats.publish(names.calls('b'), recorded, { reply: '_INBOX.other.1' });
+    nats.publish(names.calls('b'), recorded, { reply: inbox });
+    await vi.waitFor(() => expect(answered).toContain(inbox), LONG);
+    expect(answered.splice(0)).toEqual([inbox]);
   }
   now = 1_031_000;
   await a.call('b', 'run', null, 1000);
@@ -361,7 +431,7 @@ it('what is not trusted on its inbox does not end a call, which waits on for its
   });
   const slow = await node('slow', undefined, {
     ...key,
-    names: { calls: () => names.calls('behind') },
+    subject: () => names.calls('behind'),
   });
   slow.calls.serve(methods);
   await nats.flush();

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { clusterNames } from '../../src/cluster/wire/names.js';
+import { clusterNames, EVERYONE } from '../../src/cluster/wire/names.js';
 import { jetstreamManager, Kvm } from '../../src/cluster/wire/nats.js';
 import { call } from '../harness/api.js';
 import { act, create, eventually } from '../harness/bots.js';
@@ -177,7 +177,7 @@ it('what is no record of Drover in its buckets is named, and stops nothing', asy
     await ofTokens?.put(`_later-${n}`, text);
     await connection.publish(clusterNames('test').calls('h1'), text, { reply: 'nobody' });
     await connection.publish(clusterNames('test').bus('h1'), text, { reply: 'nobody' });
-    await connection.publish(clusterNames('test').allBus, text, { reply: 'nobody' });
+    await connection.publish(clusterNames('test').bus(EVERYONE), text, { reply: 'nobody' });
   }
   await ofNodes?.put('leader.bad', '7');
   await eventually(

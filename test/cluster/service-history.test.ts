@@ -217,9 +217,10 @@ it('names a node that is frozen while it is asked, within the time of the reques
     read(paths),
   ]).finally(() => cluster.node(2).resume());
   expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 200));
-  const missing = [{ node: 'h3', reason: 'no answer in time' }];
+  const reason = 'node h3 cannot be reached: it does not answer in time';
+  const missing = [{ node: 'h3', reason }];
   expect(missingOf(answers)).toEqual(paths.map(() => missing));
-  expect([only?.status, only?.json]).toEqual([503, { error: 'no answer in time' }]);
+  expect([only?.status, only?.json]).toEqual([503, { error: reason }]);
   const [{ events }] = answers.map(({ json }) => json) as [{ events: PastEvent[] }];
   const known = new Set(whole.map(({ id }) => id));
   expect(events.length).toBeGreaterThan(0);

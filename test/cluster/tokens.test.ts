@@ -4,8 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { checkCall } from '../../src/cluster/control/call-messages.js';
-import { NodeCalls } from '../../src/cluster/control/calls.js';
 import { CallsToMembers } from '../../src/cluster/control/node-calls.js';
 import { NodeIdentity } from '../../src/cluster/control/node-identity.js';
 import type { Member } from '../../src/cluster/control/parts.js';
@@ -13,6 +11,8 @@ import type { Input } from '../../src/cluster/control/served-methods.js';
 import { sharedAccess } from '../../src/cluster/control/shared-access.js';
 import { NOT_SHARED_YET, TokenSync } from '../../src/cluster/control/token-sync.js';
 import type { SharedToken } from '../../src/cluster/control/tokens-bucket.js';
+import { checkCall } from '../../src/cluster/wire/call-messages.js';
+import { NodeCalls } from '../../src/cluster/wire/calls.js';
 import { clusterNames } from '../../src/cluster/wire/names.js';
 import { jetstreamManager, Kvm, type NatsConnection } from '../../src/cluster/wire/nats.js';
 import { Signer } from '../../src/cluster/wire/signer.js';
@@ -77,7 +77,10 @@ class Node {
     const tokens = new TokenStore(store);
     this.registry = new TokenRegistry(tokens, () => holders, this.#security, options);
     for (const { id } of this.registry.all()) this.accepted.add(id);
-    this.calls = new NodeCalls(nats, { names, node, signer: Signer.NONE, check: checkCall });
+    this.calls = new NodeCalls(nats, {
+      ...{ context: 'call', subject: names.calls, node },
+      ...{ signer: Signer.NONE, check: checkCall },
+    });
     const member = (name: string): Member =>
       partial<Member>({ node: name, isLive: live.has(name) });
     const members = {

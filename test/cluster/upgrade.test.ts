@@ -47,11 +47,9 @@ beforeAll(async () => {
         to: 'READABLE: number = 2',
       },
       ...[
-        'src/cluster/bus/baseline.ts',
         'src/cluster/bus/block-writer.ts',
-        'src/cluster/bus/long-answers.ts',
-        'src/cluster/control/call-server.ts',
-        'src/cluster/control/calls.ts',
+        'src/cluster/wire/call-server.ts',
+        'src/cluster/wire/calls.ts',
         'src/cluster/control/cluster-store.ts',
         'src/cluster/control/leader.ts',
         'src/cluster/control/token-sync.ts',

@@ -6,13 +6,11 @@ import type { JournalFrontMethods } from '../../shared/contract/threads.js';
 import { DroverError } from '../../shared/errors.js';
 import { Semaphore } from '../../shared/semaphore.js';
 import type { BusMember, ClusterBusStart } from '../wire/bus-messages.js';
-import { clusterNames } from '../wire/names.js';
-import type { NatsConnection } from '../wire/nats.js';
+import type { Calls } from '../wire/calls.js';
 import type { ClusterBus } from './cluster-bus.js';
-import { checkQuestion, type HistoryQuestion } from './history-messages.js';
+import type { HistoryQuestion } from './history-messages.js';
 import { HistoryNodes } from './history-nodes.js';
 import { replayFromJournals } from './journal-replay.js';
-import { serveLongAnswers } from './long-answers.js';
 import { mergedFieldHistory } from './merged-field-history.js';
 import { MergedPages } from './merged-pages.js';
 import { mergedStates } from './merged-states.js';
@@ -34,10 +32,8 @@ export class BusHistory {
   readonly #nodes: HistoryNodes;
   readonly #pages: MergedPages;
   readonly #merges = new Semaphore(MERGES);
-  #connection: NatsConnection | undefined;
+  #calls: Calls | undefined;
   #members: readonly BusMember[] = [];
-  #unserve: () => void = () => {};
-  #isClosed = false;
 
   /** @param journal the channel to the node's own; throws DroverError `unavailable` while there is none. @param say tells the operator. */
   constructor(
@@ -47,7 +43,6 @@ export class BusHistory {
     say: (line: string) => void,
   ) {
     const { node } = config;
-    const names = clusterNames(config.name);
     this.#bus = bus;
     this.#node = node;
     const epoch = (): string | undefined => bus.ring?.identity.epoch;
@@ -99,10 +94,8 @@ export class BusHistory {
     });
     this.#nodes = new HistoryNodes({
       node,
-      names,
-      signer: bus.signer,
       own,
-      connection: () => this.#connection,
+      calls: () => this.#calls,
       cutOff: () => bus.cutOffReason,
       members: () => this.#members,
     });
@@ -112,7 +105,7 @@ export class BusHistory {
       this.#window.saw(seq, first);
       this.#places.saw(block, first, seq);
     });
-    void this.#serve(`${names.bus(node)}.history`, own);
+    void this.#serve(own);
   }
 
   /** The nodes of the cluster. */
@@ -152,8 +145,6 @@ export class BusHistory {
   }
 
   close(): void {
-    this.#isClosed = true;
-    this.#unserve();
     this.#places.close();
   }
 
@@ -163,16 +154,14 @@ export class BusHistory {
     return { epoch: ring.identity.epoch, next: ring.next, seq };
   }
 
-  async #serve(subject: string, own: OwnHistory): Promise<void> {
+  async #serve(own: OwnHistory): Promise<void> {
     const questions = new Semaphore(QUESTIONS);
     // Rejects when the bus is closed before.
-    const connection = await this.#bus.connection.catch(() => undefined);
-    if (!connection || this.#isClosed) return;
-    this.#connection = connection;
-    const { signer } = this.#bus;
-    this.#unserve = serveLongAnswers<HistoryQuestion>(connection, signer, subject, (question) => {
-      checkQuestion(question);
-      return questions.run(() => own.answer(question));
+    const calls = await this.#bus.calls.catch(() => undefined);
+    calls?.serve({
+      history: (question: HistoryQuestion, gone) =>
+        questions.run(() => own.answer(question, gone), gone),
     });
+    this.#calls = calls;
   }
 }

@@ -8,6 +8,7 @@ import { RingReader } from '../../shared/memory/ring-reader.js';
 import { eventId, gapJson, KIND_CODE, NO_LEVEL } from '../../shared/stream/frame.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { BusStatus, ClusterBusStart, LostBot } from '../wire/bus-messages.js';
+import { NodeCalls } from '../wire/calls.js';
 import { NatsLink } from '../wire/connect.js';
 import { clusterNames } from '../wire/names.js';
 import type { NatsConnection } from '../wire/nats.js';
@@ -24,6 +25,7 @@ import {
 import { BlockWriter } from './block-writer.js';
 import { ClusterRing } from './cluster-ring.js';
 import { EventStream, type ReadOf, type StreamFacts } from './event-stream.js';
+import { checkBusCall } from './history-messages.js';
 import { OwnFrames, type OwnJournal } from './own-frames.js';
 import { type BlockSink, Publisher, WrongSequence } from './publisher.js';
 import { Sessions } from './sessions.js';
@@ -35,7 +37,7 @@ const STALLED = 'events of the cluster do not arrive from NATS';
 /** More than the frames of any message: where nobody has counted, numbers continue after all that can have been used. */
 const MOST_FRAMES = 8192;
 /** Nodes whose last block is remembered. Without a key anybody can publish as any node. */
-const MAX_BLOCKS = 1000;
+const MAX_NODES = 1000;
 
 export interface BusPeers {
   /** @param isBlind no other node could tell which bots there are. */
@@ -62,6 +64,8 @@ export class ClusterBus {
   readonly #figures: BusFigures;
   readonly #sessions = new Sessions();
   readonly #signer: Signer;
+  /** To the bus threads of other nodes. Rejects when the bus is closed before the first connection. */
+  readonly calls: Promise<NodeCalls>;
   readonly #listeners: BlockListener[] = [];
   readonly #joinListeners: (() => void)[] = [];
   /** The last block of each node that was read since the stream was joined. */
@@ -125,6 +129,8 @@ export class ClusterBus {
       },
       say: (line) => peers.changed(this.status, line),
     });
+    this.calls = this.#link.connected().then((connection) => this.#callsOn(connection));
+    this.calls.catch(() => {});
     void this.#run();
   }
 
@@ -134,14 +140,6 @@ export class ClusterBus {
       state: isOn || this.#state !== 'on' ? this.#state : 'cut_off',
       reason: this.#reason ?? this.#publishing,
     };
-  }
-
-  get signer(): Signer {
-    return this.#signer;
-  }
-
-  get connection(): Promise<NatsConnection> {
-    return this.#link.connected();
   }
 
   /** The stream on JetStream, once it was joined. */
@@ -308,12 +306,27 @@ export class ClusterBus {
     this.#isClosing = true;
     this.#publisher.end();
     this.#tail.abort();
+    this.calls.then(
+      (calls) => calls.close(),
+      () => {},
+    );
     await this.#link.close();
     await this.#ended.promise;
   }
 
   get #total(): Total {
     return { seq: this.#seq, total: (this.#cluster?.next ?? 1) - 1 };
+  }
+
+  #callsOn(connection: NatsConnection): NodeCalls {
+    const { node } = this.#start.config;
+    return new NodeCalls(connection, {
+      context: 'question',
+      subject: this.#names.bus,
+      node,
+      signer: this.#signer,
+      check: checkBusCall,
+    });
   }
 
   async #run(): Promise<void> {
@@ -326,8 +339,8 @@ export class ClusterBus {
           this.#start.config,
           this.#signer,
         );
-        await this.#join(connection, this.#stream);
-        await this.#follow(connection, this.#stream);
+        await this.#join(this.#stream);
+        await this.#follow(this.#stream);
       } catch (thrown) {
         if (!this.#isClosing) this.#cutOff(reasonOf(thrown));
       }
@@ -337,12 +350,12 @@ export class ClusterBus {
   }
 
   /** Makes sure that there is a ring from which the stream can be followed. */
-  async #join(connection: NatsConnection, stream: EventStream): Promise<void> {
+  async #join(stream: EventStream): Promise<void> {
     const facts = await stream.facts();
     const ring = this.#cluster;
     const isSame = ring?.identity.epoch === facts.epoch && this.#seq <= facts.last;
     if (isSame && (await hasNext(stream, this.#seq, facts))) return;
-    const other = await askBaseline(connection, this.#signer, this.#names);
+    const other = await askBaseline(await this.calls);
     const isUsable = other?.epoch === facts.epoch && (await hasNext(stream, other.seq, facts));
     const usable = isUsable ? other : null;
     if (usable) this.#sessions.reset(usable.sessions);
@@ -378,17 +391,15 @@ export class ClusterBus {
   }
 
   /** Writes what comes to the ring. Returns when it has to be joined again. */
-  async #follow(connection: NatsConnection, stream: EventStream): Promise<void> {
-    const { node } = this.#start.config;
+  async #follow(stream: EventStream): Promise<void> {
     // One that this release cannot read has ended it before: it is not `on` until it was updated.
     await stream.reader().at(this.#seq + 1);
     const reader = stream.reader(this.#upTo);
     const tail = new AbortController();
     this.#tail = tail;
     for (const listener of this.#joinListeners) listener();
-    const unserve = serveBaseline(connection, this.#signer, this.#names, node, () =>
-      this.#offered(),
-    );
+    const { node } = this.#start.config;
+    const unserve = serveBaseline(await this.calls, node, () => this.#offered());
     let isDelivered = false;
     this.#onFrom = Number.POSITIVE_INFINITY;
     this.#look = this.#looker(stream, reader, tail, () => isDelivered);
@@ -503,7 +514,7 @@ export class ClusterBus {
     this.#blocks.delete(node);
     this.#blocks.set(node, block);
     const [oldest] = this.#blocks.keys();
-    if (this.#blocks.size > MAX_BLOCKS && oldest !== undefined) this.#blocks.delete(oldest);
+    if (this.#blocks.size > MAX_NODES && oldest !== undefined) this.#blocks.delete(oldest);
   }
 
   #write(block: ReadBlock, seq: number): void {

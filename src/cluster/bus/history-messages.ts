@@ -1,4 +1,4 @@
-// What the bus threads of nodes ask each other about the past. Carried by long-answers.ts. Later versions may add fields.
+// What the bus threads of nodes ask each other about the past. Carried by wire/calls.ts. Later versions may add fields.
 
 import type {
   FieldHistoryRequest,
@@ -6,8 +6,9 @@ import type {
   StatesRequest,
   StatsRequest,
 } from '../../shared/contract/journal-messages.js';
-import { MAX_ANSWER_BYTES } from '../wire/answer-parts.js';
+import { DroverError } from '../../shared/errors.js';
 import { checkNamed, parseNamed } from '../wire/bus-validators.js';
+import { type CallCheck, MAX_ANSWER_BYTES } from '../wire/call-messages.js';
 
 /** Asks for a page of the node's own journal. */
 export interface PageQuestion {
@@ -98,10 +99,17 @@ const KINDS: ReadonlySet<unknown> = new Set<HistoryQuestion['kind']>([
   'frames',
 ]);
 
-/** One that this release does not know is refused where it is answered. @throws DroverError `bad_request` for what is no question. */
-export function checkQuestion(question: HistoryQuestion): void {
-  if (KINDS.has(question.kind)) checkNamed('BusMessages', 'history', question);
-}
+/** Checks calls of bus threads. A question that this release does not know is refused where it is answered. */
+export const checkBusCall: CallCheck = (what, method, value) => {
+  if (method === 'who') {
+    if (what === 'answer') checkNamed('BusMessages', 'who', value);
+  } else if (what === 'answer') {
+    if (!(value instanceof Uint8Array)) throw new DroverError('bad_request', 'it has no bytes');
+  } else if (method === 'history') {
+    const kind = (value as Partial<HistoryQuestion> | null)?.kind;
+    if (kind === undefined || KINDS.has(kind)) checkNamed('BusMessages', 'history', value);
+  }
+};
 
 const NEWLINE = 10;
 

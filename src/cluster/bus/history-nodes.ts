@@ -1,15 +1,13 @@
 // Runs in the bus thread. Puts a question about the past to the nodes that can have an answer: to this one directly, to others over NATS.
 
 import type { MissingNode } from '../../shared/contract/journal-messages.js';
-import { DroverError } from '../../shared/errors.js';
+import { DroverError, messageOf } from '../../shared/errors.js';
+import { unlessAborted } from '../../shared/unless-aborted.js';
 import type { BusMember } from '../wire/bus-messages.js';
 import { parseNamed } from '../wire/bus-validators.js';
-import type { ClusterNames } from '../wire/names.js';
-import type { NatsConnection } from '../wire/nats.js';
+import type { Calls } from '../wire/calls.js';
 import { reasonOf } from '../wire/reasons.js';
-import type { Signer } from '../wire/signer.js';
 import type { HistoryQuestion } from './history-messages.js';
-import { askForLong, readable } from './long-answers.js';
 import type { OwnHistory } from './own-history.js';
 
 /** How long a node may take, in ms. A search that finds nothing ends after 1.5 s, and may wait for others. */
@@ -21,11 +19,9 @@ const CLOCKS_MS = 60_000;
 
 export interface HistoryNodesParts {
   node: string;
-  names: ClusterNames;
-  signer: Signer;
   own: OwnHistory;
   /** Undefined before the first connection. */
-  connection: () => NatsConnection | undefined;
+  calls: () => Calls | undefined;
   /** Why the cluster cannot be asked; null when it can. */
   cutOff: () => string | null;
   /** The nodes of the cluster, with this one. */
@@ -41,6 +37,17 @@ export interface Outcome {
   answers: Answered[];
   missing: MissingNode[];
   faults: Map<string, DroverError>;
+}
+
+/** Reads what another node has answered. @throws DroverError `unavailable` instead of what `read` throws. */
+function readable<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    const isOther = thrown instanceof DroverError && thrown.code !== 'bad_request';
+    if (isOther) throw thrown;
+    throw new DroverError('unavailable', `its answer cannot be read: ${messageOf(thrown)}`);
+  }
 }
 
 /** A node whose answer cannot be read is one that has not answered. */
@@ -138,26 +145,21 @@ export class HistoryNodes {
   }
 
   async #ask(node: string, question: HistoryQuestion, cancelled?: AbortSignal): Promise<Buffer> {
-    const { own, names, signer, connection, cutOff } = this.#parts;
+    const { own, calls, cutOff } = this.#parts;
     if (node === this.#parts.node) {
       const bytes = await own.answer(question, cancelled);
       return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     }
     const reason = cutOff();
-    const nats = connection();
-    if (reason !== null || !nats) {
+    const asking = calls();
+    if (reason !== null || !asking) {
       throw new DroverError(
         'unavailable',
         `this node is cut off from the cluster: ${reason ?? 'it is connecting'}`,
       );
     }
-    return askForLong(
-      nats,
-      signer,
-      `${names.bus(node)}.history`,
-      question,
-      this.isLive(node) ? ANSWER_MS : LOST_MS,
-      cancelled,
-    );
+    const withinMs = this.isLive(node) ? ANSWER_MS : LOST_MS;
+    const answer = asking.call(node, 'history', question, withinMs, cancelled) as Promise<Buffer>;
+    return cancelled ? unlessAborted(answer, cancelled) : answer;
   }
 }

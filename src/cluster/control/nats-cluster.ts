@@ -25,6 +25,8 @@ import { withTimeout } from '../../shared/with-timeout.js';
 import type { Cluster, Controller } from '../cluster.js';
 import type { Bus, NodeService, RuleRecord } from '../node-service.js';
 import type { ClusterConfig } from '../wire/bus-messages.js';
+import { checkCall } from '../wire/call-messages.js';
+import { NodeCalls } from '../wire/calls.js';
 import { NatsLink } from '../wire/connect.js';
 import { clusterNames, replicasOf } from '../wire/names.js';
 import type { NatsConnection } from '../wire/nats.js';
@@ -33,8 +35,6 @@ import { Signer } from '../wire/signer.js';
 import { BotRecords, Records, refusedChange } from './bot-records.js';
 import type { Bucket } from './bucket.js';
 import { BucketCheck, bucketView } from './bucket-check.js';
-import { checkCall } from './call-messages.js';
-import { NodeCalls } from './calls.js';
 import { ClusterIncidents, readIncident, type SharedIncident } from './cluster-incidents.js';
 import { ClusterRules, readRuleRecord } from './cluster-rules.js';
 import { ClusterStore } from './cluster-store.js';
@@ -474,7 +474,8 @@ class NatsCluster implements Cluster {
     const names = clusterNames(config.name);
     const replicas = replicasOf(config);
     const calls = new NodeCalls(nats, {
-      names,
+      context: 'call',
+      subject: names.calls,
       node: config.node,
       signer: this.#signer,
       check: checkCall,

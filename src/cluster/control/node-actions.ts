@@ -2,8 +2,9 @@
 
 import type { ClusterNode, NodeAction } from '../../shared/contract/nodes.js';
 import { DroverError } from '../../shared/errors.js';
-import { NodeUnreachable } from './calls.js';
-import type { Calls, Members, NodeRecord } from './parts.js';
+import type { Calls } from '../wire/calls.js';
+import { NodeUnreachable } from '../wire/calls.js';
+import type { Members, NodeRecord } from './parts.js';
 
 /** How long a node has to answer, in ms. */
 const ANSWER_MS = 5000;

@@ -1,8 +1,9 @@
 // Runs in main. Owns the calls that wait for a node, so that they end when it is known not to answer: one that is frozen answers to its
 // name.
 
-import { CUT_OFF, NodeUnreachable } from './calls.js';
-import type { Calls, Members } from './parts.js';
+import type { Calls } from '../wire/calls.js';
+import { CUT_OFF, NodeUnreachable } from '../wire/calls.js';
+import type { Members } from './parts.js';
 
 /** A call on its way. */
 interface Waiting {

@@ -100,26 +100,3 @@ export type PlaceInput = Pick<BotSpec, 'id' | 'kind' | 'node' | 'node_labels' | 
   /** Nodes that did not answer the caller. */
   except?: string[];
 };
-
-/** What a node does when others call it. `gone` is aborted when the caller waits no longer. */
-export type CallMethods = Record<string, (input: never, gone: AbortSignal) => unknown>;
-
-/** Calls to the main threads of nodes (calls.ts). */
-export interface Calls {
-  /**
-   * Inputs and answers are JSON. A call of this node itself is no message.
-   * @param deadlineMs how long the caller waits. The call has a random id: a node that gets it again answers with the first result.
-   * @param gone the client has gone: the other node is told, and decides what it answers.
-   * @throws DroverError that the other node threw; `unavailable` at once when the node does not answer to its name, or after the
-   *   deadline; `too_large` when the input is longer than a message of NATS.
-   */
-  call(
-    node: string,
-    method: string,
-    input: unknown,
-    deadlineMs: number,
-    gone?: AbortSignal,
-  ): Promise<unknown>;
-  /** What this node does when others call it; adds to what it did before. */
-  serve(methods: CallMethods): void;
-}

@@ -11,8 +11,10 @@ import type { Rights } from '../../shared/contract/tokens.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { isNoBot } from '../../shared/no-bot.js';
 import type { Controller } from '../cluster.js';
+import type { CallMethods } from '../wire/call-server.js';
+import type { Calls } from '../wire/calls.js';
+import { NodeUnreachable } from '../wire/calls.js';
 import type { BotRecords } from './bot-records.js';
-import { NodeUnreachable } from './calls.js';
 import type { ClusterIncidents } from './cluster-incidents.js';
 import {
   groupsOfNode,
@@ -23,7 +25,7 @@ import {
   sumReleased,
 } from './merged-answers.js';
 import type { CallsToMembers } from './node-calls.js';
-import type { CallMethods, Calls, Members, PlaceInput } from './parts.js';
+import type { Members, PlaceInput } from './parts.js';
 import {
   type Input,
   type Output,

@@ -4,8 +4,9 @@ import { NODE_NAME } from '../../shared/contract/node-name.js';
 import type { Handover } from '../../shared/contract/rpc.js';
 import { DroverError } from '../../shared/errors.js';
 import type { Controller } from '../cluster.js';
+import type { Calls } from '../wire/calls.js';
 import type { CallsToMembers } from './node-calls.js';
-import type { Calls, Members } from './parts.js';
+import type { Members } from './parts.js';
 import { type Input, type Output, plain } from './served-methods.js';
 import type { TokenSync } from './token-sync.js';
 

@@ -8,10 +8,10 @@ import { DroverError, messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { NO_TOKEN_SHARING } from '../cluster.js';
 import type { NodeTokens, TokenSharing } from '../node-service.js';
+import type { Calls } from '../wire/calls.js';
 import { PROTOCOL } from '../wire/names.js';
 import type { NatsConnection } from '../wire/nats.js';
 import type { CallsToMembers } from './node-calls.js';
-import type { Calls } from './parts.js';
 import { Revocations } from './revocations.js';
 import {
   readToken,

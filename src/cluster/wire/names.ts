@@ -22,6 +22,9 @@ export function replicasOf(config: { replicas: number | null; servers: string[] 
   return config.replicas ?? (config.servers.length >= 3 ? 3 : 1);
 }
 
+/** Calls to the bus threads of all nodes: no node has this name. */
+export const EVERYONE = '*';
+
 /** Names of a cluster. @param name as in `cluster.name`: letters, digits and dashes. */
 export function clusterNames(name: string) {
   const bucket = (what: string): string => `drover-${name}-${what}`;
@@ -46,10 +49,9 @@ export function clusterNames(name: string) {
     removed: bucket('removed'),
     /** Calls to the main thread of a node. */
     calls: (node: string): string => `${subject}.calls.${node}`,
-    /** Questions to the bus thread of a node: its baseline, its history. */
-    bus: (node: string): string => `${subject}.bus.${node}`,
-    /** To all bus threads: who is there. */
-    allBus: `${subject}.bus`,
+    /** Calls to the bus thread of a node: its baseline, its history. {@link EVERYONE}: to all, who is there. */
+    bus: (node: string): string =>
+      node === EVERYONE ? `${subject}.bus` : `${subject}.bus.${node}`,
   };
 }
 export type ClusterNames = ReturnType<typeof clusterNames>;

@@ -8,7 +8,7 @@ import { BOT_ID } from './bot-id.js';
 import { BOT_ACTIONS, CreateBotBody, FAILOVERS, Incident, Labels, UpdateBotBody } from './bots.js';
 import { FieldHistory, PastStates, StatsAnswer } from './journal-schemas.js';
 import { nullable, oneOf } from './json-schema.js';
-import { INBOX, NODE_NAME } from './node-name.js';
+import { NODE_NAME } from './node-name.js';
 import { BOTS_OF_REMOVED } from './nodes.js';
 import { CreateTokenBody, SCOPES, TokenFile } from './tokens.js';
 import Type, { type TSchema } from './typebox.js';
@@ -333,18 +333,9 @@ export const BusMessages = Type.Partial(
       at: object(total),
     }),
     session: object({ snapshot }),
-    who: object({ v: version, node }),
+    who: object({ node }),
     baseline: object({ epoch: name, ...total, last: some(map(natural)), sessions: list(anyText) }),
-    question: object({
-      v: version,
-      parts: Type.String({ pattern: INBOX.source, maxLength: 256 }),
-    }),
     part: object({ v: version, part: natural }),
-    reply: object({
-      v: version,
-      count: some(Type.Integer({ minimum: 0, maximum: 65_536 })),
-      error: some(plainError),
-    }),
     history: Type.Union([
       object({
         kind: oneOf(['page']),

@@ -2,7 +2,9 @@
 
 import { expect, it, vi } from 'vitest';
 import { NodeActions } from '../../../../src/cluster/control/node-actions.js';
-import type { CallMethods, Calls, Member } from '../../../../src/cluster/control/parts.js';
+import type { Member } from '../../../../src/cluster/control/parts.js';
+import type { CallMethods } from '../../../../src/cluster/wire/call-server.js';
+import type { Calls } from '../../../../src/cluster/wire/calls.js';
 
 const members = {
   self: 'h1',

@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { decodeBlock } from '../../../../src/cluster/bus/block.js';
 import { readBotRecord } from '../../../../src/cluster/control/bot-records.js';
-import { checkCall } from '../../../../src/cluster/control/call-messages.js';
 import { checkLease } from '../../../../src/cluster/control/node-record.js';
 import { readToken } from '../../../../src/cluster/control/tokens-bucket.js';
 import { checkNamed } from '../../../../src/cluster/wire/bus-validators.js';
+import { checkCall } from '../../../../src/cluster/wire/call-messages.js';
 import type { Recording } from '../../../cluster/recording.js';
 
 const { calls, streams } = JSON.parse(

@@ -1,18 +1,15 @@
 import { partial } from '../../../harness/partial.js';
 import { expect, test } from 'vitest';
 import type { Controller } from '../../../../src/cluster/cluster.js';
-import { NodeUnreachable } from '../../../../src/cluster/control/calls.js';
 import { CallsToMembers } from '../../../../src/cluster/control/node-calls.js';
-import type {
-  CallMethods,
-  Calls,
-  Member,
-  PlaceInput,
-} from '../../../../src/cluster/control/parts.js';
+import type { Member, PlaceInput } from '../../../../src/cluster/control/parts.js';
 import {
   clusterController,
   type RemoteParts,
 } from '../../../../src/cluster/control/remote-control.js';
+import type { CallMethods } from '../../../../src/cluster/wire/call-server.js';
+import type { Calls } from '../../../../src/cluster/wire/calls.js';
+import { NodeUnreachable } from '../../../../src/cluster/wire/calls.js';
 import type { Rights } from '../../../../src/shared/contract/tokens.js';
 import { DroverError } from '../../../../src/shared/errors.js';
 

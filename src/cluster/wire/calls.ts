@@ -1,29 +1,32 @@
-// Runs in main. Owns the calls of this node to the main threads of others, by request and reply over NATS.
+// In main and in the bus thread. Owns the calls of this node to those threads of others, by request and reply over NATS: the one way in
+// which nodes ask each other.
 
 import { randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
+import { inflateRaw } from 'node:zlib';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import type { LeaseClocks } from '../../shared/memory/lease-deadline.js';
-import { MAX_ANSWER_BYTES, openPart } from '../wire/answer-parts.js';
-import { errorOf } from '../wire/bus-validators.js';
-import type { ClusterNames } from '../wire/names.js';
-import { PROTOCOL } from '../wire/names.js';
-import type { Msg, NatsConnection, Subscription } from '../wire/nats.js';
-import { newInbox } from '../wire/nats-options.js';
-import { SendTimes } from '../wire/send-times.js';
-import type { Signer } from '../wire/signer.js';
+import { errorOf } from './bus-validators.js';
 import {
   type AnswerMessage,
   answerContext,
   type CallCheck,
   type CallMessage,
-  callContext,
+  type CallsKind,
   decode,
   encode,
+  MAX_ANSWER_BYTES,
+  partContext,
+  type Received,
   UntrustedMessage,
 } from './call-messages.js';
 import type { CallResults } from './call-results.js';
-import { CallServer, USUAL_PAYLOAD_BYTES } from './call-server.js';
-import type { CallMethods, Calls } from './parts.js';
+import { type CallMethods, CallServer, USUAL_PAYLOAD_BYTES } from './call-server.js';
+import { PROTOCOL } from './names.js';
+import type { Msg, NatsConnection, Subscription } from './nats.js';
+import { newInbox } from './nats-options.js';
+import { SendTimes } from './send-times.js';
+import type { Signer } from './signer.js';
 
 /** Calls that wait for an answer at once. Another is refused as `overloaded`. */
 const MAX_OPEN = 20_000;
@@ -35,10 +38,10 @@ const AGAIN_MS = 100;
 /** Status that NATS answers with when nobody listens to the subject. */
 const NO_RESPONDERS = 503;
 const NEVER = new AbortController().signal;
+const inflate = promisify(inflateRaw);
 export const CUT_OFF = 'this node is cut off from NATS';
 
-export interface CallsOptions {
-  names: Pick<ClusterNames, 'calls'>;
+export interface CallsOptions extends CallsKind {
   /** Name of this node. */
   node: string;
   signer: Signer;
@@ -46,6 +49,26 @@ export interface CallsOptions {
   /** For tests. */
   results?: CallResults;
   clocks?: LeaseClocks;
+}
+
+/** Calls to nodes. */
+export interface Calls {
+  /**
+   * Inputs are JSON, answers JSON or bytes. A call of this node itself is no message.
+   * @param deadlineMs how long the caller waits. The call has a random id: a node that gets it again answers with the first result.
+   * @param gone the client has gone: the other node is told, and decides what it answers.
+   * @throws DroverError that the other node threw; `unavailable` at once when the node does not answer to its name, or after the
+   *   deadline; `too_large` when the input is longer than a message of NATS.
+   */
+  call(
+    node: string,
+    method: string,
+    input: unknown,
+    deadlineMs: number,
+    gone?: AbortSignal,
+  ): Promise<unknown>;
+  /** What this node does when others call it; adds to what it did before. */
+  serve(methods: CallMethods): void;
 }
 
 /** A message that waits for its answer. */
@@ -76,7 +99,8 @@ class Exchange {
 export class NodeCalls implements Calls {
   readonly #nats: NatsConnection;
   readonly #options: CallsOptions;
-  readonly #server: CallServer;
+  /** By the name that is called: that of this node, and others that stand for several. */
+  readonly #servers = new Map<string, CallServer>();
   readonly #times: SendTimes;
   readonly #inbox: string;
   readonly #replies: Subscription;
@@ -89,11 +113,9 @@ export class NodeCalls implements Calls {
   constructor(nats: NatsConnection, options: CallsOptions) {
     this.#nats = nats;
     this.#options = options;
-    const { node, names } = options;
     this.#inbox = newInbox(nats);
     this.#times = new SendTimes(options.clocks);
-    const served = { ...options, subject: names.calls(node), times: this.#times };
-    this.#server = new CallServer(nats, served);
+    this.serve({});
     this.#replies = nats.subscribe(`${this.#inbox}.*`, {
       callback: (error, message) => {
         if (!error) this.#reply(message);
@@ -102,8 +124,18 @@ export class NodeCalls implements Calls {
     void this.#follow();
   }
 
-  serve(methods: CallMethods): void {
-    this.#server.serve(methods);
+  /** @param node another name that stands for this node too. */
+  serve(methods: CallMethods, node = this.#options.node): void {
+    const known = this.#servers.get(node);
+    const server =
+      known ?? new CallServer(this.#nats, { ...this.#options, node, times: this.#times });
+    this.#servers.set(node, server);
+    server.serve(methods);
+  }
+
+  /** As if this node were not there, for calls of that name, until it serves them again. */
+  pause(node: string): void {
+    this.#servers.get(node)?.pause();
   }
 
   async call(
@@ -113,14 +145,15 @@ export class NodeCalls implements Calls {
     deadlineMs: number,
     gone?: AbortSignal,
   ): Promise<unknown> {
-    if (node === this.#options.node) return this.#server.run(method, input, gone ?? NEVER);
+    const own = node === this.#options.node && this.#servers.get(node);
+    if (own) return own.run(method, input, gone ?? NEVER);
     const id = randomUUID();
     const message = { v: PROTOCOL, id, method, input, deadline_ms: deadlineMs };
     const until = performance.now() + deadlineMs;
     const cancel = (): void => this.#publish(node, { v: PROTOCOL, id, cancel: true });
     gone?.addEventListener('abort', cancel, { once: true });
     try {
-      const read = (data: Uint8Array): AnswerMessage => this.#read(node, id, data);
+      const read = (data: Uint8Array) => this.#read(node, id, data);
       const asked = this.#ask(node, message, until, read, cancel);
       // NATS keeps the order of one connection: it comes after the call.
       if (gone?.aborted) cancel();
@@ -135,7 +168,7 @@ export class NodeCalls implements Calls {
   /** Calls that wait get an error. */
   close(): void {
     this.#isClosed = true;
-    this.#server.close();
+    for (const server of this.#servers.values()) server.close();
     this.#replies.unsubscribe();
     for (const { fail } of this.#open.values()) fail(new DroverError('unavailable'));
   }
@@ -143,17 +176,18 @@ export class NodeCalls implements Calls {
   async #resultOf(
     node: string,
     id: string,
-    answer: AnswerMessage,
+    { message: answer, bytes: packed }: Received<AnswerMessage>,
     until: number,
   ): Promise<unknown> {
     if (answer.error) throw errorOf(answer.error);
+    if (packed) return inflated(node, packed);
     if (answer.parts === undefined) return answer.result;
     const found: Uint8Array[] = [];
     let bytes = 0;
     for (let part = 0; part < answer.parts; part += 1) {
       const message = { v: PROTOCOL, id, part };
-      const read = (data: Uint8Array): Uint8Array | AnswerMessage =>
-        openPart(this.#options.signer, answerContext(id), part, data) ?? this.#read(node, id, data);
+      const read = (data: Uint8Array) =>
+        this.#readPart(node, id, part, data) ?? this.#read(node, id, data);
       const asked = await this.#ask(node, message, until, read);
       if (!(asked instanceof Uint8Array)) return this.#resultOf(node, id, asked, until);
       bytes += asked.length;
@@ -166,9 +200,19 @@ export class NodeCalls implements Calls {
     return this.#resultOf(node, id, this.#read(node, id, Buffer.concat(found)), until);
   }
 
-  #read(node: string, id: string, data: Uint8Array): AnswerMessage {
-    const { signer } = this.#options;
-    return decode<AnswerMessage>(signer, answerContext(id), `node ${node}`, data).message;
+  #read(node: string, id: string, data: Uint8Array): Received<AnswerMessage> {
+    return decode('answer', this.#options.signer, answerContext(id), `node ${node}`, data);
+  }
+
+  /** Null when the message is not this part: somebody else may have sent it. */
+  #readPart(node: string, id: string, part: number, data: Uint8Array): Uint8Array | null {
+    try {
+      const { signer } = this.#options;
+      const { message, bytes } = decode('part', signer, partContext(id), `node ${node}`, data);
+      return message.part === part ? bytes : null;
+    } catch {
+      return null;
+    }
   }
 
   /**
@@ -235,12 +279,12 @@ export class NodeCalls implements Calls {
     // It is sent when NATS is back.
     if (this.#awaySince !== null || this.#nats.isClosed()) return;
     const data = this.#encode(node, message);
-    this.#nats.publish(this.#options.names.calls(node), data, options);
+    this.#nats.publish(this.#options.subject(node), data, options);
   }
 
   #encode(node: string, message: CallMessage): Uint8Array {
-    const { signer } = this.#options;
-    return encode(signer, callContext(node), message, this.#times.stamp());
+    const { signer, context } = this.#options;
+    return encode(signer, [context, node], message, this.#times.stamp());
   }
 
   #checkAnswer(node: string, method: string, result: unknown): void {
@@ -273,6 +317,14 @@ export class NodeCalls implements Calls {
       }
     }
   }
+}
+
+/** @throws DroverError `unavailable` when it is not what a node packs. */
+function inflated(node: string, packed: Uint8Array): Promise<Buffer> {
+  return inflate(packed, { maxOutputLength: MAX_ANSWER_BYTES }).catch((thrown) => {
+    const why = `the answer of node ${node} cannot be read: ${messageOf(thrown)}`;
+    throw new DroverError('unavailable', why);
+  });
 }
 
 /** The node has not answered. Whether it has done what it was asked is not known, unless nothing answers to its name. */

@@ -1,33 +1,42 @@
-// Runs in main. Owns the subscription for calls of other nodes, and runs them.
+// In main and in the bus thread. Owns the subscription for calls of other nodes, and runs them.
 
+import { promisify } from 'node:util';
+import { deflateRaw } from 'node:zlib';
 import { INBOX } from '../../shared/contract/node-name.js';
 import { answerable } from '../../shared/contract/rpc.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
-import { MAX_ANSWER_BYTES, PART_ROOM_BYTES, sealPart } from '../wire/answer-parts.js';
-import { PROTOCOL } from '../wire/names.js';
-import type { Msg, NatsConnection, Subscription } from '../wire/nats.js';
-import type { SendTimes } from '../wire/send-times.js';
-import { Signer } from '../wire/signer.js';
 import {
   type AnswerMessage,
   answerContext,
   type CallCheck,
   type CallMessage,
-  callContext,
+  type CallsKind,
   decode,
   encode,
+  MAX_ANSWER_BYTES,
+  PART_ROOM_BYTES,
+  partContext,
 } from './call-messages.js';
 import { CallResults, type KnownCall } from './call-results.js';
-import type { CallMethods } from './parts.js';
+import { PROTOCOL } from './names.js';
+import type { Msg, NatsConnection, Subscription } from './nats.js';
+import type { SendTimes } from './send-times.js';
+import { Signer } from './signer.js';
 
 const RETRY_AFTER_S = 1;
 /** What NATS carries unless its configuration says otherwise (max_payload). */
 export const USUAL_PAYLOAD_BYTES = 1024 * 1024;
 
-export interface CallServerOptions {
+/** What a node does when others call it. `gone` is aborted when the caller waits no longer. */
+export type CallMethods = Record<string, (input: never, gone: AbortSignal) => unknown>;
+
+/** A method answers with it as if nobody were there. */
+export const NO_ANSWER = Symbol('no answer');
+const deflate = promisify(deflateRaw);
+const NOTHING = new Uint8Array(0);
+
+export interface CallServerOptions extends CallsKind {
   node: string;
-  /** Where calls of this node come. */
-  subject: string;
   signer: Signer;
   check: CallCheck;
   results?: CallResults | undefined;
@@ -38,25 +47,31 @@ export class CallServer {
   readonly #nats: NatsConnection;
   readonly #options: CallServerOptions;
   readonly #node: string;
-  readonly #subscription: Subscription;
+  #subscription: Subscription | undefined;
   readonly #results: CallResults;
   #methods: CallMethods = {};
 
   constructor(nats: NatsConnection, options: CallServerOptions) {
-    const { node, subject, results = new CallResults() } = options;
+    const { node, results = new CallResults() } = options;
     this.#nats = nats;
     this.#options = options;
     this.#node = node;
     this.#results = results;
-    this.#subscription = nats.subscribe(subject, {
+  }
+
+  serve(methods: CallMethods): void {
+    this.#methods = { ...this.#methods, ...methods };
+    this.#subscription ??= this.#nats.subscribe(this.#options.subject(this.#node), {
       callback: (error, message) => {
         if (!error) this.#take(message);
       },
     });
   }
 
-  serve(methods: CallMethods): void {
-    this.#methods = { ...this.#methods, ...methods };
+  /** Until the next {@link serve}. Calls that came are known still. */
+  pause(): void {
+    this.#subscription?.unsubscribe();
+    this.#subscription = undefined;
   }
 
   /** @throws DroverError `unavailable` when this version has no such method; what `check` throws. */
@@ -76,24 +91,23 @@ export class CallServer {
   }
 
   close(): void {
-    this.#subscription.unsubscribe();
+    this.pause();
     this.#results.close();
   }
 
   #take({ data, reply = '' }: Msg): void {
     // Nobody makes this node send to what others listen to.
     if (reply !== '' && !INBOX.test(reply)) return;
-    const { signer } = this.#options;
+    const { signer, context } = this.#options;
     let id: string | null = null;
     try {
       const from = `the caller of node ${this.#node}`;
-      const context = callContext(this.#node);
-      const { message, stamp } = decode<CallMessage>(signer, context, from, data);
+      const { message, stamp } = decode('call', signer, [context, this.#node], from, data);
       id = message.id;
       if (message.cancel) this.#results.get(id)?.cancel.abort();
       else if (reply === '') return;
       else if (message.part === undefined) this.#begin(message, reply, stamp);
-      else this.#send(reply, this.#partOf(id, message.part));
+      else this.#sendPart(id, message.part, reply);
     } catch (thrown) {
       this.#send(reply, this.#error(id, 'a call', thrown));
     }
@@ -106,7 +120,7 @@ export class CallServer {
   ): void {
     const known = this.#results.get(id);
     if (known?.isDone) {
-      this.#answer(known, [reply]);
+      if (known.isOf(reply)) this.#answer(known, [reply]);
       return;
     }
     const call = known ?? this.#results.begin(id, deadline_ms, this.#leftMs(stamp));
@@ -129,7 +143,7 @@ export class CallServer {
     let answer: Uint8Array;
     try {
       const result = await this.run(method, input, call.cancel.signal, this.#options.check);
-      answer = this.#encode(call.id, { v: PROTOCOL, result });
+      answer = await this.#packed(call.id, result);
       if (answer.length > MAX_ANSWER_BYTES) {
         const bytes = `${answer.length} bytes, and at most ${MAX_ANSWER_BYTES} are sent`;
         throw new DroverError('unavailable', `the answer of node ${this.#node} has ${bytes}`);
@@ -139,7 +153,13 @@ export class CallServer {
     }
     this.#results.finish(call, answer);
     this.#answer(call, call.replies);
-    call.replies.clear();
+  }
+
+  async #packed(id: string, result: unknown): Promise<Uint8Array> {
+    if (result === NO_ANSWER) return NOTHING;
+    if (!(result instanceof Uint8Array)) return this.#encode(id, { v: PROTOCOL, result });
+    const packed = await deflate(result, { level: 1 });
+    return encode(this.#options.signer, answerContext(id), { v: PROTOCOL }, 0, packed);
   }
 
   #answer({ id, answer }: KnownCall, replies: Iterable<string>): void {
@@ -153,11 +173,15 @@ export class CallServer {
     return this.#encode(id, { v: PROTOCOL, parts: Math.ceil(answer.length / size) });
   }
 
-  #partOf(id: string, part: number): Uint8Array {
+  #sendPart(id: string, part: number, reply: string): void {
     const size = this.#partBytes;
-    const bytes = this.#results.get(id)?.answer?.subarray(part * size, (part + 1) * size);
-    if (!bytes?.length) return this.#dropped(id);
-    return sealPart(this.#options.signer, answerContext(id), part, bytes);
+    const call = this.#results.get(id);
+    if (call && !call.isOf(reply)) return;
+    const bytes = call?.answer?.subarray(part * size, (part + 1) * size);
+    const message = bytes?.length
+      ? encode(this.#options.signer, partContext(id), { v: PROTOCOL, part }, part, bytes)
+      : this.#dropped(id);
+    this.#send(reply, message);
   }
 
   #dropped(id: string): Uint8Array {
@@ -175,7 +199,8 @@ export class CallServer {
 
   /** What cannot be sent is asked for again. */
   #send(reply: string, message: Uint8Array): void {
-    if (reply !== '' && !this.#nats.isClosed()) this.#nats.publish(reply, message);
+    if (reply === '' || message === NOTHING || this.#nats.isClosed()) return;
+    this.#nats.publish(reply, message);
   }
 
   /** @param id null for a call that is not trusted: then the answer is not signed, too. */

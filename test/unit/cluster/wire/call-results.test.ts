@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CallResults } from '../../../../src/cluster/control/call-results.js';
+import { CallResults } from '../../../../src/cluster/wire/call-results.js';
 
 const bytes = (n: number): Uint8Array => new Uint8Array(n);
 

@@ -1,4 +1,4 @@
-// Runs in main. Owns the calls of other nodes that run here, and the answers of those that ran, so that a repeated call runs once.
+// In main and in the bus thread. Owns the calls of other nodes that run here, and the answers of those that ran, so that a repeated call runs once.
 
 import { DroverError } from '../../shared/errors.js';
 
@@ -26,7 +26,7 @@ export class KnownCall {
   /** Forgotten then. */
   readonly until: number;
   readonly cancel = new AbortController();
-  /** Where the answer is to be sent; empty once it was. */
+  /** Where the answer is sent. */
   readonly replies = new Set<string>();
   /** Null while it runs, and when it was dropped. */
   answer: Uint8Array | null = null;
@@ -40,6 +40,18 @@ export class KnownCall {
   addReply(reply: string): void {
     if (this.replies.size < MAX_REPLIES) this.replies.add(reply);
   }
+
+  /** Whether who asks has asked before it was done: one who has recorded the call gets nothing, also where it is accepted again. */
+  isOf(reply: string): boolean {
+    const inbox = inboxOf(reply);
+    for (const known of this.replies) if (inboxOf(known) === inbox) return true;
+    return false;
+  }
+}
+
+/** A caller has one inbox, and a subject in it for each message. */
+function inboxOf(reply: string): string {
+  return reply.slice(0, reply.lastIndexOf('.'));
 }
 
 export interface ResultBounds {
