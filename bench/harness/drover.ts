@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { splitConfig } from '../../test/harness/fixed.js';
 import { ask } from './ask.js';
 import { removeAtExit, removeDirectory } from './child.js';
 import { DIST, LINKED_SERVICE, SERVICE_SCRIPT } from './paths.js';
@@ -82,6 +83,8 @@ interface Place extends Required<Where> {
   name: string;
   dataDirectory: string;
   configFile: string;
+  /** Values of src/shared/contract/fixed.ts that the bench replaces. */
+  fixed: object;
 }
 
 export class Drover {
@@ -110,7 +113,7 @@ export class Drover {
     settings: Settings = {},
     { port = 0, build = DIST }: Where = {},
   ): Promise<Drover> {
-    const { http, stream } = settings;
+    const [keys, fixed] = splitConfig(settings);
     if (!existsSync(SERVICE_SCRIPT)) throw new Error('the service is not built: run npm run build');
     const dataDirectory = mkdtempSync(join(tmpdir(), 'drover-bench-'));
     removeAtExit(dataDirectory);
@@ -119,12 +122,12 @@ export class Drover {
       configFile,
       JSON.stringify({
         ...AS_CONTROLS,
-        ...settings,
-        http: { ...ONE_CLIENT.http, ...http },
-        stream: { ...ONE_CLIENT.stream, ...stream },
+        ...keys,
+        http: { ...ONE_CLIENT.http, ...(keys['http'] as object) },
+        stream: { ...ONE_CLIENT.stream, ...(keys['stream'] as object) },
       }),
     );
-    const place: Place = { name, dataDirectory, configFile, port, build };
+    const place: Place = { name, dataDirectory, configFile, fixed, port, build };
     const launched = await launch(place);
     const { server, pin } = launched;
     try {
@@ -255,7 +258,14 @@ interface Launched {
   startMs: number;
 }
 
-async function launch({ name, dataDirectory, configFile, port, build }: Place): Promise<Launched> {
+async function launch({
+  name,
+  dataDirectory,
+  configFile,
+  fixed,
+  port,
+  build,
+}: Place): Promise<Launched> {
   let pin: string | undefined;
   const from = performance.now();
   const server = await Server.start({
@@ -263,6 +273,7 @@ async function launch({ name, dataDirectory, configFile, port, build }: Place): 
     script: new URL(LINKED_SERVICE, build),
     linked: true,
     args: [
+      ...(Object.keys(fixed).length > 0 ? [JSON.stringify(fixed)] : []),
       '--config',
       configFile,
       '--host',
