@@ -1,13 +1,15 @@
-// The tables of docs/API.md that come from the operations table and the schemas. The page marks each with a comment:
+// The tables of docs/API.md that come from the table of routes and the schemas. The page marks each with a comment:
 // `<!-- routes -->`, `<!-- query GET /events -->`, `<!-- body POST /invoke -->`, `<!-- fields LogEvent -->`, and its end with
 // `<!-- end -->`. Everything else on the page is written by hand.
 
 import { NAMED_SCHEMAS } from '../src/front/reference/named-schemas.js';
-import { OPERATIONS } from '../src/front/reference/operations.js';
-import { QUERIES } from '../src/front/table/route-parameters.js';
-import { ACCESS, ROUTE_NAMES } from '../src/front/table/route-table.js';
+import type { Parameter } from '../src/shared/contract/routes/parameters.js';
+import type { Route } from '../src/shared/contract/routes/route.js';
+import { ROUTE_TABLE } from '../src/shared/contract/routes/table.js';
 import type { TSchema } from '../src/shared/contract/typebox.js';
 import { code, table } from './markdown.js';
+
+const ROUTES: Readonly<Record<string, Route>> = ROUTE_TABLE;
 
 /** The page with its tables made again. @throws Error for a table that is unknown, or a route without a section. */
 export function apiPage(page: string): string {
@@ -22,7 +24,7 @@ function contentOf(kind: string, name: string, page: string): string {
   if (kind === 'routes') return routes(page);
   if (kind === 'fields') return fields(found(NAMED_SCHEMAS, name));
   if (kind === 'query') return parameters(name);
-  const { body } = found(OPERATIONS, name);
+  const { body } = found(ROUTES, name);
   if (kind === 'body' && body) return fields(body.schema, true);
   throw new Error(`${name} has no ${kind}`);
 }
@@ -35,10 +37,10 @@ function found<T>(all: Readonly<Record<string, T>>, name: string): T {
 
 function routes(page: string): string {
   const anchors = anchorsOf(page);
-  const rows = ROUTE_NAMES.map((name) => {
+  const rows = Object.entries(ROUTES).map(([name, { access }]) => {
     const [method = '', path = ''] = name.split(' ');
     const link = `[${code(path)}](#${found(anchors, name)})`;
-    return [method, link, ACCESS[name]];
+    return [method, link, access];
   });
   return table(['method', 'path', 'needs'], rows);
 }
@@ -61,8 +63,8 @@ function anchorsOf(page: string): Record<string, string> {
 
 /** Without the filters that are in the table of the stream too. */
 function parameters(route: string): string {
-  const filters = route === 'GET /events' ? {} : QUERIES['GET /events'];
-  const own = Object.entries(found(QUERIES, route)).filter(
+  const filters = route === 'GET /events' ? {} : ROUTES['GET /events']?.query;
+  const own = Object.entries(found(ROUTES, route).query ?? {}).filter(
     ([name, schema]) => filters?.[name] !== schema,
   );
   const rows = own.map(([name, schema]) => [code(name), typeOf(schema), meaningOf(schema)]);
@@ -99,7 +101,7 @@ function fields(schema: TSchema, isBody = false): string {
   return table(['field', 'type', ''], rows);
 }
 
-function typeOf(schema: TSchema | Shown): string {
+function typeOf(schema: TSchema | Parameter | Shown): string {
   const { const: only, enum: values, anyOf, items, type = 'any JSON' } = schema as Shown;
   if (only !== undefined) return code(String(only));
   if (values) return values.map((value) => code(String(value))).join(', ');
@@ -113,7 +115,7 @@ function plural(items: Shown = {}): string {
   return items.enum || items.anyOf ? typeOf(items) : `${typeOf(items)}s`;
 }
 
-function meaningOf(schema: TSchema | Shown): string {
+function meaningOf(schema: TSchema | Parameter | Shown): string {
   const { description = '', default: filledIn } = schema as Shown;
   const byDefault =
     filledIn === undefined ? '' : `Default ${code(JSON.stringify(filledIn).replaceAll('"', ''))}.`;

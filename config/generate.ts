@@ -1,5 +1,5 @@
 // `npm run generate` writes config/schema.json and docs/CONFIGURATION.md from src/shared/contract/config.ts and
-// config/default.json, and the tables of docs/API.md from the operations table. test/unit/project fails when one of them is
+// config/default.json, and the tables of docs/API.md from the table of routes. test/unit/project fails when one of them is
 // out of date.
 
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,8 +1,12 @@
-// The build writes Ajv's code for the schemas of src/shared/schemas.ts into dist/src/generated, which package.json names #generated.
+// The build writes Ajv's code for the schemas of src/shared/schemas.ts, and what threads need of the table of routes, into
+// dist/src/generated, which package.json names #generated.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { Ajv, type AnySchemaObject } from 'ajv';
 import standalone from 'ajv/dist/standalone/index.js';
+import type { Route } from '../src/shared/contract/routes/route.js';
+import { ROUTE_TABLE } from '../src/shared/contract/routes/table.js';
+import type { RouteRules } from '../src/shared/routes.js';
 import { AJV_OPTIONS, SCHEMAS, type SchemaName } from '../src/shared/schemas.js';
 
 const NAMES = Object.keys(SCHEMAS) as SchemaName[];
@@ -57,8 +61,23 @@ function bare(schema: unknown, isMap = false): AnySchemaObject {
   );
 }
 
+/** The text of the module of src/shared/routes.ts. @throws Error for a body without a validator. */
+function routesModule(): string {
+  const rules = Object.entries(ROUTE_TABLE).map(([name, route]) => [name, rulesOf(name, route)]);
+  return `export const ROUTES = ${JSON.stringify(Object.fromEntries(rules))};\n`;
+}
+
+function rulesOf(name: string, { access, takesAnyQuery, query = {}, body }: Route): RouteRules {
+  const rules = { access, takesAnyQuery: takesAnyQuery ?? false, query };
+  if (body === undefined) return { ...rules, body: null };
+  const schema = NAMES.find((one) => SCHEMAS[one] === body.schema);
+  if (schema === undefined) throw new Error(`${name}: its body is none of src/shared/schemas.ts`);
+  return { ...rules, body: schema as RouteRules['body'] };
+}
+
 const folder = new URL('../src/generated/', import.meta.url);
 mkdirSync(folder, { recursive: true });
 for (const [name, schemas] of Object.entries(VALIDATOR_MODULES)) {
   writeFileSync(new URL(name, folder), validatorsModule(schemas));
 }
+writeFileSync(new URL('routes.js', folder), routesModule());

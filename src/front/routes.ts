@@ -1,7 +1,9 @@
+import type { GuardedRoute, OpenRoute } from '../shared/contract/routes/table.js';
+import { routeNumber } from '../shared/routes.js';
 import type { FixedResponse, FixedResponses } from './engine/engine.js';
 import { SAFE_HEADERS } from './engine/responses.js';
 import { RequestHandler, type RequestHandlerOptions } from './requests/request-handler.js';
-import { type AuthRoutesParts, authRoutes } from './routes/auth-routes.js';
+import { type AuthRoutesParts, authRoutes, signInRoutes } from './routes/auth-routes.js';
 import { type BotRoutesParts, botRoutes } from './routes/bot-routes.js';
 import type { DashboardFiles } from './routes/dashboard-files.js';
 import { type HistoryRoutesParts, historyRoutes } from './routes/history-routes.js';
@@ -13,8 +15,7 @@ import { referenceRoutes } from './routes/reference-routes.js';
 import { type RuleRoutesParts, ruleRoutes } from './routes/rule-routes.js';
 import { type RunRoutesParts, runRoutes } from './routes/run-routes.js';
 import { type StreamRouteParts, streamRoute } from './routes/stream-route.js';
-import type { CallerHandler, Guard, OpenHandler } from './table/handlers.js';
-import { type GuardedRoute, routeNumber } from './table/route-table.js';
+import type { CallerHandlers, Handler, OpenHandlers } from './table/handlers.js';
 import type { Views } from './views/views.js';
 
 /** What the route groups need, each as its own module declares it. */
@@ -52,7 +53,7 @@ export function fixedResponses({
 }
 
 /**
- * The front with a handler for every route of src/front/table/route-table.ts.
+ * The front with a handler for every route of src/shared/contract/routes/table.ts.
  *
  * It needs neither threads nor sockets, so a test can compose it in its own process:
  * - `control` is any object with `call` and `cancellableCall`; it stands for main.
@@ -62,15 +63,9 @@ export function fixedResponses({
 export function createFront(parts: FrontParts): RequestHandler {
   const { dashboard } = parts;
   const handler = new RequestHandler(parts);
-  const {
-    'POST /auth/pin': exchangePin,
-    'POST /auth/link': useLink,
-    'POST /auth/link/check': checkLink,
-    ...guardedAuth
-  } = authRoutes(parts);
   return handler.routes({
     ...guardAll(handler, {
-      ...guardedAuth,
+      ...authRoutes(parts),
       ...botRoutes(parts),
       ...incidentRoutes(parts),
       ...nodeRoutes(parts),
@@ -79,25 +74,34 @@ export function createFront(parts: FrontParts): RequestHandler {
       ...historyRoutes(parts),
       'GET /metrics': metricsRoute(parts),
     }),
-    ...referenceRoutes(),
-    'GET /': (exchange) => dashboard.page(exchange),
-    'GET /assets/{file}': (exchange, [file = '']) => dashboard.asset(exchange, file),
-    'GET /health': (exchange) => exchange.respond(HEALTHY),
-    'GET /ready': readyRoute(parts.control, parts.views),
-    'POST /auth/pin': exchangePin,
-    'POST /auth/link': useLink,
-    'POST /auth/link/check': checkLink,
+    ...openAll(handler, {
+      ...signInRoutes(parts),
+      ...referenceRoutes(),
+      'GET /': (exchange) => dashboard.page(exchange),
+      'GET /assets/{file}': (exchange, { path: [file] }) => dashboard.asset(exchange, file),
+      'GET /health': (exchange) => exchange.respond(HEALTHY),
+      'GET /ready': readyRoute(parts.control, parts.views),
+    }),
     'GET /events': streamRoute(parts, handler),
   });
 }
 
-function guardAll<K extends GuardedRoute>(
-  guard: Guard,
-  handlers: Readonly<Record<K, CallerHandler>>,
-): Record<K, OpenHandler> {
-  const guarded = {} as Record<K, OpenHandler>;
-  for (const name of Object.keys(handlers) as K[]) {
-    guarded[name] = guard.guarded(name, handlers[name]);
+function guardAll<R extends GuardedRoute>(
+  handler: RequestHandler,
+  handlers: CallerHandlers<R>,
+): Record<R, Handler> {
+  const all = {} as Record<R, Handler>;
+  for (const name of Object.keys(handlers) as R[]) {
+    all[name] = handler.guarded(name, handlers[name]);
   }
-  return guarded;
+  return all;
+}
+
+function openAll<R extends OpenRoute>(
+  handler: RequestHandler,
+  handlers: OpenHandlers<R>,
+): Record<R, Handler> {
+  const all = {} as Record<R, Handler>;
+  for (const name of Object.keys(handlers) as R[]) all[name] = handler.open(name, handlers[name]);
+  return all;
 }

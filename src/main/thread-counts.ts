@@ -13,7 +13,7 @@ import { watchMessages } from './threads/main-activity.js';
 const FIRST = ['main', 'broadcaster'];
 /** The bus thread of a cluster. */
 const BUS = 'cluster-bus';
-/** Room for routes; src/front/table/route-table.ts has fewer. */
+/** Room for routes; src/shared/contract/routes/table.ts has fewer. */
 const MAX_ROUTES = 64;
 
 export class ThreadCounts {

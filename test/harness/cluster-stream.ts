@@ -2,9 +2,9 @@
 // history that the test answers.
 
 import { MessageChannel } from 'node:worker_threads';
-import { BOT } from '../../src/front/reference/examples.js';
 import type { Page } from '../../src/shared/contract/journal-messages.js';
 import { NameHasher } from '../../src/shared/contract/name-hash.js';
+import { BOT } from '../../src/shared/contract/routes/examples.js';
 import { Rpc, type Serves } from '../../src/shared/contract/rpc.js';
 import type {
   BroadcasterFrontMethods,

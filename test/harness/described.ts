@@ -3,7 +3,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { DocumentResponse } from '../../src/front/reference/document.js';
 import { openApiDocument } from '../../src/front/reference/document.js';
-import type { JsonValue } from '../../src/front/reference/operation.js';
+import type { JsonValue } from '../../src/shared/contract/routes/route.js';
 import { VERSION } from '../../src/shared/version.js';
 
 const document = openApiDocument(VERSION);

@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ACCESS } from '../../src/front/table/route-table.js';
 import { INCIDENT_TYPES } from '../../src/shared/contract/bots.js';
 import { KINDS, LEVELS } from '../../src/shared/contract/event-kinds.js';
+import { ROUTES } from '../../src/shared/routes.js';
 import { call, expectError, tryPin } from '../harness/api.js';
 import { create, FIXTURE_KINDS, invoke } from '../harness/bots.js';
 import { type Family, readMetrics } from '../harness/metrics-text.js';
@@ -188,7 +188,7 @@ describe('the values', () => {
       total(after, 'drover_http_requests_total', labels) -
       total(before, 'drover_http_requests_total', labels);
     expect([grown(asked), grown(other), grown(health)]).toEqual([2, 1, 1]);
-    const routes = new Set(Object.keys(ACCESS));
+    const routes = new Set(Object.keys(ROUTES));
     for (const { labels } of after.get('drover_http_requests_total')?.samples ?? []) {
       const name = `${labels['method']} ${labels['route']}`;
       expect(name === 'other other' || routes.has(name), name).toBe(true);

@@ -1,7 +1,7 @@
 // Decision "CORS": which pages of other origins may read the answers, and the headers that every answer has.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ACCESS } from '../../src/front/table/route-table.js';
+import { ROUTE_NAMES } from '../../src/shared/routes.js';
 import { type InjectedService, inject } from '../harness/inject.js';
 
 const ALLOWED = ['https://dash.example', 'http://localhost:3000', 'tauri://localhost', 'null'];
@@ -10,7 +10,7 @@ const REFUSED = [
   'https://dash.example.evil.example',
   'http://dash.example',
 ];
-const ROUTES = Object.keys(ACCESS).map((name) => {
+const ROUTES = ROUTE_NAMES.map((name) => {
   const [method = '', path = ''] = name.split(' ');
   return { name, method, path: path.replace('{id}', 'nobody') };
 });

@@ -2,8 +2,9 @@
 // to be put into these tables.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ACCESS, type RouteName } from '../../src/front/table/route-table.js';
 import { CreateBotBody, UpdateBotBody } from '../../src/shared/contract/bots.js';
+import type { RouteName } from '../../src/shared/contract/routes/table.js';
+import { ROUTE_NAMES } from '../../src/shared/routes.js';
 import { type Answer, call, expectError } from '../harness/api.js';
 import { create, remove } from '../harness/bots.js';
 import { type InjectedService, inject } from '../harness/inject.js';
@@ -174,24 +175,21 @@ const VARY: readonly RouteName[] = [
   'POST /auth/ticket',
 ];
 
-describe.each((Object.keys(ACCESS) as RouteName[]).filter((name) => !OTHERS.includes(name)))(
-  '%s',
-  (name) => {
-    const [method = '', path = ''] = name.split(' ');
-    const about = async (id: string, n: number): Promise<{ status: number; text: string }> => {
-      const target = path.replace(/\{\w+\}/, id) + (QUERIES[name]?.(id)[n] ?? '');
-      const { status, text } = await ask(method, target, BODIES[name]?.(id));
-      const mark = id.slice('bot-'.length);
-      return { status, text: text.replaceAll(id, '<id>').replaceAll(`=${mark}`, '=<mark>') };
-    };
+describe.each(ROUTE_NAMES.filter((name) => !OTHERS.includes(name)))('%s', (name) => {
+  const [method = '', path = ''] = name.split(' ');
+  const about = async (id: string, n: number): Promise<{ status: number; text: string }> => {
+    const target = path.replace(/\{\w+\}/, id) + (QUERIES[name]?.(id)[n] ?? '');
+    const { status, text } = await ask(method, target, BODIES[name]?.(id));
+    const mark = id.slice('bot-'.length);
+    return { status, text: text.replaceAll(id, '<id>').replaceAll(`=${mark}`, '=<mark>') };
+  };
 
-    it('says the same of a bot of others as of none', async () => {
-      const queries = QUERIES[name]?.(NOBODY) ?? [''];
-      for (const n of queries.keys()) {
-        const known = await about(OTHER, n);
-        if (!VARY.includes(name)) expect(known).toEqual(await about(NOBODY, n));
-        expect(known.text).not.toContain(MARK);
-      }
-    });
-  },
-);
+  it('says the same of a bot of others as of none', async () => {
+    const queries = QUERIES[name]?.(NOBODY) ?? [''];
+    for (const n of queries.keys()) {
+      const known = await about(OTHER, n);
+      if (!VARY.includes(name)) expect(known).toEqual(await about(NOBODY, n));
+      expect(known.text).not.toContain(MARK);
+    }
+  });
+});

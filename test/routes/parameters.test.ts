@@ -1,4 +1,4 @@
-// Parameters of the query: a route under /api/, and the stream, take those that the description of the API has, and no other.
+// Parameters of the query: a route takes those that the description of the API has, and no other.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -7,6 +7,8 @@ import {
   openApiDocument,
 } from '../../src/front/reference/document.js';
 import type { DocumentParameter } from '../../src/front/reference/parameters.js';
+import type { RouteName } from '../../src/shared/contract/routes/table.js';
+import { ROUTES } from '../../src/shared/routes.js';
 import { call, expectError } from '../harness/api.js';
 import { type InjectedService, inject } from '../harness/inject.js';
 import { makeTicket } from '../harness/tokens.js';
@@ -26,8 +28,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     parameters: queryParameters(operation),
   })),
 );
-/** Other routes are asked by monitors and browsers, which add their own parameters. */
-const strict = operations.filter(({ path }) => /^\/(api\/|events$)/.test(path));
+const strict = operations.filter(({ name }) => !ROUTES[name as RouteName].takesAnyQuery);
 
 function queryParameters({ parameters = [] }: DocumentOperation): DocumentParameter[] {
   return parameters.filter((parameter) => parameter.in === 'query');
@@ -96,11 +97,20 @@ it('is not asked before the token is: who has none learns nothing else', async (
 
 it.each([
   ['/events?snapshot=false', 'snapshot must be one of: 0, 1'],
-  ['/api/bots/x?node=h2', 'node must be self: the bot is of it or of all nodes'],
+  ['/api/bots/x?node=h2', 'node must be self'],
 ])('%s is refused: its value would be ignored', async (target, message) => {
   expectError(await call(service, 'GET', target), 400, message);
 });
 
-it.each(['/health', '/', '/openapi.json'])('%s takes any parameter', async (path) => {
-  expect((await call(service, 'GET', `${path}?at=1`, { token: null })).status).toBe(200);
+it.each(['/', '/assets/x', '/health', '/ready', '/openapi.json', '/docs', '/api-info', '/metrics'])(
+  '%s takes any parameter: monitors, scrapers and browsers add their own',
+  async (path) => {
+    const plain = await call(service, 'GET', path);
+    expect((await call(service, 'GET', `${path}?at=1&at=2`)).status).toBe(plain.status);
+  },
+);
+
+it('all other routes but POST /auth/pin are strict', () => {
+  const open = operations.filter(({ name }) => ROUTES[name as RouteName].takesAnyQuery);
+  expect(open).toHaveLength(9);
 });

@@ -80,7 +80,7 @@ it('a wrong place is refused', async () => {
   const answer = await call(service, 'GET', '/api/runs/run.ndjson?from=-1');
   expect([answer.status, answer.json]).toEqual([
     400,
-    { error: 'from must be a whole number of bytes' },
+    { error: 'from must be a whole number of at least 0' },
   ]);
 });
 

@@ -2,16 +2,16 @@
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ACCESS, type Access } from '../../src/front/table/route-table.js';
 import { SCOPES } from '../../src/shared/contract/tokens.js';
+import { ROUTES as RULES } from '../../src/shared/routes.js';
 import { type Answer, call, expectError } from '../harness/api.js';
 import { create, list, snapshot } from '../harness/bots.js';
 import { type InjectedService, inject } from '../harness/inject.js';
 import { makeToken, type Token } from '../harness/tokens.js';
 
-const ROUTES = Object.entries(ACCESS).map(([name, access]) => {
+const ROUTES = Object.entries(RULES).map(([name, { access }]) => {
   const [method = '', path = ''] = name.split(' ');
-  return { name, method, path, access: access as Access };
+  return { name, method, path, access };
 });
 
 /** There is none here. */

@@ -1,10 +1,9 @@
 import type { ActionOutcome } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
-import type { BOTS_QUERY } from '../../shared/contract/queries.js';
 import { reaches } from '../../shared/contract/rights.js';
+import type { QueryOf } from '../../shared/contract/routes/table.js';
 import type { Reach } from '../../shared/contract/tokens.js';
 import { DroverError } from '../../shared/errors.js';
-import { type Pairs, queryValue, readLimit } from '../http/query-string.js';
 import { BotOrder } from './bot-order.js';
 import type { Snapshots } from './own-bots.js';
 import type { MirroredSession, SnapshotMirror } from './snapshot-mirror.js';
@@ -47,15 +46,11 @@ export class BotList {
    * @throws DroverError `bad_request`.
    */
   list(
-    pairs: Pairs,
+    { limit, cursor, sort }: Pick<QueryOf<'GET /api/bots'>, 'limit' | 'cursor' | 'sort'>,
     reach: Reach,
     snapshots: Snapshots = this.#mirror,
     selected?: ReadonlySet<string>,
   ): Uint8Array {
-    const value = (name: keyof typeof BOTS_QUERY) => queryValue(pairs, name);
-    const limit = value('limit');
-    const cursor = value('cursor');
-    const sort = value('sort');
     if (limit === undefined && cursor !== undefined) {
       throw new DroverError('bad_request', 'cursor needs limit: without it all bots are returned');
     }
@@ -69,11 +64,10 @@ export class BotList {
     }
     const matches: Matches = (bot) =>
       (selected?.has(bot.id) ?? true) && reaches(reach, bot.id, bot.labels);
-    const most = limit === undefined ? undefined : readLimit(limit);
-    if (sort !== undefined) return ordered(new BotOrder(sort), snapshots, matches, most, cursor);
-    return most === undefined
+    if (sort !== undefined) return ordered(new BotOrder(sort), snapshots, matches, limit, cursor);
+    return limit === undefined
       ? this.#build(snapshots, matches)
-      : this.#page(snapshots, matches, most, cursor);
+      : this.#page(snapshots, matches, limit, cursor);
   }
 
   #build(snapshots: Snapshots, matches: Matches): Uint8Array {

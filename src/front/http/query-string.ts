@@ -1,5 +1,4 @@
 import { SELF } from '../../shared/contract/node-name.js';
-import { LIMIT } from '../../shared/contract/query-bounds.js';
 import { DroverError } from '../../shared/errors.js';
 
 /** Parameters that people write: forms, and curl too, encode a space as `+`. */
@@ -8,7 +7,7 @@ const TEXTS: ReadonlySet<string> = new Set(['q', 'query']);
 /** All parameters of a query, in order. */
 export type Pairs = readonly (readonly [name: string, value: string])[];
 
-/** A parameter that is no list; undefined when it is missing. Routes refuse a repeated one: src/front/table/route-parameters.ts. */
+/** A parameter that is no list; undefined when it is missing. Routes refuse a repeated one: src/front/table/query-reader.ts. */
 export function queryValue<Name extends string>(pairs: Pairs, name: Name): string | undefined {
   return pairs.find(([key]) => key === name)?.[1];
 }
@@ -40,49 +39,19 @@ function decode(text: string): string {
   }
 }
 
-/** The value of a `limit` parameter. @throws DroverError `bad_request`. */
-export function readLimit(value: string | undefined): number {
-  const limit = Number(value ?? LIMIT.default);
-  if ((value !== undefined && !/^[1-9][0-9]*$/.test(value)) || limit > LIMIT.maximum) {
-    throw new DroverError(
-      'bad_request',
-      `limit must be a whole number from ${LIMIT.minimum} to ${LIMIT.maximum}`,
-    );
-  }
-  return limit;
+/** Which stream a query asks for: the parameter `node`, a list or one value. */
+export interface NodeQuery {
+  readonly node?: readonly string[] | string | undefined;
 }
 
 /** Whether a query has `node=self`. @throws DroverError `bad_request` when it asks for other nodes too. */
-export function asksForSelf(pairs: Pairs): boolean {
-  let isSelf = false;
-  let hasOthers = false;
-  for (const [name, value] of pairs) {
-    if (name !== 'node') continue;
-    for (const node of value.split(',')) {
-      if (node === SELF) isSelf = true;
-      else if (node !== '') hasOthers = true;
-    }
-  }
-  if (isSelf && hasOthers) {
+export function asksForSelf({ node = [] }: NodeQuery): boolean {
+  const isSelf = node === SELF || node.includes(SELF);
+  if (isSelf && typeof node !== 'string' && node.length > 1) {
     throw new DroverError(
       'bad_request',
       "node=self is this node's own stream: it cannot be asked for together with other nodes",
     );
   }
   return isSelf;
-}
-
-/** @param what `states are`. @throws DroverError `bad_request` for the name of a node. */
-export function expectSelf(node: string | undefined, what: string): void {
-  if (node === undefined || node === SELF) return;
-  throw new DroverError('bad_request', `node must be ${SELF}: ${what} of it or of all nodes`);
-}
-
-/** One of some values. @throws DroverError `bad_request`. */
-export function readOneOf<T extends string>(name: string, value: string, all: readonly T[]): T {
-  const found = all.find((one) => one === value);
-  if (found === undefined) {
-    throw new DroverError('bad_request', `${name} must be one of: ${all.join(', ')}`);
-  }
-  return found;
 }

@@ -1,16 +1,15 @@
 import { ErrorBody } from '../../shared/contract/api.js';
-import type { TSchema } from '../../shared/contract/typebox.js';
-import { QUERIES } from '../table/route-parameters.js';
-import { ACCESS, type Access, ROUTE_NAMES, type RouteName } from '../table/route-table.js';
-import { NAMED_SCHEMAS } from './named-schemas.js';
 import {
+  type Access,
   type Content,
   type JsonSchema,
   type JsonValue,
-  type Operation,
+  type Route,
   TAGS,
-} from './operation.js';
-import { OPERATIONS } from './operations.js';
+} from '../../shared/contract/routes/route.js';
+import { ROUTE_TABLE } from '../../shared/contract/routes/table.js';
+import type { TSchema } from '../../shared/contract/typebox.js';
+import { NAMED_SCHEMAS } from './named-schemas.js';
 import { type DocumentParameter, parametersOf } from './parameters.js';
 
 const NAME_OF = new Map(
@@ -84,10 +83,10 @@ export interface OpenApiDocument {
 /** The OpenAPI document. @param version of the service. */
 export function openApiDocument(version: string): OpenApiDocument {
   const paths: OpenApiDocument['paths'] = {};
-  for (const name of ROUTE_NAMES) {
+  for (const [name, route] of Object.entries(ROUTE_TABLE)) {
     const [method = '', path = ''] = name.split(' ');
     paths[path] ??= {};
-    paths[path][method.toLowerCase()] = describe(name, path, OPERATIONS[name]);
+    paths[path][method.toLowerCase()] = describe(path, route);
   }
   return {
     openapi: '3.1.0',
@@ -126,18 +125,22 @@ export function openApiDocument(version: string): OpenApiDocument {
   };
 }
 
+const OPEN_QUERIES = Object.entries<Route>(ROUTE_TABLE)
+  .filter(([, { takesAnyQuery }]) => takesAnyQuery)
+  .map(([name]) => `\`${name}\``)
+  .join(', ');
+
 const ABOUT = [
   'Bodies are JSON in UTF-8, names are snake_case, times are Unix epoch milliseconds. Responses may get more fields: ignore unknown ones.',
-  'Routes under `/api/` and `GET /events` take the query parameters that are described, and `token`: an unknown one is 400, and so is a repeated one that is no list.',
+  `Routes take the query parameters that are described, and \`token\`: an unknown one is 400, and so is a repeated one that is no list. These ignore others: ${OPEN_QUERIES}.`,
   'Every GET route also accepts HEAD. OPTIONS returns 204 with `Allow` and needs no token. An unknown path is 404, an unsupported method 405 with `Allow`.',
   'Send a token as `Authorization: Bearer <token>`. Get the first one from `POST /auth/pin`, with the PIN that the service prints when it starts.',
   'A token has scopes: `read`, `control`, `invoke`, and `admin`, which includes the others. A token that is limited to bots sees no others.',
 ].join('\n\n');
 
-function describe(name: RouteName, path: string, operation: Operation): DocumentOperation {
-  const access = ACCESS[name];
-  const { id, tag, summary, description, body, responses } = operation;
-  const parameters = parametersOf(path, QUERIES[name] ?? {}, operation.headers ?? []);
+function describe(path: string, route: Route): DocumentOperation {
+  const { id, access, tag, summary, description, headers = [], query = {}, body, answers } = route;
+  const parameters = parametersOf(path, query, headers);
   return {
     operationId: id,
     tags: [tag],
@@ -156,7 +159,7 @@ function describe(name: RouteName, path: string, operation: Operation): Document
             },
           },
         }),
-    responses: { ...errorsOf(access, operation), ...mapped(responses, responseOf) },
+    responses: { ...errorsOf(route), ...mapped(answers, responseOf) },
   };
 }
 
@@ -168,7 +171,7 @@ function securityOf(path: string, access: Access): Record<string, string[]>[] {
   return schemes.map((scheme) => ({ [scheme]: scopes }));
 }
 
-function errorsOf(access: Access, { body, errors = {} }: Operation) {
+function errorsOf({ access, body, errors = {} }: Route) {
   const descriptions = {
     ...OF_ALL,
     ...(access === 'nothing' ? {} : OF_TOKENS),

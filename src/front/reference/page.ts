@@ -1,10 +1,10 @@
+import type { JsonSchema, JsonValue } from '../../shared/contract/routes/route.js';
 import {
   COMMON_ERRORS,
   type DocumentOperation,
   type DocumentResponse,
   type OpenApiDocument,
 } from './document.js';
-import type { JsonSchema, JsonValue } from './operation.js';
 
 /** The page's Content-Security-Policy allows this style by its digest. */
 export const STYLE = `

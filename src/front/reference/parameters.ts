@@ -1,8 +1,7 @@
-import type { QuerySchema } from '../../shared/contract/queries.js';
+import { BOT, exampleOf } from '../../shared/contract/routes/examples.js';
+import type { Parameter, QuerySchema } from '../../shared/contract/routes/parameters.js';
+import type { Header, JsonSchema, JsonValue } from '../../shared/contract/routes/route.js';
 import { TokenInfo } from '../../shared/contract/tokens.js';
-import type { TSchema } from '../../shared/contract/typebox.js';
-import { BOT, exampleOf } from './examples.js';
-import type { Header, JsonSchema, JsonValue } from './operation.js';
 
 export interface DocumentParameter {
   name: string;
@@ -53,19 +52,17 @@ function pathParameter(path: string, name: string): (typeof PATH_PARAMETERS)[num
   return owner;
 }
 
-function queryParameter(name: string, schema: TSchema): DocumentParameter {
-  // As plain JSON, without TypeBox's own properties.
-  const plain = JSON.parse(JSON.stringify(schema)) as JsonSchema;
-  const { description, examples, ...rest } = plain;
-  const isList = rest['type'] === 'array';
+function queryParameter(name: string, parameter: Parameter): DocumentParameter {
+  const { description, examples, isTime: _, ...rest } = parameter;
+  const isList = rest.type === 'array';
   return {
     name,
     in: 'query',
     // One that may not be left out is a list of at least one value.
-    required: isList && rest['minItems'] !== undefined,
+    required: rest.minItems !== undefined,
     description: `${description}${isList ? ' Separate values with commas or repeat the parameter.' : ''}`,
-    schema: rest,
+    schema: rest as unknown as JsonSchema,
     ...(isList ? { style: 'form', explode: false } : {}),
-    ...(Array.isArray(examples) ? { example: examples[0] as JsonValue } : {}),
+    ...(examples === undefined ? {} : { example: examples[0] as JsonValue }),
   };
 }

@@ -1,13 +1,16 @@
 import { allows } from '../../shared/contract/rights.js';
+import type { GuardedRoute, OpenRoute, RouteName } from '../../shared/contract/routes/table.js';
 import { DroverError } from '../../shared/errors.js';
+import { ROUTES, routeNumber } from '../../shared/routes.js';
 import type { Authenticator, Caller } from '../access/auth.js';
+import { FREE_BYTES } from '../engine/body-room.js';
 import type { Exchange } from '../engine/engine.js';
 import { InFlightLimiter, InFlightSlot } from '../engine/in-flight-limiter.js';
 import { emptyResponse, errorResponse } from '../engine/responses.js';
+import type { BodyLimits } from '../http/json-body.js';
 import { reached, requestRuns } from '../http/running-request.js';
-import type { CallerHandler, Guard, OpenHandler } from '../table/handlers.js';
-import { parameterCheck } from '../table/route-parameters.js';
-import { ACCESS, type GuardedRoute, type RouteName, routeNumber } from '../table/route-table.js';
+import type { CallerHandler, Guard, Handler, OpenHandler } from '../table/handlers.js';
+import { routeCalls } from '../table/route-calls.js';
 import type { AccessLog } from './access-log.js';
 import type { Clients } from './clients.js';
 import type { Cors } from './cors.js';
@@ -16,7 +19,8 @@ import { Refusals } from './refusals.js';
 import { type RouteMethods, Router } from './router.js';
 
 export interface RequestHandlerOptions {
-  auth: Pick<Authenticator, 'authenticate'>;
+  auth: Pick<Authenticator, 'authenticate' | 'recheck'>;
+  limits: BodyLimits;
   clients: Clients;
   cors: Cors;
   /** Additional headers of responses over HTTPS; empty without a certificate. */
@@ -42,7 +46,7 @@ const RELIEF: ReadonlySet<GuardedRoute> = new Set([
  * and no socket: {@link RequestHandler.handle} takes any {@link Exchange}.
  */
 export class RequestHandler implements Guard {
-  readonly #router = new Router<OpenHandler>();
+  readonly #router = new Router<Handler>();
   readonly #options: RequestHandlerOptions;
   readonly #decorates: boolean;
   readonly #refusals = new Refusals();
@@ -56,10 +60,10 @@ export class RequestHandler implements Guard {
   }
 
   /** Takes a handler for every route of the table. */
-  routes(handlers: Readonly<Record<RouteName, OpenHandler>>): this {
-    const paths = new Map<string, RouteMethods<OpenHandler>>();
+  routes(handlers: Readonly<Record<RouteName, Handler>>): this {
+    const paths = new Map<string, RouteMethods<Handler>>();
     for (const [name, handler] of Object.entries(handlers)) {
-      const [method, path] = name.split(' ') as [keyof RouteMethods<OpenHandler>, string];
+      const [method, path] = name.split(' ') as [keyof RouteMethods<Handler>, string];
       const number = routeNumber(name as RouteName);
       const bounded = boundInFlight(handler, number, this.#options.maxInFlight);
       paths.set(path, { ...paths.get(path), [method]: bounded });
@@ -68,11 +72,21 @@ export class RequestHandler implements Guard {
     return this;
   }
 
-  guarded(route: GuardedRoute, handler: CallerHandler): OpenHandler {
+  /** Puts the check of the request before the handler. */
+  open<R extends OpenRoute>(route: R, handler: OpenHandler<R>): Handler {
+    const { limits } = this.#options;
+    // No token is needed to send a body, so it takes nothing of the shared room for bodies.
+    const maxBytes = Math.min(limits.maxBytes, FREE_BYTES);
+    const callOf = routeCalls(route, { ...limits, maxBytes });
+    return (exchange, path) => handler(exchange, callOf(exchange, path));
+  }
+
+  guarded<R extends GuardedRoute>(route: R, handler: CallerHandler<R>): Handler {
+    const { auth, limits } = this.#options;
     const refusals = RELIEF.has(route) ? this.#reliefRefusals : this.#refusals;
-    const checkParameters = parameterCheck(route);
-    return (exchange, parameters) => {
-      const caller = this.#options.auth.authenticate(exchange);
+    const callOf = routeCalls(route, limits);
+    return (exchange, path) => {
+      const caller = auth.authenticate(exchange);
       const { record } = caller;
       const refuse = (thrown: unknown): never => {
         refusals.count(record, thrown);
@@ -81,8 +95,8 @@ export class RequestHandler implements Guard {
       refusals.check(record);
       try {
         const admitted = this.admit(route, exchange, caller);
-        checkParameters(exchange.query);
-        return handler(exchange, admitted, parameters)?.catch(refuse);
+        const call = callOf(exchange, path, () => auth.recheck(caller));
+        return handler(exchange, admitted, call)?.catch(refuse);
       } catch (thrown) {
         return refuse(thrown);
       }
@@ -92,8 +106,8 @@ export class RequestHandler implements Guard {
   admit(route: GuardedRoute, exchange: Exchange, caller: Caller): Caller {
     exchange.token = caller.record.id;
     reached('request');
-    const access = ACCESS[route];
-    if (access !== 'any token' && !allows(caller.record, access)) {
+    const { access } = ROUTES[route];
+    if (access !== 'any token' && access !== 'nothing' && !allows(caller.record, access)) {
       throw new DroverError('forbidden', `this needs a token with the scope ${access}`);
     }
     return caller;
@@ -152,7 +166,7 @@ export class RequestHandler implements Guard {
 }
 
 /** Refuses a request while `max` of the same route wait for something. */
-function boundInFlight(handler: OpenHandler, route: number, max: number): OpenHandler {
+function boundInFlight(handler: Handler, route: number, max: number): Handler {
   const limiter = new InFlightLimiter(max);
   return (exchange, parameters) => {
     exchange.route = route;

@@ -1,17 +1,13 @@
-import { type Authenticator, placeOf } from '../access/auth.js';
+import { placeOf } from '../access/auth.js';
 import type { PinExchange } from '../access/pin-exchange.js';
 import type { PinPages } from '../access/pin-pages.js';
 import type { TokenUses } from '../access/token-uses.js';
-import { FREE_BYTES } from '../engine/body-room.js';
 import { emptyResponse, secretResponse } from '../engine/responses.js';
-import { type BodyLimits, jsonBody } from '../http/json-body.js';
-import type { Handlers } from '../table/handlers.js';
+import type { CallerHandlers, OpenHandlers } from '../table/handlers.js';
 import type { Control } from './control.js';
 
 export interface AuthRoutesParts {
-  auth: Pick<Authenticator, 'recheck'>;
   control: Control;
-  limits: BodyLimits;
   pin: Pick<PinExchange, 'check'>;
   pinPages: Pick<PinPages, 'check'>;
   uses: Pick<TokenUses, 'flush'>;
@@ -19,10 +15,8 @@ export interface AuthRoutesParts {
   port: () => number;
 }
 
+type OpenAuthRoutes = 'POST /auth/pin' | 'POST /auth/link' | 'POST /auth/link/check';
 type AuthRoutes =
-  | 'POST /auth/pin'
-  | 'POST /auth/link'
-  | 'POST /auth/link/check'
   | 'POST /auth/ticket'
   | 'GET /api-info'
   | 'GET /api/tokens'
@@ -32,33 +26,35 @@ type AuthRoutes =
   | 'DELETE /api/tokens/current'
   | 'DELETE /api/tokens/{id}';
 
-export function authRoutes(parts: AuthRoutesParts): Pick<Handlers, AuthRoutes> {
-  const { auth, control, limits } = parts;
-  const readPin = jsonBody('PinBody');
-  const readLink = jsonBody('LinkBody');
-  // No token is needed to send a PIN or a link, so they take nothing of the shared room for bodies.
-  const openLimits: BodyLimits = { ...limits, maxBytes: Math.min(limits.maxBytes, FREE_BYTES) };
-  const readToken = jsonBody('CreateTokenBody');
+/** Routes that give a token. */
+export function signInRoutes(parts: AuthRoutesParts): OpenHandlers<OpenAuthRoutes> {
+  const { control } = parts;
   return {
-    async 'POST /auth/pin'(exchange) {
+    async 'POST /auth/pin'(exchange, { body }) {
       parts.pinPages.check(exchange);
       // Read before the await: the engine may have dropped them after that.
       const place = placeOf(exchange);
-      const { pin } = await readPin(exchange, openLimits);
+      const { pin } = await body();
       parts.pin.check(pin, place.address);
       const { token } = await control.call('createPinToken', place);
       exchange.respond(secretResponse(JSON.stringify({ token })));
     },
-    async 'POST /auth/link'(exchange) {
+    async 'POST /auth/link'(exchange, { body }) {
       const { address } = exchange;
-      const link = await control.call('takeLink', await readLink(exchange, openLimits));
+      const link = await control.call('takeLink', await body());
       const { token, info } = await control.call('createLinkToken', { link, address });
       exchange.respond(secretResponse(JSON.stringify({ token, ...info }), 201));
     },
-    async 'POST /auth/link/check'(exchange) {
-      const offer = await control.call('checkLink', await readLink(exchange, openLimits));
+    async 'POST /auth/link/check'(exchange, { body }) {
+      const offer = await control.call('checkLink', await body());
       exchange.respond(secretResponse(JSON.stringify(offer)));
     },
+  };
+}
+
+export function authRoutes(parts: AuthRoutesParts): CallerHandlers<AuthRoutes> {
+  const { control } = parts;
+  return {
     async 'POST /auth/ticket'(exchange, { record }) {
       const ticket = await control.call('createTicket', { token: record.id });
       exchange.respond(secretResponse(JSON.stringify(ticket)));
@@ -72,18 +68,14 @@ export function authRoutes(parts: AuthRoutesParts): Pick<Handlers, AuthRoutes> {
       const list = await control.call('tokens', { by: record.id });
       exchange.respond(secretResponse(JSON.stringify(list)));
     },
-    async 'POST /api/tokens'(exchange, caller) {
+    async 'POST /api/tokens'(exchange, { record: { id: by } }, call) {
       const { address } = exchange;
-      const body = await readToken(exchange, limits);
-      auth.recheck(caller);
-      const by = caller.record.id;
+      const body = await call.body();
       const { token, info } = await control.call('createToken', { body, by, address });
       exchange.respond(secretResponse(JSON.stringify({ token, ...info }), 201));
     },
-    async 'POST /api/tokens/link'(exchange, caller) {
-      const body = await readToken(exchange, limits);
-      auth.recheck(caller);
-      const link = await control.call('createLink', { body, by: caller.record.id });
+    async 'POST /api/tokens/link'(exchange, { record: { id: by } }, call) {
+      const link = await control.call('createLink', { body: await call.body(), by });
       exchange.respond(secretResponse(JSON.stringify(link), 201));
     },
     async 'GET /api/tokens/current'(exchange, { record: { id } }) {
@@ -94,7 +86,7 @@ export function authRoutes(parts: AuthRoutesParts): Pick<Handlers, AuthRoutes> {
       await control.call('revokeToken', { id, by: id });
       exchange.respond(emptyResponse(204));
     },
-    async 'DELETE /api/tokens/{id}'(exchange, { record }, [id = '']) {
+    async 'DELETE /api/tokens/{id}'(exchange, { record }, { path: [id] }) {
       await control.call('revokeToken', { id, by: record.id });
       exchange.respond(emptyResponse(204));
     },

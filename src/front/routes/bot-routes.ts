@@ -6,22 +6,18 @@ import type {
 } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import type { JsonObject } from '../../shared/contract/json.js';
-import type { BOT_QUERY, DELETE_BOT_QUERY } from '../../shared/contract/queries.js';
+import type { GuardedRoute } from '../../shared/contract/routes/table.js';
 import type { InvokeInput } from '../../shared/contract/threads.js';
 import type { Rights } from '../../shared/contract/tokens.js';
 import { botTest } from '../../shared/query/bot-query.js';
 import { selectionOf } from '../../shared/query/selection.js';
-import type { SchemaValue } from '../../shared/schemas.js';
-import type { BodySchema } from '../../shared/validators.js';
 import { type Authenticator, type Caller, rightsOf } from '../access/auth.js';
 import { shownBot } from '../bots/bot-list.js';
 import { findBots } from '../bots/bot-selection.js';
 import type { HostCommands } from '../bots/host-commands.js';
 import type { Exchange } from '../engine/engine.js';
 import { emptyResponse, jsonResponse } from '../engine/responses.js';
-import { type BodyLimits, jsonBody } from '../http/json-body.js';
-import { expectSelf, queryPairs, queryValue } from '../http/query-string.js';
-import type { CallerHandler, Handlers } from '../table/handlers.js';
+import type { CallerHandler, CallerHandlers } from '../table/handlers.js';
 import { ClusterCatchUp } from '../views/cluster-catch-up.js';
 import type { Views } from '../views/views.js';
 import type { Control } from './control.js';
@@ -30,13 +26,12 @@ export interface BotRoutesParts {
   auth: Pick<Authenticator, 'recheck'>;
   control: Control;
   hosts: Pick<HostCommands, 'run'>;
-  limits: BodyLimits;
   views: Pick<Views, 'self' | 'default' | 'cluster' | 'isCurrent' | 'of' | 'whenCurrent'>;
 }
 
 type BotRoutes = Exclude<
   Extract<
-    keyof Handlers,
+    GuardedRoute,
     | `${string} /api/bots${string}`
     | `${string} /api/${'hosts' | 'kinds' | 'pressure'}`
     | 'POST /api/kinds/{kind}/release'
@@ -46,26 +41,11 @@ type BotRoutes = Exclude<
   'GET /api/bots/{id}/history' | 'GET /api/bots/{id}/incidents'
 >;
 
-export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
-  const { auth, control, hosts, limits, views } = parts;
+export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
+  const { auth, control, hosts, views } = parts;
   // Main answers when a bot of this node shows on the node's own stream; on that of the cluster it comes later.
   const { mirror, bots } = views.self;
   const catchUp = new ClusterCatchUp(views);
-
-  /** Reads the body, then makes sure that the token is still valid. */
-  const bodyOf = <S extends BodySchema>(schema: S) => {
-    const read = jsonBody(schema);
-    return async (exchange: Exchange, caller: Caller): Promise<SchemaValue<S>> => {
-      const body = await read(exchange, limits);
-      auth.recheck(caller);
-      return body;
-    };
-  };
-  const readBot = bodyOf('CreateBotBody');
-  const readUpdate = bodyOf('UpdateBotBody');
-  const readActions = bodyOf('BotActionsBody');
-  const readInvoke = bodyOf('InvokeBody');
-  const readMove = bodyOf('MoveBotBody');
 
   const respondWithBot = (
     exchange: Exchange,
@@ -94,8 +74,10 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
   };
   /** Has no body; responds with the bot's snapshot when the operation is done. */
   const act =
-    (action: 'start' | 'stop' | 'restart'): CallerHandler =>
-    async (exchange, caller, [id = '']) => {
+    <A extends 'start' | 'stop' | 'restart'>(
+      action: A,
+    ): CallerHandler<`POST /api/bots/{id}/${A}`> =>
+    async (exchange, caller, { path: [id] }) => {
       const rights = rightsOf(caller);
       const elsewhere = isEnding(action)
         ? await control.call('endBot', { id, action, rights })
@@ -128,52 +110,48 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
   };
 
   return {
-    'GET /api/bots'(exchange, caller) {
+    'GET /api/bots'(exchange, caller, { query }) {
       const { id: token, reach } = caller.record;
-      const pairs = queryPairs(exchange.query);
-      const view = views.of(pairs);
-      const query = selectionOf(pairs, 'bots');
-      const gone = query.length > 0 ? exchange.gone() : undefined;
+      const view = views.of(query);
+      const selection = selectionOf(Object.entries(query), 'bots');
+      const gone = selection.length > 0 ? exchange.gone() : undefined;
       return views.whenCurrent(view, async (bots) => {
         let selected: Set<string> | undefined;
-        if (query.length > 0) {
-          selected = await findBots(bots, botTest(query), token, gone);
+        if (selection.length > 0) {
+          selected = await findBots(bots, botTest(selection), token, gone);
           auth.recheck(caller);
         }
-        exchange.respond(jsonResponse(view.bots.list(pairs, reach, bots, selected)));
+        exchange.respond(jsonResponse(view.bots.list(query, reach, bots, selected)));
       });
     },
-    async 'POST /api/bots'(exchange, caller) {
-      const bot = await readBot(exchange, caller);
+    async 'POST /api/bots'(exchange, caller, { body }) {
+      const bot = await body();
       const elsewhere = await control.call('createBot', { bot, rights: rightsOf(caller) });
       await respondWithBot(exchange, caller, bot.id, elsewhere, 201);
     },
-    async 'POST /api/bots/actions'(exchange, caller) {
-      const actions = await readActions(exchange, caller);
+    async 'POST /api/bots/actions'(exchange, caller, { body }) {
+      const actions = await body();
       const { results } = await actOnMany(actions, rightsOf(caller));
       if (actions.action === 'delete') await catchUp.gone(deleted(results));
       await mirror.whenCurrent(() => {
         exchange.respond(jsonResponse(JSON.stringify({ results: bots.withStatuses(results) })));
       });
     },
-    'GET /api/bots/{id}'(exchange, { record }, [id = '']) {
-      const pairs = queryPairs(exchange.query);
-      expectSelf(queryValue<keyof typeof BOT_QUERY>(pairs, 'node'), 'the bot is');
-      const view = views.of(pairs);
+    'GET /api/bots/{id}'(exchange, { record }, { path: [id], query }) {
+      const view = views.of(query);
       return views.whenCurrent(view, (bots) =>
         exchange.respond(jsonResponse(view.bots.one(id, record.reach, bots))),
       );
     },
-    async 'PATCH /api/bots/{id}'(exchange, caller, [id = '']) {
-      const change = await readUpdate(exchange, caller);
+    async 'PATCH /api/bots/{id}'(exchange, caller, { path: [id], body }) {
+      const change = await body();
       const { name: by } = caller.record;
       const input = { id, change, rights: rightsOf(caller), by };
       const elsewhere = await control.call('updateBot', input);
       await respondWithBot(exchange, caller, id, elsewhere);
     },
-    async 'DELETE /api/bots/{id}'(exchange, caller, [id = '']) {
+    async 'DELETE /api/bots/{id}'(exchange, caller, { path: [id], query: { node } }) {
       const input = { id, action: 'delete', rights: rightsOf(caller) } as const;
-      const node = queryValue<keyof typeof DELETE_BOT_QUERY>(queryPairs(exchange.query), 'node');
       await control.call('endBot', node === undefined ? input : { ...input, node });
       // What one node had may not be the bot that the others have with its id.
       if (node === undefined) await catchUp.gone([id]);
@@ -182,19 +160,19 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
     'POST /api/bots/{id}/start': act('start'),
     'POST /api/bots/{id}/stop': act('stop'),
     'POST /api/bots/{id}/restart': act('restart'),
-    async 'POST /api/bots/{id}/move'(exchange, caller, [id = '']) {
-      const { node } = await readMove(exchange, caller);
+    async 'POST /api/bots/{id}/move'(exchange, caller, { path: [id], body }) {
+      const { node } = await body();
       const moving = await control.call('moveBot', { id, node, rights: rightsOf(caller) });
       exchange.respond(jsonResponse(JSON.stringify(moving)));
     },
-    async 'GET /api/bots/{id}/config'(exchange, caller, [id = '']) {
+    async 'GET /api/bots/{id}/config'(exchange, caller, { path: [id] }) {
       const config = await control.call('botConfig', { id, rights: rightsOf(caller) });
       exchange.respond(jsonResponse(JSON.stringify(config)));
     },
     async 'GET /api/kinds'(exchange) {
       exchange.respond(jsonResponse(JSON.stringify(await control.call('kinds', null))));
     },
-    async 'POST /api/kinds/{kind}/release'(exchange, caller, [kind = '']) {
+    async 'POST /api/kinds/{kind}/release'(exchange, caller, { path: [kind] }) {
       const output = await control.call('releaseKind', { kind, rights: rightsOf(caller) });
       exchange.respond(jsonResponse(JSON.stringify(output)));
     },
@@ -207,8 +185,8 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
       const status = report.short.length > 0 ? 503 : 200;
       exchange.respond(jsonResponse(JSON.stringify(report), status));
     },
-    async 'POST /invoke'(exchange, caller) {
-      const body = await readInvoke(exchange, caller);
+    async 'POST /invoke'(exchange, caller, { body: read }) {
+      const body = await read();
       const call = { ...body, args: body.args as JsonObject };
       const running = runOnHost(exchange, caller, call);
       if (running) {

@@ -3,17 +3,11 @@ import { DroverError } from '../../shared/errors.js';
 import type { Authenticator, Caller } from '../access/auth.js';
 import type { Exchange, StreamSink } from '../engine/engine.js';
 import { jsonResponse, SAFE_HEADERS } from '../engine/responses.js';
-import {
-  type EventQuery,
-  parseEventQuery,
-  parseStatesQuery,
-  parseStatsQuery,
-} from '../history/event-query.js';
+import { type EventQuery, parseEventQuery, parseStatsQuery } from '../history/event-query.js';
 import { parseFieldHistoryQuery } from '../history/field-history-query.js';
 import { SearchShares } from '../history/search-shares.js';
-import { queryPairs } from '../http/query-string.js';
 import type { StreamLease, StreamLeases } from '../stream/stream-lease.js';
-import type { Handlers } from '../table/handlers.js';
+import type { CallerHandlers } from '../table/handlers.js';
 import type { View } from '../views/view.js';
 import type { Views } from '../views/views.js';
 import { streamReach } from './stream-route.js';
@@ -52,8 +46,7 @@ export interface HistoryRoutesParts {
  */
 export function historyRoutes(
   parts: HistoryRoutesParts,
-): Pick<
-  Handlers,
+): CallerHandlers<
   'GET /api/events' | 'GET /api/states' | 'GET /api/stats' | 'GET /api/bots/{id}/history'
 > {
   const { auth, views } = parts;
@@ -75,14 +68,13 @@ export function historyRoutes(
     }
   };
   return {
-    'GET /api/events': async (exchange, caller) => {
+    'GET /api/events': async (exchange, caller, call) => {
       const { id: token, reach } = caller.record;
-      const pairs = queryPairs(exchange.query);
-      const view = views.of(pairs);
+      const view = views.of(call.query);
       let query: EventQuery;
       const leave = shares.enter(token);
       try {
-        query = parseEventQuery(pairs, view, streamReach(reach, view.mirror));
+        query = parseEventQuery(call.query, view, streamReach(reach, view.mirror));
         if (!query.whole) {
           const gone = exchange.gone();
           const { body } = await view.journal.page({ ...(await pageOf(query)), token }, gone);
@@ -96,31 +88,28 @@ export function historyRoutes(
       if (exchange.method === 'GET') return download(parts, view, exchange, caller, query);
       exchange.respond({ status: 200, headers: DOWNLOAD_HEADERS, body: '' });
     },
-    'GET /api/states': (exchange, caller) =>
+    'GET /api/states': (exchange, caller, { query }) =>
       answer(exchange, caller, (token, gone) => {
-        const pairs = queryPairs(exchange.query);
-        const request = { at: parseStatesQuery(pairs), reach: caller.record.reach, token };
-        return views.of(pairs).journal.states(request, gone);
+        const { at = Date.now() } = query;
+        return views.of(query).journal.states({ at, reach: caller.record.reach, token }, gone);
       }),
-    'GET /api/stats': (exchange, caller) =>
+    'GET /api/stats': (exchange, caller, { query }) =>
       answer(exchange, caller, async (token, gone) => {
-        const pairs = queryPairs(exchange.query);
-        const view = views.of(pairs);
+        const view = views.of(query);
         const reach = streamReach(caller.record.reach, view.mirror);
-        const { request, filter } = parseStatsQuery(pairs, view, reach);
+        const { request, filter } = parseStatsQuery(query, view, reach);
         const search =
           filter === undefined ? {} : { search: { filter: (await filter?.pastKey) ?? null } };
         return view.journal.stats({ ...request, ...search, token }, gone);
       }),
-    'GET /api/bots/{id}/history': async (exchange, caller, [id = '']) => {
+    'GET /api/bots/{id}/history': async (exchange, caller, { path: [id], query }) => {
       const { reach } = caller.record;
-      const pairs = queryPairs(exchange.query);
-      const view = views.of(pairs);
+      const view = views.of(query);
       // A bot that the token does not reach does not exist for it.
       await views.whenCurrent(view, (bots) => void view.bots.one(id, reach, bots));
       auth.recheck(caller);
       await answer(exchange, caller, (token, gone) => {
-        const asked = parseFieldHistoryQuery(pairs, id, view, streamReach(reach, view.mirror));
+        const asked = parseFieldHistoryQuery(query, id, view, streamReach(reach, view.mirror));
         return view.journal.fieldHistory({ ...asked, token }, gone);
       });
     },

@@ -12,11 +12,11 @@ import { type SharedCounters, sumOf } from '../../shared/memory/counters.js';
 import { LAG_BOUNDS, LoopLag } from '../../shared/memory/loop-lag.js';
 import type { PinBucket } from '../../shared/memory/pin-bucket.js';
 import type { Quota } from '../../shared/memory/quota.js';
+import { ROUTE_NAMES } from '../../shared/routes.js';
 import { SAFE_HEADERS } from '../engine/responses.js';
 import { processMetrics } from '../metrics/process-metrics.js';
 import type { Sample } from '../metrics/sample.js';
 import type { CallerHandler } from '../table/handlers.js';
-import { ROUTE_NAMES } from '../table/route-table.js';
 import type { Views } from '../views/views.js';
 import type { Control } from './control.js';
 
@@ -39,7 +39,11 @@ export interface MetricsRouteParts {
 }
 
 /** `GET /metrics`: what all threads have counted. The cost depends on the number of bots only where main adds up what they use. */
-export function metricsRoute({ control, views, metrics }: MetricsRouteParts): CallerHandler {
+export function metricsRoute({
+  control,
+  views,
+  metrics,
+}: MetricsRouteParts): CallerHandler<'GET /metrics'> {
   return async (exchange, { record }) => {
     if (record.reach !== null) {
       throw new DroverError(

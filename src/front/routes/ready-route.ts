@@ -1,8 +1,8 @@
 import { NOT_JOINED } from '../../shared/contract/node-name.js';
 import { DroverError } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
+import type { Exchange } from '../engine/engine.js';
 import { jsonResponse } from '../engine/responses.js';
-import type { OpenHandler } from '../table/handlers.js';
 import type { Views } from '../views/views.js';
 import type { Control } from './control.js';
 
@@ -17,7 +17,7 @@ const READY = jsonResponse(JSON.stringify({ status: 'ready' }));
 export function readyRoute(
   control: Pick<Control, 'call'>,
   views: Pick<Views, 'isWithoutCluster'>,
-): OpenHandler {
+): (exchange: Exchange) => Promise<void> {
   let asked: Promise<string | null> | undefined;
   const ask = async (): Promise<string | null> => {
     const answer = control.call('readiness', null).then(

@@ -1,28 +1,26 @@
-import type { RUN_QUERY } from '../../shared/contract/queries.js';
+import type { GuardedRoute } from '../../shared/contract/routes/table.js';
 import { MAX_RUN_BYTES } from '../../shared/contract/runs.js';
 import { DroverError } from '../../shared/errors.js';
 import type { Caller } from '../access/auth.js';
 import { jsonResponse, SAFE_HEADERS } from '../engine/responses.js';
-import { queryPairs, queryValue } from '../http/query-string.js';
-import type { Handlers } from '../table/handlers.js';
+import type { CallerHandlers } from '../table/handlers.js';
 import type { RunFiles } from './run-files.js';
 
 export interface RunRoutesParts {
   runs: Pick<RunFiles, 'list' | 'read'>;
 }
 
-type RunRoutes = Extract<keyof Handlers, `${string} /api/runs${string}`>;
+type RunRoutes = Extract<GuardedRoute, `${string} /api/runs${string}`>;
 
 /** `/api/runs`: a front reads the files itself. */
-export function runRoutes({ runs }: RunRoutesParts): Pick<Handlers, RunRoutes> {
+export function runRoutes({ runs }: RunRoutesParts): CallerHandlers<RunRoutes> {
   return {
     async 'GET /api/runs'(exchange, caller) {
       mayRead(caller);
       exchange.respond(jsonResponse(JSON.stringify(await runs.list())));
     },
-    async 'GET /api/runs/{name}'(exchange, caller, [name = '']) {
+    async 'GET /api/runs/{name}'(exchange, caller, { path: [name], query: { from } }) {
       mayRead(caller);
-      const from = readFrom(queryValue<keyof typeof RUN_QUERY>(queryPairs(exchange.query), 'from'));
       exchange.respond({
         status: 200,
         headers: ['Content-Type', 'application/octet-stream', ...SAFE_HEADERS],
@@ -35,10 +33,4 @@ export function runRoutes({ runs }: RunRoutesParts): Pick<Handlers, RunRoutes> {
 function mayRead({ record }: Caller): void {
   if (record.reach === null) return;
   throw new DroverError('forbidden', 'this token is limited to some bots, and runs are of all');
-}
-
-function readFrom(value: string | undefined): number {
-  if (value === undefined) return 0;
-  if (/^\d{1,15}$/.test(value)) return Number(value);
-  throw new DroverError('bad_request', 'from must be a whole number of bytes');
 }

@@ -1,7 +1,6 @@
 import { HEARTBEAT_HEADER } from '../../shared/contract/heartbeat-header.js';
 import type { Shortage } from '../../shared/contract/pressure.js';
-import type { STREAM_QUERY } from '../../shared/contract/queries.js';
-import { SNAPSHOT } from '../../shared/contract/query-bounds.js';
+import type { QueryOf } from '../../shared/contract/routes/table.js';
 import type { Reach } from '../../shared/contract/tokens.js';
 import { DroverError } from '../../shared/errors.js';
 import { type Filter, parseFilter, type StreamReach } from '../../shared/stream/filter.js';
@@ -10,17 +9,11 @@ import { type Authenticator, type Caller, placeOf } from '../access/auth.js';
 import type { SnapshotMirror } from '../bots/snapshot-mirror.js';
 import type { Exchange } from '../engine/engine.js';
 import { SAFE_HEADERS } from '../engine/responses.js';
-import {
-  asksForSelf,
-  type Pairs,
-  queryPairs,
-  queryValue,
-  readOneOf,
-} from '../http/query-string.js';
+import { asksForSelf, queryPairs, queryValue } from '../http/query-string.js';
 import type { StreamLease, StreamLeases } from '../stream/stream-lease.js';
 import type { Subscriber } from '../stream/subscriber.js';
-import type { Guard, OpenHandler } from '../table/handlers.js';
-import { parameterCheck } from '../table/route-parameters.js';
+import type { Guard, Handler } from '../table/handlers.js';
+import { queryReader } from '../table/query-reader.js';
 import type { View } from '../views/view.js';
 import type { Views } from '../views/views.js';
 import type { Control } from './control.js';
@@ -66,28 +59,29 @@ export interface Retry {
 }
 
 /** What the client asks for; read before the first await. */
+type Query = QueryOf<typeof ROUTE>;
+
 interface StreamRequest {
-  pairs: Pairs;
-  snapshots: boolean;
+  query: Query;
   lastEventId: string;
 }
 
 /** `GET /events` until the fan-out takes the stream over: authentication by token or ticket, bounds, filter. */
-export function streamRoute(given: StreamRouteParts, guard: Guard): OpenHandler {
+export function streamRoute(given: StreamRouteParts, guard: Guard): Handler {
   // Once: each stream keeps them.
   const headers = [...STREAM_HEADERS, HEARTBEAT_HEADER, String(given.heartbeatMs)];
   const parts = { ...given, headers };
-  const byToken = guard.guarded(ROUTE, (exchange, caller) =>
-    open(parts, exchange, caller, streamRequest(exchange)),
+  const byToken = guard.guarded(ROUTE, (exchange, caller, { query }) =>
+    open(parts, exchange, caller, streamRequest(exchange, query)),
   );
-  const checkParameters = parameterCheck(ROUTE);
-  return (exchange, parameters) => {
+  const readQuery = queryReader(ROUTE);
+  return (exchange, path) => {
     // HEAD opens no stream, so it must not consume a ticket.
     const ticket = exchange.method === 'GET' ? ticketOf(exchange) : undefined;
-    if (ticket === undefined) return byToken(exchange, parameters);
+    if (ticket === undefined) return byToken(exchange, path);
     // Before the ticket is used up.
-    checkParameters(exchange.query);
-    return redeem(parts, guard, exchange, ticket, streamRequest(exchange));
+    const request = streamRequest(exchange, readQuery(exchange.query));
+    return redeem(parts, guard, exchange, ticket, request);
   };
 }
 
@@ -105,7 +99,7 @@ async function redeem(
 }
 
 function open(parts: Parts, exchange: Exchange, { record }: Caller, request: StreamRequest): void {
-  const view = parts.views.ofClient(request.pairs, request.lastEventId);
+  const view = parts.views.ofClient(request.query, request.lastEventId);
   if (exchange.method === 'HEAD') {
     filterOf(view, record, request);
     exchange.respond({ status: 200, headers: parts.headers, body: '' });
@@ -128,9 +122,9 @@ function open(parts: Parts, exchange: Exchange, { record }: Caller, request: Str
 function filterOf(
   { mirror, names, nodes, makeJudge }: View,
   { reach }: Caller['record'],
-  { pairs }: StreamRequest,
+  { query }: StreamRequest,
 ): Filter | null {
-  return parseFilter(pairs, names, streamReach(reach, mirror), nodes, makeJudge);
+  return parseFilter(Object.entries(query), names, streamReach(reach, mirror), nodes, makeJudge);
 }
 
 /** Its functions live as long as the stream, and with them what they use: nothing of the request may be among it. */
@@ -140,7 +134,7 @@ function stream(
   exchange: Exchange,
   lease: StreamLease,
   filter: Filter | null,
-  { pairs, snapshots, lastEventId }: StreamRequest,
+  { query, lastEventId }: StreamRequest,
 ): void {
   const { leases, retry } = parts;
   let subscriber: Subscriber | undefined;
@@ -155,8 +149,8 @@ function stream(
     // Each start takes a front's time: without the addition, all streams of a full service would come back within a second.
     opening: retryLine(retry.baseMs, (leases.open / retry.perSecond) * 1000, Math.random),
     lastEventId,
-    snapshots,
-    isOwn: asksForSelf(pairs),
+    snapshots: query.snapshot !== '0',
+    isOwn: asksForSelf(query),
     removed: () => lease.release(),
   });
 }
@@ -167,14 +161,11 @@ export function streamReach(reach: Reach, mirror: Pick<SnapshotMirror, 'labels'>
   return { labels: reach.labels, history: mirror.labels };
 }
 
-function streamRequest(exchange: Exchange): StreamRequest {
-  const pairs = queryPairs(exchange.query);
-  const value = (name: keyof typeof STREAM_QUERY) => queryValue(pairs, name);
-  const snapshots = readOneOf('snapshot', value('snapshot') ?? '1', SNAPSHOT) === '1';
+function streamRequest(exchange: Exchange, query: Query): StreamRequest {
   // A client that reconnects adds the header, or event-source-polyfill its parameter, to the same URL: these are newer.
   const lastEventId =
-    exchange.header('last-event-id') || value('lastEventId') || value('last_event_id') || '';
-  return { pairs, snapshots, lastEventId };
+    exchange.header('last-event-id') || query.lastEventId || query.last_event_id || '';
+  return { query, lastEventId };
 }
 
 /** The ticket, unless the request has a token too: a token in the header or the query takes precedence. */

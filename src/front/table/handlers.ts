@@ -1,28 +1,46 @@
+import type {
+  BodyOf,
+  GuardedRoute,
+  OpenRoute,
+  PathOf,
+  QueryOf,
+  RouteName,
+} from '../../shared/contract/routes/table.js';
 import type { Caller } from '../access/auth.js';
 import type { Exchange } from '../engine/engine.js';
-import type { GuardedRoute, OpenRoute } from './route-table.js';
 
-/** A handler that needs no token, or that authenticates the client itself. */
-export type OpenHandler = (
+/** What a request asks of a route, checked against the table of routes. */
+export interface RouteCall<R extends RouteName> {
+  path: PathOf<R>;
+  query: QueryOf<R>;
+  /** Reads the body. To be called before the handler's first await. @throws DroverError like jsonBody(); `invalid_token` if the token ended meanwhile. */
+  body: () => Promise<BodyOf<R>>;
+}
+
+/** A handler as the router calls it. @param path the values of the placeholders. */
+export type Handler = (exchange: Exchange, path: readonly string[]) => void | Promise<void>;
+
+/** A handler that needs no token. */
+export type OpenHandler<R extends RouteName> = (
   exchange: Exchange,
-  parameters: readonly string[],
+  call: RouteCall<R>,
 ) => void | Promise<void>;
 
 /** A handler that runs for an authenticated and authorized caller. */
-export type CallerHandler = (
+export type CallerHandler<R extends RouteName> = (
   exchange: Exchange,
   caller: Caller,
-  parameters: readonly string[],
+  call: RouteCall<R>,
 ) => void | Promise<void>;
 
-/** A handler for each route. `GET /events` authenticates by token or by ticket itself. */
-export type Handlers = Record<OpenRoute | 'GET /events', OpenHandler> &
-  Record<Exclude<GuardedRoute, 'GET /events'>, CallerHandler>;
+/** Handlers of some routes. */
+export type OpenHandlers<R extends OpenRoute> = { [K in R]: OpenHandler<K> };
+export type CallerHandlers<R extends GuardedRoute> = { [K in R]: CallerHandler<K> };
 
-/** Authorization of the routes in src/front/table/route-table.ts. */
+/** Authorization of the routes in the table. */
 export interface Guard {
-  /** Puts authentication and authorization before the handler. */
-  guarded(route: GuardedRoute, handler: CallerHandler): OpenHandler;
+  /** Puts authentication, authorization and the check of the request before the handler. */
+  guarded<R extends GuardedRoute>(route: R, handler: CallerHandler<R>): Handler;
   /** @returns the caller if its token allows the route. @throws DroverError `forbidden`. */
   admit(route: GuardedRoute, exchange: Exchange, caller: Caller): Caller;
 }

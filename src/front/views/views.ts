@@ -3,7 +3,7 @@ import type { ClusterView } from '../../shared/contract/threads.js';
 import { DroverError } from '../../shared/errors.js';
 import { clusterBlock, epochOf } from '../../shared/stream/stream-text.js';
 import { OwnBots, type Snapshots } from '../bots/own-bots.js';
-import { asksForSelf } from '../http/query-string.js';
+import { asksForSelf, type NodeQuery } from '../http/query-string.js';
 import type { View } from './view.js';
 
 /** When a client that has to wait for the stream of the cluster comes back, in s. */
@@ -50,8 +50,8 @@ export class Views {
    * The stream that a query asks for. Other names than `self` are a filter of the stream of the cluster.
    * @throws DroverError `bad_request` when it asks for `self` and others.
    */
-  of(pairs: readonly (readonly [name: string, value: string])[]): View {
-    return asksForSelf(pairs) ? this.self : this.default;
+  of(query: NodeQuery): View {
+    return asksForSelf(query) ? this.self : this.default;
   }
 
   /**
@@ -59,10 +59,10 @@ export class Views {
    * @throws DroverError like {@link of}; `unavailable` while the stream of the cluster is not there: to a client that was on it, the
    *   node's own stream would be a gap, and so is the way back. Other clients get it when the node cannot join.
    */
-  ofClient(pairs: readonly (readonly [name: string, value: string])[], lastEventId: string): View {
-    const view = this.of(pairs);
+  ofClient(query: NodeQuery, lastEventId: string): View {
+    const view = this.of(query);
     const state = this.#state;
-    if (view !== this.self || asksForSelf(pairs) || !state) return view;
+    if (view !== this.self || asksForSelf(query) || !state) return view;
     const epoch = epochOf(lastEventId);
     const wasElsewhere = epoch !== null && epoch !== view.epoch;
     // Once it is `on` the stream is on its way to this front.

@@ -29,7 +29,7 @@ type Output<K extends keyof ControlMethods> = ReturnType<ControlMethods[K]>;
 
 /**
  * Applies a token's limit to some bots to each operation: a bot outside of the limit does not exist for the caller. The
- * fronts check scopes (src/front/table/route-table.ts); only main knows the bots' current labels.
+ * fronts check scopes (src/shared/contract/routes/table.ts); only main knows the bots' current labels.
  */
 export class BotAccess {
   readonly #registry: BotRegistry;

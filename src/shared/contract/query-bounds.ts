@@ -1,4 +1,4 @@
-// Bounds of query parameters. Apart from the schemas in queries.ts, which the journal and the page do without.
+// Bounds of query parameters. Apart from the table of routes, which the journal and the page do without.
 
 export const LIMIT = { minimum: 1, maximum: 1000, default: 100 } as const;
 export const MAX_TEXT = 1000;
@@ -13,3 +13,5 @@ export const POINTS = { minimum: 1, maximum: 500, default: 200 } as const;
 export const MAX_HISTORY_FIELDS = 10;
 /** Steps of `GET /api/stats` are multiples of this, in s. */
 export const STEP_S = 10;
+/** Longest step, in s: a year. */
+export const MAX_STEP_S = 31_536_000;

@@ -267,14 +267,14 @@ export function nodesOfKey(key: string): { nodes: readonly string[] | null; key:
  * @throws DroverError `bad_request`.
  */
 export function parseFilter(
-  pairs: readonly (readonly [name: string, value: string])[],
+  parameters: Parameters<typeof selectionOf>[0],
   names: NameHasher,
   reach: StreamReach = null,
   nodeNames?: NodeNaming,
   makeJudge?: MakeJudge,
 ): Filter | null {
   const values = new Map<IndexedField, Set<string>>();
-  const rest = takeIndexed(selectionOf(pairs, 'lines'), values);
+  const rest = takeIndexed(selectionOf(parameters, 'lines'), values);
   const query = rest.length > 0 ? new FrameQuery(rest, makeJudge, nodeNames) : undefined;
   let labelled: FilterParts['labelled'];
   if (reach && 'bots' in reach) narrow(values, 'bot', new Set(reach.bots));

@@ -1,14 +1,14 @@
 // docs/INTERFACE.md §4 and §7: 404, 405 with Allow, HEAD and OPTIONS on every path.
 
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ACCESS } from '../../../src/front/table/route-table.js';
+import { ROUTES as RULES } from '../../../src/shared/routes.js';
 import { call, expectError } from '../../harness/api.js';
 import { RawConnection, raw, requestBytes } from '../../harness/http.js';
 import type { Service } from '../../harness/service.js';
 
 export function methodTests(given: () => Service): void {
   /** The paths of the table of routes, and the methods of each. */
-  const NAMES = Object.keys(ACCESS).map((name) => name.replace('{id}', 'only').split(' '));
+  const NAMES = Object.keys(RULES).map((name) => name.replace('{id}', 'only').split(' '));
   const ROUTES = [...new Set(NAMES.map(([, path = '']) => path))].map((path) => ({
     path,
     methods: NAMES.filter((name) => name[1] === path).map(([method = '']) => method),
@@ -90,8 +90,8 @@ export function methodTests(given: () => Service): void {
   });
 
   const OPEN = new Set(
-    Object.entries(ACCESS)
-      .filter(([, access]) => access === 'nothing')
+    Object.entries(RULES)
+      .filter(([, { access }]) => access === 'nothing')
       .map(([name]) => name),
   );
   describe.each(READABLE.filter(({ path }) => !OPEN.has(`GET ${path}`)))('$path', ({ path }) => {

@@ -1,12 +1,17 @@
 import { expect, it } from 'vitest';
-import { parseEventQuery, parseStatsQuery } from '../../../src/front/history/event-query.js';
+import { parseEventQuery } from '../../../src/front/history/event-query.js';
+import { queryReader } from '../../../src/front/table/query-reader.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
 
 const makeJudge = () => {
   throw new Error('there are no bots');
 };
 const view = { epoch: 'e', names: new NameHasher('key'), nodes: undefined, makeJudge };
-const parse = (name: string, value: string) => parseEventQuery([[name, value]], view, null).request;
+const events = queryReader('GET /api/events');
+const stats = queryReader('GET /api/stats');
+const parse = (name: string, value: string) =>
+  parseEventQuery(events(`${name}=${encodeURIComponent(value)}`), view, null).request;
+const before = (value: string) => stats(`before=${encodeURIComponent(value)}`).before;
 
 it.each([
   ['1', 1],
@@ -30,7 +35,7 @@ it.each([
   ['2026-01-31T03:00:07.25+01:30', Date.UTC(2026, 0, 31, 1, 30, 7, 250)],
 ])('%s is a time', (value, ms) => {
   expect(parse('after', value).afterMs).toBe(ms);
-  expect(parseStatsQuery([['before', value]], view, null).request.before).toBe(ms);
+  expect(before(value)).toBe(ms);
 });
 
 it.each([
@@ -45,5 +50,11 @@ it.each([
   '',
 ])('%j is no time: whose it is would be a guess, or it is none', (value) => {
   expect(() => parse('after', value)).toThrow('with Z or an offset');
-  expect(() => parseStatsQuery([['before', value]], view, null)).toThrow('with Z or an offset');
+  expect(() => before(value)).toThrow('with Z or an offset');
+});
+
+it('a download is the whole range: a limit is refused', () => {
+  expect(parse('format', 'ndjson')).toMatchObject({ limit: 1000, order: 'oldest' });
+  const limited = events('format=ndjson&limit=100');
+  expect(() => parseEventQuery(limited, view, null)).toThrow('a download has no limit');
 });

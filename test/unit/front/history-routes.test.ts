@@ -7,6 +7,7 @@ import { TokenStreams } from '../../../src/front/access/token-streams.js';
 import type { Exchange, Response } from '../../../src/front/engine/engine.js';
 import { historyRoutes } from '../../../src/front/routes/history-routes.js';
 import { StreamLeases } from '../../../src/front/stream/stream-lease.js';
+import { queryReader } from '../../../src/front/table/query-reader.js';
 import type { View } from '../../../src/front/views/view.js';
 import type { Page } from '../../../src/shared/contract/journal-messages.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
@@ -61,8 +62,16 @@ it.each(['', 'format=ndjson'])('%j is refused', async (query) => {
     gone: () => new AbortController().signal,
     respond: (response: Response) => responses.push(response),
     stream: () => expect.unreachable('it has begun'),
-  });
-  const answered = routes['GET /api/events'](exchange, { token, record }, []);
+  } as unknown as Exchange;
+  const answered = routes['GET /api/events'](
+    exchange,
+    { token, record },
+    {
+      path: [],
+      query: queryReader('GET /api/events')(query),
+      body: () => expect.unreachable('it has none'),
+    },
+  );
   await asked.promise;
   auth.remove('a');
   found.resolve();

@@ -27,7 +27,7 @@ function front() {
       status = response.status;
     };
     try {
-      await route({ respond } as Exchange, []);
+      await route({ respond } as Exchange);
       return status;
     } catch (thrown) {
       return (thrown as DroverError).message;

@@ -269,9 +269,9 @@ it.each(['oldest', 'newest'] as const)('a gap passes every query, %s first', asy
   };
   /** As `GET /api/events` reads its parameters. */
   const asked = async (q: string, query: string): Promise<number[]> => {
-    const pairs = Object.entries({ q, query, order }).filter(([, value]) => value !== '');
+    const parameters = { order, ...(q !== '' && { q }), ...(query !== '' && { query }) };
     const view = { epoch: EPOCH, names, nodes: undefined, makeJudge };
-    const { request, filter: wanted } = parseEventQuery(pairs as [string, string][], view, null);
+    const { request, filter: wanted } = parseEventQuery(parameters, view, null);
     const filter = Filter.ofKey((await wanted?.pastKey) as string, names, new LabelHistory());
     const { seqs } = await find({ ...request, lines: true }, filter);
     return seqs.toSorted((one, other) => one - other);
@@ -294,7 +294,7 @@ it('a page is the whole answer, with a cursor where it ends for its size', async
   fill(1, 3);
   const parts = { epoch: EPOCH, tables, reader, unposted: () => [], isOpen: () => true };
   const { maxBytes } = parseEventQuery(
-    [],
+    {},
     {
       epoch: EPOCH,
       names: new NameHasher('key'),

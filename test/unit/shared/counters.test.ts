@@ -1,12 +1,12 @@
 // What threads count for GET /metrics: blocks of cells, and the histograms of their loops.
 
 import { expect, it } from 'vitest';
-import { ROUTE_NAMES } from '../../../src/front/table/route-table.js';
 import { ThreadCounts } from '../../../src/main/thread-counts.js';
 import { blockCells, responseCell, STATUSES } from '../../../src/shared/contract/metric-layout.js';
 import { ERRORS } from '../../../src/shared/errors.js';
 import { Counters, createCounters, setCell, sumOf } from '../../../src/shared/memory/counters.js';
 import { createLags, LAG_BOUNDS, LoopLag } from '../../../src/shared/memory/loop-lag.js';
+import { ROUTE_NAMES } from '../../../src/shared/routes.js';
 
 it('each block is its own, and the sum is of those that are asked for', () => {
   const shared = createCounters(3, 5);

@@ -1,5 +1,13 @@
-import type { TSchema } from '../../shared/contract/typebox.js';
-import type { RouteName } from '../table/route-table.js';
+// What an entry of the table of routes has.
+
+import type { Scope } from '../tokens.js';
+import type { TSchema } from '../typebox.js';
+import type { QuerySchema } from './parameters.js';
+
+/** What a caller needs: a scope, any valid token, or nothing. */
+export type Access = Scope | 'any token' | 'nothing';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [k: string]: JsonValue };
 export type JsonSchema = { [key: string]: JsonValue };
@@ -24,23 +32,30 @@ export interface Content {
   events?: Readonly<Record<string, TSchema>>;
 }
 
-export interface Operation {
+export interface Route {
   /** `operationId`: the name of a generated client's function. */
   id: string;
+  access: Access;
+  /**
+   * Ignores unknown and repeated query parameters. For routes without parameters that programs of others call, which add their own
+   * (monitors, scrapers, browsers), and those of docs/INTERFACE.md, which forbids none.
+   */
+  takesAnyQuery?: true;
   tag: Tag;
   summary: string;
   /** Paragraphs in Markdown; only backticks are supported. */
   description?: string;
   headers?: readonly Header[];
+  query?: QuerySchema;
+  /** Its schema is one of src/shared/schemas.ts. */
   body?: { schema: TSchema; example: unknown };
   /** Responses that are not errors, by status. */
-  responses: Readonly<Record<number, Content>>;
+  answers: Readonly<Record<number, Content>>;
   /** Errors by status, and when they occur. Those of all routes are added. */
   errors?: Readonly<Record<number, string>>;
 }
 
-/** Descriptions of some of the routes. */
-export type Operations = Partial<Readonly<Record<RouteName, Operation>>>;
+export type Routes = Readonly<Record<`${Method} /${string}`, Route>>;
 
 /** Chapters of the page, in its order. */
 export const TAGS = {

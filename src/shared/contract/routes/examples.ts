@@ -1,5 +1,5 @@
-import { BotSnapshot } from '../../shared/contract/event-schemas.js';
-import type { TSchema } from '../../shared/contract/typebox.js';
+import { BotSnapshot } from '../event-schemas.js';
+import type { TSchema } from '../typebox.js';
 
 /** The example that a schema has. */
 export const exampleOf = (schema: TSchema): unknown =>

@@ -1,4 +1,4 @@
-import { ApiInfo, PinBody, Ticket, TokenAnswer } from '../../shared/contract/api.js';
+import { ApiInfo, PinBody, Ticket, TokenAnswer } from '../api.js';
 import {
   CreateTokenBody,
   LinkBody,
@@ -6,23 +6,25 @@ import {
   NewToken,
   SignInLink,
   TokenInfo,
-} from '../../shared/contract/tokens.js';
-import Type from '../../shared/contract/typebox.js';
+} from '../tokens.js';
+import Type from '../typebox.js';
 import { exampleOf, TOKEN } from './examples.js';
-import type { Operations } from './operation.js';
+import type { Routes } from './route.js';
 
 const LINK = 'Yq3v0cJm9a1f7Zt2wKxN5uGdB8hRsEoL4iPbQyTjXkA';
 const INVITED = { name: 'Ada', scopes: ['read' as const, 'invoke' as const] };
 
-export const AUTH_OPERATIONS = {
+export const AUTH_ROUTES = {
   'POST /auth/pin': {
     id: 'exchangePin',
+    access: 'nothing',
+    takesAnyQuery: true,
     tag: 'Authentication',
     summary: 'Exchange the PIN for a token',
     description:
       'The service prints the PIN when it starts and writes it to `pin.txt`; each start has a new one. The token has the scope `admin` and survives restarts. A wrong PIN uses one of 12 attempts, which refill at 12 a minute; the whole service shares them. A right PIN uses none.',
     body: { schema: PinBody, example: { pin: '132231' } },
-    responses: {
+    answers: {
       200: { description: 'A new token.', schema: TokenAnswer, example: { token: TOKEN } },
     },
     errors: {
@@ -33,12 +35,13 @@ export const AUTH_OPERATIONS = {
   },
   'POST /auth/link': {
     id: 'useSignInLink',
+    access: 'nothing',
     tag: 'Authentication',
     summary: 'Exchange a sign-in link for a token',
     description:
       'The link works once, within 10 minutes, and only as long as the token that made it is valid. It is used up even if the response is lost.',
     body: { schema: LinkBody, example: { link: LINK } },
-    responses: {
+    answers: {
       201: {
         description: 'The token is valid immediately.',
         schema: NewToken,
@@ -52,11 +55,12 @@ export const AUTH_OPERATIONS = {
   },
   'POST /auth/link/check': {
     id: 'checkSignInLink',
+    access: 'nothing',
     tag: 'Authentication',
     summary: 'Show what a sign-in link gives',
     description: 'Who made it, and what its token may do. The link stays valid.',
     body: { schema: LinkBody, example: { link: LINK } },
-    responses: {
+    answers: {
       200: {
         description: 'What the link gives.',
         schema: LinkOffer,
@@ -74,11 +78,12 @@ export const AUTH_OPERATIONS = {
   },
   'POST /auth/ticket': {
     id: 'createTicket',
+    access: 'read',
     tag: 'Authentication',
     summary: 'Create a ticket for one stream',
     description:
       'No body. The ticket replaces the token in one `GET /events?ticket=`, so that a page has no long-lived token in a URL. It can be used once, within 30 s.',
-    responses: {
+    answers: {
       200: {
         description: 'A ticket.',
         schema: Ticket,
@@ -95,10 +100,12 @@ export const AUTH_OPERATIONS = {
   },
   'GET /api-info': {
     id: 'apiInfo',
+    access: 'any token',
+    takesAnyQuery: true,
     tag: 'Authentication',
     summary: 'Check a token',
     description: 'Accepts any valid token. Returns it and the port of the service.',
-    responses: {
+    answers: {
       200: {
         description: 'The port and the token.',
         schema: ApiInfo,
@@ -108,9 +115,10 @@ export const AUTH_OPERATIONS = {
   },
   'GET /api/tokens': {
     id: 'listTokens',
+    access: 'admin',
     tag: 'Authentication',
     summary: 'List tokens',
-    responses: {
+    answers: {
       200: {
         description: 'Oldest first, without the secret values.',
         schema: Type.Object({ tokens: Type.Array(TokenInfo) }),
@@ -120,6 +128,7 @@ export const AUTH_OPERATIONS = {
   },
   'POST /api/tokens': {
     id: 'createToken',
+    access: 'admin',
     tag: 'Authentication',
     summary: 'Create a token',
     description:
@@ -128,7 +137,7 @@ export const AUTH_OPERATIONS = {
       schema: CreateTokenBody,
       example: { name: 'wall display', scopes: ['read'], labels: { team: 'a' } },
     },
-    responses: {
+    answers: {
       201: {
         description: 'The token is valid immediately.',
         schema: NewToken,
@@ -139,12 +148,13 @@ export const AUTH_OPERATIONS = {
   },
   'POST /api/tokens/link': {
     id: 'createSignInLink',
+    access: 'admin',
     tag: 'Authentication',
     summary: 'Create a sign-in link',
     description:
       'A link that gives somebody a token, once, within 10 minutes: the page `/#sign-in=<link>` of the service exchanges it (`POST /auth/link`). The body says what the token may do. Revoking the token of this request ends the link.',
     body: { schema: CreateTokenBody, example: { ...INVITED, labels: { team: 'a' } } },
-    responses: {
+    answers: {
       201: {
         description: 'The link is valid immediately.',
         schema: SignInLink,
@@ -158,11 +168,12 @@ export const AUTH_OPERATIONS = {
   },
   'GET /api/tokens/current': {
     id: 'getCurrentToken',
+    access: 'any token',
     tag: 'Authentication',
     summary: 'Get the current token',
     description:
       'Who am I, and what may I do: the token of the request, who made it, and when it expires. Accepts any valid token.',
-    responses: {
+    answers: {
       200: {
         description: 'The token of the request, without its secret value.',
         schema: TokenInfo,
@@ -172,20 +183,22 @@ export const AUTH_OPERATIONS = {
   },
   'DELETE /api/tokens/current': {
     id: 'revokeCurrentToken',
+    access: 'any token',
     tag: 'Authentication',
     summary: 'Revoke the current token',
     description: 'Revokes the token of the request: sign out. Accepts any valid token.',
-    responses: {
+    answers: {
       204: { description: 'The token is invalid and its streams are closed.' },
     },
   },
   'DELETE /api/tokens/{id}': {
     id: 'revokeToken',
+    access: 'admin',
     tag: 'Authentication',
     summary: 'Revoke a token',
-    responses: {
+    answers: {
       204: { description: 'The token is invalid and its streams are closed.' },
     },
     errors: { 404: 'No such token.' },
   },
-} satisfies Operations;
+} satisfies Routes;

@@ -1,4 +1,4 @@
-import { InvokeBody, InvokeOutput } from '../../shared/contract/api.js';
+import { InvokeBody, InvokeOutput } from '../api.js';
 import {
   ActionResults,
   BotActionsBody,
@@ -9,18 +9,32 @@ import {
   KindReleased,
   MoveBotBody,
   UpdateBotBody,
-} from '../../shared/contract/bots.js';
-import { BotSnapshot } from '../../shared/contract/event-schemas.js';
-import { IncidentGroups, MAX_GROUPS } from '../../shared/contract/incident-groups.js';
-import { nullable } from '../../shared/contract/json-schema.js';
-import { Rebalanced } from '../../shared/contract/nodes.js';
-import Type from '../../shared/contract/typebox.js';
+} from '../bots.js';
+import { BotSnapshot } from '../event-schemas.js';
+import { IncidentGroups, MAX_GROUPS } from '../incident-groups.js';
+import { nullable } from '../json-schema.js';
+import { Rebalanced } from '../nodes.js';
+import { LIMIT } from '../query-bounds.js';
+import Type from '../typebox.js';
 import { BOT, exampleOf } from './examples.js';
-import type { Operation, Operations } from './operation.js';
+import {
+  botFilters,
+  cause,
+  choice,
+  integer,
+  limit,
+  list,
+  moment,
+  query,
+  text,
+} from './parameters.js';
+import type { Routes } from './route.js';
 
 const NO_BOT = '`no bot "x"`: it does not exist, or the token is not allowed to see it.';
 const BUSY = 'Another operation on the bot is in progress.';
 const HOST_GONE = 'Its bot host is restarting, or the service is under pressure.';
+
+const INCIDENTS_QUERY = { cause: cause('Only incidents of this cause.'), limit };
 
 const INCIDENTS = {
   200: {
@@ -58,23 +72,44 @@ const INCIDENTS = {
   },
 };
 
-const actOnOne = (action: 'start' | 'stop' | 'restart', description: string): Operation => ({
+const actOnOne = (action: 'start' | 'stop' | 'restart', description: string) => ({
   id: `${action}Bot`,
-  tag: 'Bots',
+  access: 'control' as const,
+  tag: 'Bots' as const,
   summary: `${action[0]?.toUpperCase()}${action.slice(1)} a bot`,
   description: `${description} No body. The call returns when the operation is done. Repeating it while it is in progress returns the same result; an operation that changes nothing succeeds. The desired state is on disk before the operation begins.`,
-  responses: { 200: { description: 'Done.', schema: BotSnapshot, example: BOT } },
+  answers: { 200: { description: 'Done.', schema: BotSnapshot, example: BOT } },
   errors: { 404: NO_BOT, 409: BUSY, 503: HOST_GONE },
 });
 
-export const BOT_OPERATIONS = {
+export const BOT_ROUTES = {
   'GET /api/bots': {
     id: 'listBots',
+    access: 'read',
+    query: {
+      query: query('Only bots', 'status:failed label:team=a -kind:demo'),
+      ...botFilters('Only bots'),
+      node: list('Only bots of this node of the cluster; `self`: what the answering node runs.', [
+        'h1',
+      ]),
+      sort: text(
+        'Order by a field of docs/QUERY.md: `bot`, `kind`, `status`, `desired`, `node`, `host`, `restarts`, `last_error`, `since` (age of the status), `data.<name>` or `label.<name>`; `-` before it reverses. Numbers come before texts, bots without the field last, equal ones by id.',
+        '-data.gold',
+      ),
+      limit: integer('Maximum number of bots, in the order of ids or `sort`. Default: all.', {
+        minimum: LIMIT.minimum,
+        maximum: LIMIT.maximum,
+      }),
+      cursor: text(
+        '`next` of the previous page, with the same parameters. Needs `limit`.',
+        'demo-3',
+      ),
+    },
     tag: 'Bots',
     summary: 'List bots',
     description:
       'All bots, or with `limit` a page of them, in the order of their ids or of `sort`. Bots that come or go between two pages are listed or not; all others are listed once, unless their value of `sort` changes meanwhile.',
-    responses: {
+    answers: {
       200: {
         description: 'Without `limit` and `sort`: in the order in which they were created.',
         schema: Type.Object({
@@ -92,6 +127,7 @@ export const BOT_OPERATIONS = {
   },
   'POST /api/bots': {
     id: 'createBot',
+    access: 'control',
     tag: 'Bots',
     summary: 'Create a bot and start it',
     description:
@@ -100,7 +136,7 @@ export const BOT_OPERATIONS = {
       schema: CreateBotBody,
       example: { id: 'load-1', kind: 'synthetic', config: { events_per_second: 2 } },
     },
-    responses: {
+    answers: {
       201: {
         description: 'The bot is in the list.',
         schema: BotSnapshot,
@@ -114,11 +150,12 @@ export const BOT_OPERATIONS = {
   },
   'POST /api/bots/actions': {
     id: 'actOnBots',
+    access: 'control',
     tag: 'Bots',
     summary: 'Start, stop, restart or delete many bots',
     description: 'By ids, by labels, or both.',
     body: { schema: BotActionsBody, example: { action: 'stop', ids: ['demo-1', 'x'] } },
-    responses: {
+    answers: {
       200: {
         description: 'The outcome for each bot.',
         schema: ActionResults,
@@ -128,28 +165,43 @@ export const BOT_OPERATIONS = {
   },
   'GET /api/bots/{id}': {
     id: 'getBot',
+    access: 'read',
+    query: {
+      node: choice(
+        ['self'],
+        '`self`: as the own stream of the node that answers has it, not that of the cluster.',
+      ),
+    },
     tag: 'Bots',
     summary: 'Get a bot',
-    responses: { 200: { description: 'The bot.', schema: BotSnapshot, example: BOT } },
+    answers: { 200: { description: 'The bot.', schema: BotSnapshot, example: BOT } },
     errors: { 404: NO_BOT },
   },
   'PATCH /api/bots/{id}': {
     id: 'updateBot',
+    access: 'control',
     tag: 'Bots',
     summary: 'Update a bot',
     description:
       'Fields that are left out stay. `config` is merged into the current one, and null removes a key. A running bot restarts when its configuration changes.',
     body: { schema: UpdateBotBody, example: { config: { events_per_second: 5 } } },
-    responses: { 200: { description: 'Updated.', schema: BotSnapshot, example: BOT } },
+    answers: { 200: { description: 'Updated.', schema: BotSnapshot, example: BOT } },
     errors: { 404: NO_BOT, 409: BUSY, 503: HOST_GONE },
   },
   'DELETE /api/bots/{id}': {
     id: 'deleteBot',
+    access: 'control',
+    query: {
+      node: text(
+        'What this node of the cluster has on its disk, `self` for the node that answers: removes a bot that was left there when the cluster had another with the id.',
+        'h2',
+      ),
+    },
     tag: 'Bots',
     summary: 'Stop and delete a bot',
     description:
       'The stream has its last lines, and then a `session` event with the status `deleted`.',
-    responses: { 204: { description: 'Deleted.' } },
+    answers: { 204: { description: 'Deleted.' } },
     errors: { 404: NO_BOT, 409: BUSY, 503: HOST_GONE },
   },
   'POST /api/bots/{id}/start': actOnOne(
@@ -163,12 +215,13 @@ export const BOT_OPERATIONS = {
   'POST /api/bots/{id}/restart': actOnOne('restart', 'Stops and starts the bot.'),
   'POST /api/bots/{id}/move': {
     id: 'moveBot',
+    access: 'control',
     tag: 'Bots',
     summary: 'Move a bot to another node',
     description:
       'To the named node of the cluster. The bots of its host group go with it. The call returns when they have begun to move.',
     body: { schema: MoveBotBody, example: { node: 'h2' } },
-    responses: {
+    answers: {
       200: {
         description: 'How many move; 0 for a bot that is there already.',
         schema: Rebalanced,
@@ -183,11 +236,12 @@ export const BOT_OPERATIONS = {
   },
   'GET /api/bots/{id}/config': {
     id: 'getBotConfig',
+    access: 'read',
     tag: 'Bots',
     summary: 'Get the configuration of a bot',
     description:
       'Fields that the kind marks as `writeOnly` (passwords) are left out. The response can be sent back with PATCH: secrets stay.',
-    responses: {
+    answers: {
       200: {
         description: 'With defaults.',
         schema: BotConfig,
@@ -212,24 +266,37 @@ export const BOT_OPERATIONS = {
   },
   'GET /api/bots/{id}/incidents': {
     id: 'getBotIncidents',
+    access: 'read',
+    query: INCIDENTS_QUERY,
     tag: 'Bots',
     summary: 'List the incidents of a bot',
-    responses: INCIDENTS,
+    answers: INCIDENTS,
     errors: { 404: NO_BOT },
   },
   'GET /api/incidents': {
     id: 'listIncidents',
+    access: 'read',
+    query: INCIDENTS_QUERY,
     tag: 'Bots',
     summary: 'List incidents',
-    responses: INCIDENTS,
+    answers: INCIDENTS,
   },
   'GET /api/incidents/groups': {
     id: 'listIncidentGroups',
+    access: 'read',
+    query: {
+      cause: cause('Only this group, with all of its bots.'),
+      after: moment(
+        'A time as in `GET /api/events`: groups with incidents since then. Default: a day before `before`.',
+      ),
+      before: moment('A time, exclusive. Default: now.'),
+      limit,
+    },
     tag: 'Bots',
     summary: 'List incidents by cause',
     description:
       'Incidents with the same type, message and stack are one group: numbers, ids, addresses, times, quoted parts, directories and line numbers do not count. Groups outlive the reports of their incidents. A token that is limited to some bots gets the groups of the reports that it may see.',
-    responses: {
+    answers: {
       200: {
         description: `The latest first, at most ${MAX_GROUPS} of a node.`,
         schema: IncidentGroups,
@@ -239,9 +306,10 @@ export const BOT_OPERATIONS = {
   },
   'GET /api/kinds': {
     id: 'listKinds',
+    access: 'read',
     tag: 'Bots',
     summary: 'List kinds of bots',
-    responses: {
+    answers: {
       200: {
         description: 'In the order in which they were loaded.',
         schema: KindList,
@@ -263,11 +331,12 @@ export const BOT_OPERATIONS = {
   },
   'POST /api/kinds/{kind}/release': {
     id: 'releaseKind',
+    access: 'control',
     tag: 'Bots',
     summary: 'End the quarantine of a kind of bots',
     description:
       'New bot hosts load the kind again, and the bots that failed because of the quarantine start. The token must not be limited to some bots.',
-    responses: {
+    answers: {
       200: {
         description: 'Released.',
         schema: KindReleased,
@@ -282,6 +351,7 @@ export const BOT_OPERATIONS = {
   },
   'POST /invoke': {
     id: 'invoke',
+    access: 'invoke',
     tag: 'Commands',
     summary: 'Send a command to bots or to the service',
     description: [
@@ -292,7 +362,7 @@ export const BOT_OPERATIONS = {
       schema: InvokeBody,
       example: { session_id: 'demo-1', command: 'say', args: { text: 'hello' } },
     },
-    responses: {
+    answers: {
       200: {
         description: '`result` for one target; for a list, a result or an error for each.',
         schema: InvokeOutput,
@@ -307,4 +377,4 @@ export const BOT_OPERATIONS = {
       504: '`say did not answer within 10000 ms`',
     },
   },
-} satisfies Operations;
+} satisfies Routes;

@@ -1,15 +1,31 @@
-import { GapEvent, LogEvent, SessionEvent } from '../../shared/contract/event-schemas.js';
+import { GapEvent, LogEvent, SessionEvent } from '../event-schemas.js';
+import { EventPage, FieldHistory, PastStates, Stats } from '../journal-schemas.js';
+import { ClusterStreamState } from '../nodes.js';
 import {
-  EventPage,
-  FieldHistory,
-  PastStates,
-  Stats,
-} from '../../shared/contract/journal-schemas.js';
-import { ClusterStreamState } from '../../shared/contract/nodes.js';
-import { AlertEvent } from '../../shared/contract/rules.js';
-import Type from '../../shared/contract/typebox.js';
+  FORMATS,
+  LIMIT,
+  MAX_HISTORY_FIELDS,
+  MAX_STEP_S,
+  ORDERS,
+  POINTS,
+  SNAPSHOT,
+} from '../query-bounds.js';
+import { AlertEvent } from '../rules.js';
+import Type from '../typebox.js';
 import { exampleOf } from './examples.js';
-import type { Operations } from './operation.js';
+import {
+  choice,
+  EVENT_FILTERS,
+  eventQuery,
+  integer,
+  integerWithDefault,
+  moment,
+  onlySelf,
+  position,
+  requiredList,
+  text,
+} from './parameters.js';
+import type { Routes } from './route.js';
 
 /** Of what the journal is asked. */
 const JOURNAL_ERRORS = {
@@ -17,9 +33,22 @@ const JOURNAL_ERRORS = {
   504: 'The journal did not answer within 20 s: its disk hangs, or the machine is very busy.',
 };
 
-export const EVENT_OPERATIONS = {
+export const EVENT_ROUTES = {
   'GET /events': {
     id: 'events',
+    access: 'read',
+    query: {
+      ...EVENT_FILTERS,
+      query: eventQuery,
+      snapshot: choice(SNAPSHOT, '`0` leaves out the initial snapshots.'),
+      last_event_id: text(
+        'As the header `Last-Event-ID`, which takes precedence. A value that is not an id is ignored.',
+        '1d0b52646d-119',
+      ),
+      lastEventId: text(
+        'The same, as event-source-polyfill sends it; takes precedence over `last_event_id`.',
+      ),
+    },
     tag: 'Events',
     summary: 'The event stream',
     description: [
@@ -36,7 +65,7 @@ export const EVENT_OPERATIONS = {
         example: '1d0b52646d-119',
       },
     ],
-    responses: {
+    answers: {
       200: {
         description: 'The stream.',
         type: 'text/event-stream',
@@ -60,6 +89,26 @@ export const EVENT_OPERATIONS = {
   },
   'GET /api/events': {
     id: 'pastEvents',
+    access: 'read',
+    query: {
+      ...EVENT_FILTERS,
+      query: eventQuery,
+      order: choice(ORDERS, 'Default: `newest`, for downloads `oldest`.'),
+      after: position(
+        'An id (exclusive) or a time (inclusive): milliseconds, `2026-01-31` (UTC), or `2026-01-31T03:00:00Z` (`+01:00` with `+` as `%2B`).',
+        '2026-01-31T03:00:00Z',
+      ),
+      before: position('As `after`, but exclusive for times too.'),
+      limit: integer(`Maximum number of events in a page. Default: ${LIMIT.default}.`, {
+        minimum: LIMIT.minimum,
+        maximum: LIMIT.maximum,
+      }),
+      cursor: text('From the previous page, with the same parameters.'),
+      format: choice(
+        FORMATS,
+        '`json` (default): a page. `ndjson`: the whole range as a download, one event per line.',
+      ),
+    },
     tag: 'Events',
     summary: 'Search past events',
     description: [
@@ -67,7 +116,7 @@ export const EVENT_OPERATIONS = {
       'A page can have fewer events than `limit`, even none, and still a cursor: a long search stops after a while and continues with the cursor.',
       'In a cluster the journals of all nodes are asked, and their events merged by time. `missing` names the nodes that did not answer.',
     ].join('\n\n'),
-    responses: {
+    answers: {
       200: {
         description: 'A page, or a download.',
         schema: EventPage,
@@ -82,6 +131,18 @@ export const EVENT_OPERATIONS = {
   },
   'GET /api/bots/{id}/history': {
     id: 'botHistory',
+    access: 'read',
+    query: {
+      field: requiredList(
+        `What to read, at most ${MAX_HISTORY_FIELDS} of: \`status\`, \`desired\`, \`node\`, \`host\`, \`restarts\`, \`last_error\`, \`data.<name>\`, \`label.<name>\`.`,
+        MAX_HISTORY_FIELDS,
+        ['data.gold'],
+      ),
+      after: moment('A time as in `GET /api/events`. Default: an hour before `before`.'),
+      before: moment('A time, exclusive. Default: now.'),
+      points: integerWithDefault('Number of equal parts of the time.', POINTS),
+      node: onlySelf,
+    },
     tag: 'Bots',
     summary: 'What fields of a bot were',
     description: [
@@ -89,7 +150,7 @@ export const EVENT_OPERATIONS = {
       'At most 2,000 blocks of the journal are read (some 64 KiB each), divided evenly among the parts. A part that has more of them shows its newest snapshots, and is not `complete`.',
       'In a cluster the journals of all nodes are asked: the bot may have been on several. `missing` names the nodes that did not answer.',
     ].join('\n\n'),
-    responses: {
+    answers: {
       200: {
         description: 'The fields over time.',
         schema: FieldHistory,
@@ -120,13 +181,21 @@ export const EVENT_OPERATIONS = {
   },
   'GET /api/states': {
     id: 'pastStates',
+    access: 'read',
+    query: {
+      at: moment(
+        'The moment: a time as in `GET /api/events`. Default: now.',
+        '2026-01-31T03:00:00Z',
+      ),
+      node: onlySelf,
+    },
     tag: 'Events',
     summary: 'The states of all bots at a moment',
     description: [
       'What each bot was at a moment of the past, from the journal: as far back as that reaches, and with its limits. A bot that has had its status since before that is known too; `unknown` names those that are not. A bot that was not there is in neither list.',
       'A token that is limited to labels gets the bots that had them then. In a cluster the journals of all nodes are asked; `missing` names the nodes that did not answer.',
     ].join('\n\n'),
-    responses: {
+    answers: {
       200: {
         description: 'The states.',
         schema: PastStates,
@@ -154,13 +223,24 @@ export const EVENT_OPERATIONS = {
   },
   'GET /api/stats': {
     id: 'stats',
+    access: 'read',
+    query: {
+      after: moment('A time as in `GET /api/events`. Default: an hour ago.'),
+      before: moment('A time, exclusive. Default: now.'),
+      step: integer(
+        'Length of a bucket in s; without a `query` a multiple of 10. Default: about 300 buckets; at most 1,000.',
+        { minimum: 1, maximum: MAX_STEP_S },
+      ),
+      query: eventQuery,
+      node: onlySelf,
+    },
     tag: 'Events',
     summary: 'Event statistics',
     description: [
       'Counts of all events are kept and answered at once. With a `query` the events that match are counted one by one, the newest first: a long count ends after a while, with `counted_from_ms`.',
       'Tokens that are limited to bots need a `query` (403 without), and count only what they reach. In a cluster the counts of all nodes are added; `missing` names the nodes that did not answer.',
     ].join('\n\n'),
-    responses: {
+    answers: {
       200: {
         description: 'Counts by time bucket.',
         schema: Stats,
@@ -190,4 +270,4 @@ export const EVENT_OPERATIONS = {
     },
     errors: JOURNAL_ERRORS,
   },
-} satisfies Operations;
+} satisfies Routes;

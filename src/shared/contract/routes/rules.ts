@@ -1,6 +1,6 @@
-import { CreateRuleBody, Rule, RuleList } from '../../shared/contract/rules.js';
+import { CreateRuleBody, Rule, RuleList } from '../rules.js';
 import { exampleOf } from './examples.js';
-import type { Operations } from './operation.js';
+import type { Routes } from './route.js';
 
 const rule = exampleOf(Rule) as Rule;
 const BODY: CreateRuleBody = {
@@ -15,26 +15,28 @@ const LIMITED = 'The token lacks the scope, or is limited to some bots: rules ar
 const BAD = 'The body or its query is not valid; the message says what and where.';
 const TAKEN = 'Another rule has this name';
 
-export const RULE_OPERATIONS = {
+export const RULE_ROUTES = {
   'GET /api/rules': {
     id: 'listRules',
+    access: 'read',
     tag: 'Rules',
     summary: 'List all rules, with their states',
     description:
       'A rule looks at the lines or at the bots that a query selects, and fires when there are too many of them, or none. It makes an `alert` event on the stream when it begins to fire and when it stops, and a line in the scope `drover.rules`. In a cluster all nodes have the same rules, and judge them over the events of all.',
-    responses: {
+    answers: {
       200: { description: 'All rules.', schema: RuleList, example: { rules: [rule] } },
     },
     errors: { 403: LIMITED },
   },
   'POST /api/rules': {
     id: 'createRule',
+    access: 'control',
     tag: 'Rules',
     summary: 'Create a rule',
     description:
       'It is kept over restarts. Its state is not: each start of the service begins with none.',
     body: { schema: CreateRuleBody, example: BODY },
-    responses: {
+    answers: {
       201: {
         description: 'It is stored, and looks at lines from now on.',
         schema: Rule,
@@ -45,11 +47,12 @@ export const RULE_OPERATIONS = {
   },
   'PUT /api/rules/{id}': {
     id: 'replaceRule',
+    access: 'control',
     tag: 'Rules',
     summary: 'Replace a rule',
     description: 'The body is the whole rule. Its state begins again: if it fires, it stops.',
     body: { schema: CreateRuleBody, example: { ...BODY, threshold: 20 } },
-    responses: {
+    answers: {
       200: {
         description: 'It is stored.',
         schema: Rule,
@@ -60,10 +63,11 @@ export const RULE_OPERATIONS = {
   },
   'DELETE /api/rules/{id}': {
     id: 'deleteRule',
+    access: 'control',
     tag: 'Rules',
     summary: 'Delete a rule',
     description: 'If it fires, it stops.',
-    responses: { 204: { description: 'It is gone.' } },
+    answers: { 204: { description: 'It is gone.' } },
     errors: { 403: LIMITED, 404: 'There is no such rule.' },
   },
-} as const satisfies Operations;
+} satisfies Routes;

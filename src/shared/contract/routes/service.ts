@@ -1,16 +1,19 @@
-import { HostList } from '../../shared/contract/hosts.js';
-import { PressureReport } from '../../shared/contract/pressure.js';
-import { MAX_RUN_BYTES, MAX_RUN_FILES, RunList } from '../../shared/contract/runs.js';
-import Type from '../../shared/contract/typebox.js';
+import { HostList } from '../hosts.js';
+import { PressureReport } from '../pressure.js';
+import { MAX_RUN_BYTES, MAX_RUN_FILES, RunList } from '../runs.js';
+import Type from '../typebox.js';
 import { exampleOf } from './examples.js';
-import type { Operations } from './operation.js';
+import { integerWithDefault } from './parameters.js';
+import type { Routes } from './route.js';
 
-export const SERVICE_OPERATIONS = {
+export const SERVICE_ROUTES = {
   'GET /': {
     id: 'dashboard',
+    access: 'nothing',
+    takesAnyQuery: true,
     tag: 'Service',
     summary: 'Dashboard page',
-    responses: {
+    answers: {
       200: {
         description: 'A page.',
         type: 'text/html; charset=utf-8',
@@ -23,10 +26,12 @@ export const SERVICE_OPERATIONS = {
   },
   'GET /assets/{file}': {
     id: 'dashboardFile',
+    access: 'nothing',
+    takesAnyQuery: true,
     tag: 'Service',
     summary: 'Dashboard file',
     description: 'The name contains a hash of the content, so a file never changes.',
-    responses: {
+    answers: {
       200: {
         description: 'The file.',
         type: 'text/javascript; charset=utf-8',
@@ -40,10 +45,12 @@ export const SERVICE_OPERATIONS = {
   },
   'GET /health': {
     id: 'health',
+    access: 'nothing',
+    takesAnyQuery: true,
     tag: 'Service',
     summary: 'Liveness check',
     description: 'For monitors and load balancers.',
-    responses: {
+    answers: {
       200: {
         description: 'The service is alive.',
         type: 'text/plain',
@@ -54,11 +61,13 @@ export const SERVICE_OPERATIONS = {
   },
   'GET /ready': {
     id: 'ready',
+    access: 'nothing',
+    takesAnyQuery: true,
     tag: 'Service',
     summary: 'Readiness check',
     description:
       'For load balancers: whether requests are to be sent to this service. A node of a cluster is not ready before it has joined, and while it is cut off.',
-    responses: {
+    answers: {
       200: {
         description: 'Send requests.',
         schema: Type.Object({ status: Type.Literal('ready') }),
@@ -71,9 +80,11 @@ export const SERVICE_OPERATIONS = {
   },
   'GET /openapi.json': {
     id: 'openapi',
+    access: 'nothing',
+    takesAnyQuery: true,
     tag: 'Service',
     summary: 'OpenAPI document',
-    responses: {
+    answers: {
       200: {
         description: 'OpenAPI 3.1.',
         schema: Type.Object(
@@ -91,9 +102,11 @@ export const SERVICE_OPERATIONS = {
   },
   'GET /docs': {
     id: 'docs',
+    access: 'nothing',
+    takesAnyQuery: true,
     tag: 'Service',
     summary: 'API documentation',
-    responses: {
+    answers: {
       200: {
         description: 'A single page without scripts or external files.',
         type: 'text/html; charset=utf-8',
@@ -105,11 +118,12 @@ export const SERVICE_OPERATIONS = {
   },
   'GET /api/runs': {
     id: 'listRuns',
+    access: 'read',
     tag: 'Service',
     summary: 'List files of runs',
     description:
       'Recordings of `drover record` and reports of `drover check` in the directory `runs` of the data directory. The service only reads them. Not available to tokens that are limited to bots (403). In a cluster those of the node that answers.',
-    responses: {
+    answers: {
       200: {
         description: `The latest first, at most ${MAX_RUN_FILES}.`,
         schema: RunList,
@@ -119,10 +133,14 @@ export const SERVICE_OPERATIONS = {
   },
   'GET /api/runs/{name}': {
     id: 'readRun',
+    access: 'read',
+    query: {
+      from: integerWithDefault('Where to begin, in bytes.', { minimum: 0, default: 0 }),
+    },
     tag: 'Service',
     summary: 'Read a file of a run',
     description: `A part of the file, at most ${MAX_RUN_BYTES / 1024 / 1024} MB: ask again from its end, until an answer is empty.`,
-    responses: {
+    answers: {
       200: {
         description: 'The bytes from `from` on; none at the end of the file.',
         type: 'application/octet-stream',
@@ -135,19 +153,21 @@ export const SERVICE_OPERATIONS = {
   },
   'GET /api/hosts': {
     id: 'listHosts',
+    access: 'read',
     tag: 'Service',
     summary: 'List bot hosts',
     description:
       'State, heartbeat, load and memory of each bot host, read without asking the hosts: one that hangs keeps nobody waiting. A token that is limited to bots sees the hosts of its bots. In a cluster the hosts of all nodes that answer within 0.8 s.',
-    responses: {
+    answers: {
       200: { description: 'By node and number.', schema: HostList, example: exampleOf(HostList) },
     },
   },
   'GET /api/pressure': {
     id: 'pressure',
+    access: 'read',
     tag: 'Service',
     summary: 'Pressure report',
-    responses: {
+    answers: {
       200: {
         description: 'No resource is short.',
         schema: PressureReport,
@@ -162,11 +182,13 @@ export const SERVICE_OPERATIONS = {
   },
   'GET /metrics': {
     id: 'metrics',
+    access: 'read',
+    takesAnyQuery: true,
     tag: 'Service',
     summary: 'Prometheus metrics',
     description:
       'Prometheus text format; docs/METRICS.md lists the metrics. Configure the token in Prometheus with `authorization: {credentials_file: …}`. Not available to tokens that are limited to bots (403).',
-    responses: {
+    answers: {
       200: {
         description: 'All metrics.',
         type: 'text/plain; version=0.0.4; charset=utf-8',
@@ -176,4 +198,4 @@ export const SERVICE_OPERATIONS = {
       },
     },
   },
-} satisfies Operations;
+} satisfies Routes;

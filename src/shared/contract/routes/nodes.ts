@@ -1,29 +1,32 @@
-import { ClusterNode, NodeList, Rebalanced } from '../../shared/contract/nodes.js';
+import { BOTS_OF_REMOVED, ClusterNode, NodeList, Rebalanced } from '../nodes.js';
 import { exampleOf } from './examples.js';
-import type { Operation, Operations } from './operation.js';
+import { choice } from './parameters.js';
+import type { Routes } from './route.js';
 
 const NO_CLUSTER = 'This service is not in a cluster.';
 const CUT_OFF = 'The cluster does not answer.';
 
-const actOnNode = (action: string, summary: string, description: string): Operation => ({
+const actOnNode = (action: string, summary: string, description: string) => ({
   id: `${action}Node`,
-  tag: 'Nodes',
+  access: 'admin' as const,
+  tag: 'Nodes' as const,
   summary,
   description: `${description} No body. It outlasts a restart of the node. Returns the node as it is then.`,
-  responses: {
+  answers: {
     200: { description: 'Done.', schema: ClusterNode, example: exampleOf(ClusterNode) },
   },
   errors: { 404: '`no node "x"`: there is none in the cluster.', 409: NO_CLUSTER, 503: CUT_OFF },
 });
 
-export const NODE_OPERATIONS = {
+export const NODE_ROUTES = {
   'GET /api/nodes': {
     id: 'listNodes',
+    access: 'read',
     tag: 'Nodes',
     summary: 'List nodes',
     description:
       'The nodes of the cluster, as the node that answers sees them. A single service is `off` and has none.',
-    responses: {
+    answers: {
       200: { description: 'By name.', schema: NodeList, example: exampleOf(NodeList) },
     },
   },
@@ -44,11 +47,12 @@ export const NODE_OPERATIONS = {
   ),
   'DELETE /api/nodes/records/{bucket}/{key}': {
     id: 'removeRecord',
+    access: 'admin',
     tag: 'Nodes',
     summary: 'Remove a bad record',
     description:
       'Removes what is no record from a bucket of the cluster on NATS; `bad_records` of `GET /api/nodes` has it. A node that has the bot or the token writes its record again.',
-    responses: { 204: { description: 'It is removed.' } },
+    answers: { 204: { description: 'It is removed.' } },
     errors: {
       404: '`the bucket bots has no bad record x`: what it has is a record, or nothing.',
       409: NO_CLUSTER,
@@ -57,11 +61,13 @@ export const NODE_OPERATIONS = {
   },
   'DELETE /api/nodes/{node}': {
     id: 'removeNode',
+    access: 'admin',
+    query: { bots: choice(BOTS_OF_REMOVED, 'What to do with its bots.') },
     tag: 'Nodes',
     summary: 'Remove a node',
     description:
       'Removes a node that does not run any more from the cluster, for good. A service with its data directory cannot join again as this node.',
-    responses: { 204: { description: 'Removed.' } },
+    answers: { 204: { description: 'Removed.' } },
     errors: {
       404: '`no node "x"`: there is none in the cluster.',
       409: 'This service is not in a cluster, the node runs, or it has bots: they are named.',
@@ -70,13 +76,14 @@ export const NODE_OPERATIONS = {
   },
   'POST /api/nodes/rebalance': {
     id: 'rebalance',
+    access: 'admin',
     tag: 'Nodes',
     summary: 'Rebalance the bots',
     description:
       'Moves bots so that the nodes have equally many for their size. No body. The call returns when that has begun.',
-    responses: {
+    answers: {
       200: { description: 'It has begun.', schema: Rebalanced, example: { moving: 12 } },
     },
     errors: { 409: NO_CLUSTER, 503: CUT_OFF },
   },
-} satisfies Operations;
+} satisfies Routes;
