@@ -3,14 +3,15 @@ import type { Incident, KindList, KindReleased } from '../shared/contract/bots.j
 import type { HostList } from '../shared/contract/hosts.js';
 import type { IncidentGroups } from '../shared/contract/incident-groups.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
-import type { BotsOfRemoved, ClusterNode, NodeAction, NodeList } from '../shared/contract/nodes.js';
+import type { ClusterNode, NodeAction, NodeList } from '../shared/contract/nodes.js';
 import type { PressureReport } from '../shared/contract/pressure.js';
+import type { GivenQuery } from '../shared/contract/routes/table.js';
 import type { RunList } from '../shared/contract/runs.js';
 import type { LinkOffer } from '../shared/contract/tokens.js';
 import { ApiError } from './api-error.js';
-import { BotCalls, botPath } from './bot-calls.js';
+import { BotCalls } from './bot-calls.js';
 import { eventsIn } from './download.js';
-import { type EventFilter, filterQuery } from './event-filter.js';
+import type { EventFilter } from './event-filter.js';
 import { EventStream, type StreamOptions } from './event-stream.js';
 import type {
   DownloadQuery,
@@ -83,7 +84,7 @@ export class DroverClient {
 
   /** `GET /health`: resolves if the service is up. */
   async health(options?: CallOptions): Promise<void> {
-    const response = await this.#http.send('GET', '/health', options);
+    const response = await this.#http.send('GET /health', [], options);
     if ((await this.#http.text(response, options?.signal)) === 'ok') return;
     const message = `${this.url} did not answer GET /health like a Drover service`;
     throw new ApiError(response.status, message, { isForeign: true });
@@ -92,12 +93,12 @@ export class DroverClient {
   /** `POST /auth/pin`. @returns a token with the scope `admin`. A wrong PIN is 401; after too many, 429 with `retryAfterMs`. */
   async exchangePin(pin: string, options?: CallOptions): Promise<string> {
     const request = { ...options, body: { pin } };
-    return this.#http.field('POST', '/auth/pin', 'token', 'string', request);
+    return this.#http.field('POST /auth/pin', [], 'token', 'string', request);
   }
 
   /** `POST /auth/link/check`: what a sign-in link gives. It stays valid. One that is not valid is 401. */
   async checkLink(link: string, options?: CallOptions): Promise<LinkOffer> {
-    return this.#http.json('POST', '/auth/link/check', {
+    return this.#http.json('POST /auth/link/check', [], {
       ...options,
       body: { link },
       shape: { created_by: 'string', name: 'string', scopes: ['string'] },
@@ -106,7 +107,7 @@ export class DroverClient {
 
   /** `POST /auth/link`: uses a sign-in link up. One that is not valid is 401. */
   async useLink(link: string, options?: CallOptions): Promise<NewToken> {
-    return this.#http.json('POST', '/auth/link', {
+    return this.#http.json('POST /auth/link', [], {
       ...options,
       body: { link },
       shape: { ...TOKEN, token: 'string' },
@@ -115,7 +116,7 @@ export class DroverClient {
 
   /** `POST /auth/ticket`: a ticket for one `GET /events?ticket=`, valid for 30 s. */
   async ticket(options?: CallOptions): Promise<{ ticket: string; expires_at_ms: number }> {
-    return this.#http.json('POST', '/auth/ticket', {
+    return this.#http.json('POST /auth/ticket', [], {
       ...options,
       shape: { ticket: 'string', expires_at_ms: 'number' },
     });
@@ -123,7 +124,7 @@ export class DroverClient {
 
   /** `GET /api-info`: the port. Rejects if the token is invalid. */
   async apiInfo(options?: CallOptions): Promise<{ port: number; token: string }> {
-    return this.#http.json('GET', '/api-info', {
+    return this.#http.json('GET /api-info', [], {
       ...options,
       shape: { port: 'number', token: 'string' },
     });
@@ -131,28 +132,34 @@ export class DroverClient {
 
   /** `GET /api/kinds`. */
   async kinds(options?: CallOptions): Promise<KindList> {
-    return this.#http.json('GET', '/api/kinds', { ...options, shape: KINDS });
+    return this.#http.json('GET /api/kinds', [], { ...options, shape: KINDS });
   }
 
   /** `POST /api/kinds/{kind}/release`: ends the quarantine of a kind. @returns how many bots start again, and the nodes of a cluster that did not answer. */
   async releaseKind(kind: string, options?: CallOptions): Promise<KindReleased> {
-    const path = `/api/kinds/${encodeURIComponent(kind)}/release`;
-    return this.#http.json('POST', path, { ...options, shape: { started: 'number' } });
+    return this.#http.json('POST /api/kinds/{kind}/release', [kind], {
+      ...options,
+      shape: { started: 'number' },
+    });
   }
 
   /** `GET /api/pressure`. Its 503 (a resource is short) is not an error here. */
   async pressure(options?: CallOptions): Promise<PressureReport> {
-    return this.#http.json('GET', '/api/pressure', { ...options, accept: [503], shape: PRESSURE });
+    return this.#http.json('GET /api/pressure', [], {
+      ...options,
+      accept: [503],
+      shape: PRESSURE,
+    });
   }
 
   /** `GET /api/hosts`: the bot hosts, with heartbeat, load and memory. */
   async hosts(options?: CallOptions): Promise<HostList> {
-    return this.#http.json('GET', '/api/hosts', { ...options, shape: HOSTS });
+    return this.#http.json('GET /api/hosts', [], { ...options, shape: HOSTS });
   }
 
   /** `GET /api/runs`: the files of runs that the service has. */
   async runs(options?: CallOptions): Promise<RunList> {
-    return this.#http.json('GET', '/api/runs', { ...options, shape: RUNS });
+    return this.#http.json('GET /api/runs', [], { ...options, shape: RUNS });
   }
 
   /**
@@ -160,73 +167,64 @@ export class DroverClient {
    * file.
    */
   async runPart(name: string, from: number, options?: CallOptions): Promise<Uint8Array> {
-    const path = `/api/runs/${encodeURIComponent(name)}`;
-    const response = await this.#http.send('GET', path, { ...options, query: { from } });
+    const request = { ...options, query: { from } };
+    const response = await this.#http.send('GET /api/runs/{name}', [name], request);
     return new Uint8Array(await response.arrayBuffer());
   }
 
   /** `GET /api/nodes`: the nodes of the cluster; a single service has none. */
   async nodes(options?: CallOptions): Promise<NodeList> {
-    return this.#http.json('GET', '/api/nodes', { ...options, shape: NODES });
+    return this.#http.json('GET /api/nodes', [], { ...options, shape: NODES });
   }
 
   /** `POST /api/nodes/{node}/{action}`. @returns the node as it is then: a drain has begun, and its bots move from now on. */
   async actOnNode(node: string, action: NodeAction, options?: CallOptions): Promise<ClusterNode> {
-    const path = `/api/nodes/${encodeURIComponent(node)}/${action}`;
-    return this.#http.json('POST', path, { ...options, shape: NODE });
+    return this.#http.json(`POST /api/nodes/{node}/${action}`, [node], { ...options, shape: NODE });
   }
 
   /** `DELETE /api/nodes/records/{bucket}/{key}`: removes what is no record; `bad_records` of {@link nodes} has it. */
   async removeRecord(bucket: string, key: string, options?: CallOptions): Promise<void> {
-    const path = `/api/nodes/records/${encodeURIComponent(bucket)}/${encodeURIComponent(key)}`;
-    await this.#http.send('DELETE', path, options);
+    const path = [bucket, key] as const;
+    await this.#http.send('DELETE /api/nodes/records/{bucket}/{key}', path, options);
   }
 
   /** `POST /api/nodes/rebalance`. @returns how many bots move now. */
   async rebalance(options?: CallOptions): Promise<number> {
-    return this.#http.field('POST', '/api/nodes/rebalance', 'moving', 'number', options);
+    return this.#http.field('POST /api/nodes/rebalance', [], 'moving', 'number', options);
   }
 
   /**
-   * `DELETE /api/nodes/{node}`: removes a node that does not run from the cluster. @param options `bots`: what becomes of those that are on
+   * `DELETE /api/nodes/{node}`: removes a node that does not run from the cluster. @param query `bots`: what becomes of those that are on
    * it; without it a node that has bots is not removed.
    */
   async removeNode(
     node: string,
-    options: CallOptions & { bots?: BotsOfRemoved | undefined } = {},
+    { signal, ...query }: CallOptions & GivenQuery<'DELETE /api/nodes/{node}'> = {},
   ): Promise<void> {
-    const { bots, ...rest } = options;
-    const path = `/api/nodes/${encodeURIComponent(node)}`;
-    await this.#http.send('DELETE', path, { ...rest, query: { bots } });
+    await this.#http.send('DELETE /api/nodes/{node}', [node], { signal, query });
   }
 
   /** `GET /api/incidents`, newest first; with `bot`, those of one bot, with `cause`, those of one cause. */
   async incidents({
     bot,
-    cause,
-    limit,
-    ...options
-  }: CallOptions & { bot?: string; cause?: string; limit?: number } = {}): Promise<Incident[]> {
-    const path = bot === undefined ? '/api/incidents' : `${botPath(bot)}/incidents`;
-    return this.#http.field('GET', path, 'incidents', [INCIDENT], {
-      ...options,
-      query: { cause, limit },
-    });
+    signal,
+    ...query
+  }: CallOptions & GivenQuery<'GET /api/incidents'> & { bot?: string | undefined } = {}): Promise<
+    Incident[]
+  > {
+    const request = { signal, query };
+    return bot === undefined
+      ? this.#http.field('GET /api/incidents', [], 'incidents', [INCIDENT], request)
+      : this.#http.field('GET /api/bots/{id}/incidents', [bot], 'incidents', [INCIDENT], request);
   }
 
   /** `GET /api/incidents/groups`, the latest first. */
   incidentGroups({
-    cause,
-    after,
-    before,
-    limit,
-    ...options
+    signal,
+    ...query
   }: CallOptions & IncidentGroupsQuery = {}): Promise<IncidentGroups> {
-    return this.#http.json('GET', '/api/incidents/groups', {
-      ...options,
-      query: { cause, after, before, limit },
-      shape: INCIDENT_GROUPS,
-    });
+    const request = { signal, query, shape: INCIDENT_GROUPS };
+    return this.#http.json('GET /api/incidents/groups', [], request);
   }
 
   /** `POST /invoke`: sends a command to one bot, or with null to the service itself. @returns its result. */
@@ -237,7 +235,7 @@ export class DroverClient {
     options?: CallOptions,
   ): Promise<Json> {
     const body = { session_id: target, command, args };
-    return this.#http.field('POST', '/invoke', 'result', 'anything', { ...options, body });
+    return this.#http.field('POST /invoke', [], 'result', 'anything', { ...options, body });
   }
 
   /** `POST /invoke` to up to 1,000 bots. @returns the result or error of each. */
@@ -247,33 +245,26 @@ export class DroverClient {
     args: JsonObject = {},
     options?: CallOptions,
   ): Promise<Record<string, InvokeOutcome>> {
-    const body = { session_id: targets, command, args };
-    return this.#http.field('POST', '/invoke', 'results', 'object', { ...options, body });
+    const body = { session_id: [...targets], command, args };
+    return this.#http.field('POST /invoke', [], 'results', 'object', { ...options, body });
   }
 
   /** `GET /api/events`: one page of the event history. */
-  async events(query: EventsQuery & CallOptions = {}): Promise<EventsPage> {
-    const { order, after, before, limit, cursor, signal } = query;
-    const filter = filterQuery(query);
-    return this.#http.json('GET', '/api/events', {
-      signal,
-      query: { ...filter, order, after, before, limit, cursor },
-      shape: { events: [EVENT], cursor: 'anything' },
-    });
+  async events({ signal, ...query }: EventsQuery & CallOptions = {}): Promise<EventsPage> {
+    const shape = { events: [EVENT], cursor: 'anything' } as const;
+    return this.#http.json('GET /api/events', [], { signal, query, shape });
   }
 
   /**
    * `GET /api/events?format=ndjson`: all matching events, oldest first by default, as they arrive. Leaving the loop ends the
    * download. An incomplete download throws ApiError.
    */
-  async *download(
-    query: DownloadQuery & CallOptions = {},
-  ): AsyncGenerator<StreamEvent, void, undefined> {
-    const { order, after, before, signal } = query;
-    const response = await this.#http.send('GET', '/api/events', {
-      signal,
-      query: { ...filterQuery(query), order, after, before, format: 'ndjson' },
-    });
+  async *download({
+    signal,
+    ...query
+  }: DownloadQuery & CallOptions = {}): AsyncGenerator<StreamEvent, void, undefined> {
+    const request = { signal, query: { ...query, format: 'ndjson' as const } };
+    const response = await this.#http.send('GET /api/events', [], request);
     expectType(response, 'application/x-ndjson', 'GET /api/events');
     try {
       for await (const events of eventsIn(this.#http.chunks(response, signal))) yield* events;
@@ -285,37 +276,28 @@ export class DroverClient {
 
   /** `GET /metrics`: the service's metrics in the Prometheus text format. */
   async metrics(options?: CallOptions): Promise<string> {
-    const response = await this.#http.send('GET', '/metrics', options);
+    const response = await this.#http.send('GET /metrics', [], options);
     expectType(response, 'text/plain', 'GET /metrics');
     return this.#http.text(response, options?.signal);
   }
 
   /** `GET /openapi.json`: the OpenAPI 3.1 description. Needs no token. */
   async openapi(options?: CallOptions): Promise<JsonObject> {
-    return this.#http.json('GET', '/openapi.json', {
+    return this.#http.json('GET /openapi.json', [], {
       ...options,
       shape: { openapi: 'string', paths: 'object' },
     });
   }
 
   /** `GET /api/stats`: event counts over time. */
-  async stats({
-    after,
-    before,
-    step,
-    query,
-    signal,
-  }: StatsQuery & CallOptions = {}): Promise<Stats> {
-    return this.#http.json('GET', '/api/stats', {
-      signal,
-      query: { after, before, step, query },
-      shape: { buckets: ['object'], step_s: 'number', journal: 'object' },
-    });
+  async stats({ signal, ...query }: StatsQuery & CallOptions = {}): Promise<Stats> {
+    const shape = { buckets: ['object'], step_s: 'number', journal: 'object' } as const;
+    return this.#http.json('GET /api/stats', [], { signal, query, shape });
   }
 
   /** `GET /api/states`: what each bot was at a moment. @param at Unix epoch milliseconds, or a date. */
   async states(at: number | string, { signal }: CallOptions = {}): Promise<PastStates> {
-    return this.#http.json('GET', '/api/states', {
+    return this.#http.json('GET /api/states', [], {
       signal,
       query: { at },
       shape: { at_ms: 'number', states: ['object'], unknown: ['string'] },
@@ -324,11 +306,15 @@ export class DroverClient {
 
   /** `GET /events`: the live stream, with automatic reconnects. It connects when reading begins. */
   stream(options: LiveOptions = {}): EventStream {
-    const query = { ...filterQuery(options), snapshot: options.snapshot === false ? 0 : undefined };
-    return new EventStream((lastEventId, signal) => {
-      const headers: Record<string, string> = {};
-      if (lastEventId !== null) headers['last-event-id'] = lastEventId;
-      return this.#http.send('GET', '/events', { query, headers, signal });
-    }, options);
+    const { lastEventId, signal, onState, onHeartbeat, onGap, backoff, silenceMs, ...asked } =
+      options;
+    const { snapshot, ...filter } = asked;
+    const query = { ...filter, ...(snapshot === false && { snapshot: '0' as const }) };
+    const connect = (after: string | null, ended: AbortSignal): Promise<Response> => {
+      const headers: Record<string, string> = after === null ? {} : { 'last-event-id': after };
+      return this.#http.send('GET /events', [], { query, headers, signal: ended });
+    };
+    const own = { lastEventId, signal, onState, onHeartbeat, onGap, backoff, silenceMs };
+    return new EventStream(connect, own);
   }
 }

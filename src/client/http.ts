@@ -1,9 +1,16 @@
+import type {
+  AnswerOf,
+  BodyOf,
+  GivenQuery,
+  PathOf,
+  RouteName,
+} from '../shared/contract/routes/table.js';
 import { ApiError } from './api-error.js';
 import { hasShape, type Shape } from './response-shapes.js';
 
 /** The options that the client passes to `fetch`. */
 export interface FetchInit {
-  method: Method;
+  method: string;
   headers: Record<string, string>;
   body?: string;
   signal?: AbortSignal;
@@ -13,29 +20,31 @@ export interface FetchInit {
 /** `fetch` or a replacement. */
 export type Fetch = (url: string, init: FetchInit) => Promise<Response>;
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
-/** A query parameter. A list is sent comma-separated; undefined is omitted. */
-export type QueryValue = string | number | readonly string[] | undefined;
-
 export interface CallOptions {
   /** Aborts the call, which then rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
-export interface Request extends CallOptions {
-  query?: Readonly<Record<string, QueryValue>>;
+/** A request of a route in the table of routes. */
+export interface Request<R extends RouteName> extends CallOptions {
+  /** Lists are sent comma-separated; undefined is omitted. */
+  query?: GivenQuery<R>;
   headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON. */
-  body?: unknown;
+  /** Sent as JSON. Fields that have a default may be missing. */
+  body?: Partial<BodyOf<R>>;
   /** Statuses above 299 that are not errors of this call. */
   accept?: readonly number[];
 }
 
 /** A request with a JSON response of the given shape. */
-export interface JsonRequest extends Request {
+export interface JsonRequest<R extends RouteName> extends Request<R> {
   shape: Shape;
 }
+
+/** A field of an answer, also of one of several kinds. */
+type FieldOf<Answer, Name extends string> = Answer extends { readonly [N in Name]: infer Value }
+  ? Value
+  : never;
 
 /** HTTP requests to one service, with one token or none. */
 export class Http {
@@ -53,11 +62,16 @@ export class Http {
   }
 
   /**
-   * Sends a request. @returns a response of 2xx, or of a status that the request accepts, with its body unread.
+   * Sends a request. @param path the values of the placeholders in the path of the route. @returns a response of 2xx, or of a status that the request accepts, with its body unread.
    * @throws ApiError, or the signal's reason if it was aborted.
    */
-  async send(method: Method, path: string, request: Request = {}): Promise<Response> {
+  async send<R extends RouteName>(
+    route: R,
+    path: PathOf<R>,
+    request: Request<R> = {},
+  ): Promise<Response> {
     const { signal, body } = request;
+    const { method, target } = requestOf(route, path);
     const headers: Record<string, string> = { ...request.headers };
     if (this.token !== undefined) headers['authorization'] = `Bearer ${this.token}`;
     const init: FetchInit = { method, headers, cache: 'no-store' };
@@ -66,18 +80,23 @@ export class Http {
       headers['content-type'] = 'application/json';
       init.body = JSON.stringify(body);
     }
-    const target = `${this.url}${path}${queryString(request.query ?? {})}`;
-    const response = await this.#orApiError(signal, () => this.fetch(target, init));
+    const url = `${this.url}${target}${queryString(request.query ?? {})}`;
+    const response = await this.#orApiError(signal, () => this.fetch(url, init));
     if (response.ok || request.accept?.includes(response.status)) return response;
     throw await this.#errorOf(response, signal);
   }
 
   /** The JSON body of the response. @throws like {@link send}. */
-  async json<T>(method: Method, path: string, request: JsonRequest): Promise<T> {
-    const response = await this.send(method, path, request);
+  async json<R extends RouteName>(
+    route: R,
+    path: PathOf<R>,
+    request: JsonRequest<R>,
+  ): Promise<AnswerOf<R>> {
+    const response = await this.send(route, path, request);
     const text = await this.text(response, request.signal);
     const fail = (what: string, cause?: unknown): never => {
-      const why = `${this.url} answered ${method} ${path} with ${what}`;
+      const { method, target } = requestOf(route, path);
+      const why = `${this.url} answered ${method} ${target} with ${what}`;
       throw new ApiError(response.status, why, { isForeign: true, cause });
     };
     let body: unknown;
@@ -90,19 +109,19 @@ export class Http {
     const error = response.ok ? undefined : errorMessageIn(text);
     if (error !== undefined) throw new ApiError(response.status, error);
     if (!hasShape(body, request.shape)) fail('a body that no Drover service of this version sends');
-    return body as T;
+    return body as AnswerOf<R>;
   }
 
   /** One field of the JSON body of the response. @throws like {@link send}. */
-  async field<T>(
-    method: Method,
-    path: string,
-    name: string,
+  async field<R extends RouteName, N extends string>(
+    route: R,
+    path: PathOf<R>,
+    name: N,
     shape: Shape,
-    request: Request = {},
-  ): Promise<T> {
-    const whole = { ...request, shape: { [name]: shape } };
-    return (await this.json<Record<string, T>>(method, path, whole))[name] as T;
+    request: Request<R> = {},
+  ): Promise<FieldOf<AnswerOf<R>, N>> {
+    const answer = await this.json(route, path, { ...request, shape: { [name]: shape } });
+    return (answer as Record<N, FieldOf<AnswerOf<R>, N>>)[name];
   }
 
   /** The body of a response. @throws like {@link send}. */
@@ -184,7 +203,14 @@ function baseUrl(url: string): string {
   return `${origin}${pathname.replace(/\/+$/, '')}`;
 }
 
-function queryString(query: Readonly<Record<string, QueryValue>>): string {
+function requestOf(route: RouteName, path: readonly string[]): { method: string; target: string } {
+  const [method = '', template = ''] = route.split(' ');
+  const values = path.values();
+  const target = template.replace(/\{\w+\}/g, () => encodeURIComponent(values.next().value ?? ''));
+  return { method, target };
+}
+
+function queryString(query: object): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${encodeURIComponent(String(value))}`],
   );

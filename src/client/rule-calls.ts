@@ -12,23 +12,19 @@ export class RuleCalls {
 
   /** `GET /api/rules`: all, by name, with their states. */
   async list(options?: CallOptions): Promise<Rule[]> {
-    return this.#http.field('GET', '/api/rules', 'rules', [RULE], { ...options });
+    return this.#http.field('GET /api/rules', [], 'rules', [RULE], { ...options });
   }
 
   async create(rule: CreateRuleBody, options?: CallOptions): Promise<Rule> {
-    return this.#http.json('POST', '/api/rules', { ...options, body: rule, shape: RULE });
+    return this.#http.json('POST /api/rules', [], { ...options, body: rule, shape: RULE });
   }
 
   /** `PUT /api/rules/{id}`: its state begins again. @param rule all of it. */
   async replace(id: string, rule: CreateRuleBody, options?: CallOptions): Promise<Rule> {
-    return this.#http.json('PUT', pathOf(id), { ...options, body: rule, shape: RULE });
+    return this.#http.json('PUT /api/rules/{id}', [id], { ...options, body: rule, shape: RULE });
   }
 
   async remove(id: string, options?: CallOptions): Promise<void> {
-    await this.#http.send('DELETE', pathOf(id), options);
+    await this.#http.send('DELETE /api/rules/{id}', [id], options);
   }
-}
-
-function pathOf(id: string): string {
-  return `/api/rules/${encodeURIComponent(id)}`;
 }

@@ -19,11 +19,11 @@ export class TokenCalls {
   }
 
   async list(options?: CallOptions): Promise<TokenInfo[]> {
-    return this.#http.field('GET', '/api/tokens', 'tokens', [TOKEN], { ...options });
+    return this.#http.field('GET /api/tokens', [], 'tokens', [TOKEN], { ...options });
   }
 
   async create(token: CreateTokenBody, options?: CallOptions): Promise<NewToken> {
-    return this.#http.json('POST', '/api/tokens', {
+    return this.#http.json('POST /api/tokens', [], {
       ...options,
       body: token,
       shape: { ...TOKEN, token: 'string' },
@@ -32,7 +32,7 @@ export class TokenCalls {
 
   /** `POST /api/tokens/link`: a link that gives somebody such a token, once, within 10 minutes. {@link signInUrl} is its address. */
   async createLink(token: CreateTokenBody, options?: CallOptions): Promise<SignInLink> {
-    return this.#http.json('POST', '/api/tokens/link', {
+    return this.#http.json('POST /api/tokens/link', [], {
       ...options,
       body: token,
       shape: { link: 'string', expires_at_ms: 'number' },
@@ -40,16 +40,16 @@ export class TokenCalls {
   }
 
   async revoke(id: string, options?: CallOptions): Promise<void> {
-    await this.#http.send('DELETE', `/api/tokens/${encodeURIComponent(id)}`, options);
+    await this.#http.send('DELETE /api/tokens/{id}', [id], options);
   }
 
   /** `GET /api/tokens/current`: this client's token: who it is, and what it may do. Needs no scope. */
   async current(options?: CallOptions): Promise<TokenInfo> {
-    return this.#http.json('GET', '/api/tokens/current', { ...options, shape: TOKEN });
+    return this.#http.json('GET /api/tokens/current', [], { ...options, shape: TOKEN });
   }
 
   /** `DELETE /api/tokens/current`: revokes this client's token. Needs no scope. */
   async revokeCurrent(options?: CallOptions): Promise<void> {
-    await this.#http.send('DELETE', '/api/tokens/current', options);
+    await this.#http.send('DELETE /api/tokens/current', [], options);
   }
 }

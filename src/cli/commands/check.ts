@@ -4,11 +4,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { messageOf } from '../../shared/errors.js';
 import { lineQuery } from '../../shared/query/line-query.js';
+import { selectionOf } from '../../shared/query/selection.js';
 import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
 import { StreamWatch } from '../connection/stream-watch.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
-import { queryOf } from '../flags/bot-selectors.js';
 import { type FilterFlags, filterOf, withFilter } from '../flags/filter-flags.js';
 import { duration, wholeNumber } from '../flags/flag-values.js';
 import { type CheckReport, junitReport, textReport } from '../recording/check-report.js';
@@ -147,7 +147,7 @@ async function replay(
   expectations: readonly Expectation[],
   options: FilterFlags,
 ): Promise<Run> {
-  const query = queryOf(filterOf(options), 'lines');
+  const query = selectionOf(Object.entries(filterOf(options)), 'lines');
   const isSelected = recordedSelection(query);
   let events = 0;
   let lastMs = 0;

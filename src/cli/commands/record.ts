@@ -8,6 +8,7 @@ import type { Command } from 'commander';
 import type { EventStream, StreamEvent } from '../../client/index.js';
 import { DISPATCH_SCOPE } from '../../shared/contract/scopes.js';
 import { printQuery } from '../../shared/query/print-query.js';
+import { selectionOf } from '../../shared/query/selection.js';
 import {
   type Connection,
   type ConnectionOptions,
@@ -18,7 +19,6 @@ import {
 import { StreamWatch } from '../connection/stream-watch.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
-import { queryOf } from '../flags/bot-selectors.js';
 import { showDuration } from '../flags/duration.js';
 import { type FilterFlags, filterOf, withFilter } from '../flags/filter-flags.js';
 import { duration } from '../flags/flag-values.js';
@@ -62,7 +62,7 @@ async function record(file: string, command: string[], options: RecordOptions): 
   const { client, call } = connection;
   await client.apiInfo(call());
   const filter = filterOf(options);
-  const query = queryOf(filter, 'lines');
+  const query = selectionOf(Object.entries(filter), 'lines');
   const isFiltered = Object.values(filter).some((given) => given !== undefined);
   const writer = await RecordingWriter.open(
     file,

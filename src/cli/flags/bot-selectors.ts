@@ -1,12 +1,9 @@
 // The flags that select bots by what they are: --status, --kind, --label, --node and --query. A bot must match all of them.
 
 import type { Command } from 'commander';
-import { filterQuery } from '../../client/event-filter.js';
-import type { BotFilter, BotSnapshot, EventFilter } from '../../client/index.js';
-import type { QueryUse } from '../../shared/query/fields.js';
+import type { BotFilter, BotSnapshot } from '../../client/index.js';
 import { printQuery } from '../../shared/query/print-query.js';
 import { selectionOf } from '../../shared/query/selection.js';
-import type { Query } from '../../shared/query/term.js';
 import type { Connection } from '../connection/connection.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
@@ -41,14 +38,6 @@ export function isSelecting(selectors: BotFilter): boolean {
   return ALL.some((name) => selectors[name] !== undefined);
 }
 
-/** What the flags select, as a query. */
-export function queryOf(filter: EventFilter, use: QueryUse): Query {
-  const given = Object.entries(filterQuery(filter)).flatMap(([name, values]) =>
-    values === undefined ? [] : [[name, String(values)] as const],
-  );
-  return selectionOf(given, use);
-}
-
 /** The bots that match now. */
 export function selectBots(
   { client, call }: Connection,
@@ -79,8 +68,9 @@ export async function selectedIds(
 }
 
 export function noBots(selectors: BotFilter): CliError {
+  const given = ALL.map((name) => [name, selectors[name]] as const);
   return new CliError(
     EXIT.not_found,
-    `no bot matches ${printQuery(queryOf(selectors, 'bots'))}; list all bots with drover bots list`,
+    `no bot matches ${printQuery(selectionOf(given, 'bots'))}; list all bots with drover bots list`,
   );
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { queryOf } from '../../../src/cli/flags/bot-selectors.js';
 import { type FilterFlags, filterOf } from '../../../src/cli/flags/filter-flags.js';
 import { recordedSelection } from '../../../src/cli/recording/recorded-selection.js';
 import type { BotSnapshot, StreamEvent } from '../../../src/client/index.js';
+import { selectionOf } from '../../../src/shared/query/selection.js';
 
 const bot = (id: string, over: Partial<BotSnapshot> = {}): BotSnapshot => ({
   id,
@@ -43,7 +43,8 @@ const gap: StreamEvent = { event: 'gap', id: 'e-3', data: { from: 'a', to: 'b', 
 /** Which of the events are selected, as a pattern of 1 and 0. */
 const selected = (flags: FilterFlags, events: readonly StreamEvent[]) =>
   events.map(selecting(flags)).map(Number).join('');
-const selecting = (flags: FilterFlags) => recordedSelection(queryOf(filterOf(flags), 'lines'));
+const selecting = (flags: FilterFlags) =>
+  recordedSelection(selectionOf(Object.entries(filterOf(flags)), 'lines'));
 
 describe('the selection of a recording', () => {
   it('is everything without flags', () => {

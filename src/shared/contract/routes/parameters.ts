@@ -48,7 +48,7 @@ export const text = (
 /** Several values: comma-separated, repeated, or both. */
 export const list = <T extends string = string>(
   description: string,
-  example: readonly T[],
+  example: readonly NoInfer<T>[],
 ): Parameter<readonly string[] | undefined, readonly T[] | undefined> => ({
   type: 'array',
   items: { type: 'string' },

@@ -1,4 +1,5 @@
 import { HostList } from '../hosts.js';
+import type { JsonObject } from '../json.js';
 import { PressureReport } from '../pressure.js';
 import { MAX_RUN_BYTES, MAX_RUN_FILES, RunList } from '../runs.js';
 import Type from '../typebox.js';
@@ -90,8 +91,8 @@ export const SERVICE_ROUTES = {
         schema: Type.Object(
           {
             openapi: Type.String({ pattern: '^3\\.1\\.' }),
-            info: Type.Unsafe({ type: 'object' }),
-            paths: Type.Unsafe({ type: 'object' }),
+            info: Type.Unsafe<JsonObject>({ type: 'object' }),
+            paths: Type.Unsafe<JsonObject>({ type: 'object' }),
           },
           { additionalProperties: true },
         ),
