@@ -10,6 +10,7 @@ import { selectBots, withBotSelectors } from '../flags/bot-selectors.js';
 import { objectOf } from '../flags/config-flag.js';
 import { showDuration } from '../flags/duration.js';
 import { duration, labels, list } from '../flags/flag-values.js';
+import { parameterText } from '../flags/parameter-text.js';
 import {
   type PlacementFlags,
   placementChange,
@@ -124,7 +125,7 @@ export function addBots(program: Command): void {
       withConnection(bots.command(name).description(what).argument('[id...]')),
     ).option('--json', 'print the status or the error of each bot as JSON');
     if (verb === 'delete') {
-      command.option('--left-on <node>', 'only what this node has on its disk (drover nodes)');
+      command.option('--left-on <node>', parameterText('DELETE /api/bots/{id}', 'node'));
     }
     command.action(
       action((ids: string[], { leftOn, ...options }: ActionOptions & { leftOn?: string }) =>

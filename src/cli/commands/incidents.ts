@@ -2,18 +2,17 @@
 
 import type { Command } from 'commander';
 import type { BotFilter, Incident, IncidentGroup, StackFrame } from '../../client/index.js';
+import { LIMIT } from '../../shared/contract/query-bounds.js';
 import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
 import { isSelecting, selectedIds, withBotSelectors } from '../flags/bot-selectors.js';
 import { count, timeSpan } from '../flags/flag-values.js';
+import { parameterText } from '../flags/parameter-text.js';
 import { action, complain } from '../terminal/action.js';
 import { print, printJson, printLine, table, timeText } from '../terminal/output.js';
 import { addGroup, addHelp } from './help.js';
 
-const DEFAULT_COUNT = 100;
-/** What the service keeps, and lists at most. */
-const MAX_COUNT = 1000;
 const GROUP_HEAD = ['CAUSE', 'COUNT', 'BOTS', 'FIRST', 'LAST', 'TYPE', 'MESSAGE'];
 const HEAD = ['ID', 'AT', 'TYPE', 'SUSPECT', 'HOST', 'REPEATS', 'REASON'];
 
@@ -40,9 +39,9 @@ export function addIncidents(program: Command): void {
         .description('list incidents, newest first; the default'),
     )
       .option('--bot <id>', 'only incidents of this bot')
-      .option('--cause <cause>', 'only incidents of this cause, as incidents groups shows it'),
+      .option('--cause <cause>', parameterText('GET /api/incidents', 'cause')),
   )
-    .option('-n, --limit <n>', 'number of the newest incidents to look at', count, DEFAULT_COUNT)
+    .option('-n, --limit <n>', parameterText('GET /api/incidents', 'limit'), count, LIMIT.default)
     .option('--json', 'print the incidents as a JSON list')
     .action(action(listIncidents));
   withConnection(
@@ -64,7 +63,12 @@ export function addIncidents(program: Command): void {
       'only what happened in the last 10m, 3h …; a day by default',
       timeSpan,
     )
-    .option('-n, --limit <n>', 'number of groups', count, DEFAULT_COUNT)
+    .option(
+      '-n, --limit <n>',
+      parameterText('GET /api/incidents/groups', 'limit'),
+      count,
+      LIMIT.default,
+    )
     .option('--json', 'print the answer of the service as JSON')
     .action(action(listGroups));
   addHelp(incidents);
@@ -139,7 +143,7 @@ async function showIncident(
   options: ConnectionOptions & { json?: true },
 ): Promise<undefined> {
   const { client, call } = connect(options);
-  const all = await client.incidents({ ...call(), limit: MAX_COUNT });
+  const all = await client.incidents({ ...call(), limit: LIMIT.maximum });
   const incident = all.find((one) => one.id === id);
   if (!incident) {
     throw new CliError(

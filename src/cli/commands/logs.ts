@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { ApiError, type EventFilter, type StreamEvent } from '../../client/index.js';
+import { LIMIT } from '../../shared/contract/query-bounds.js';
 import { instantOf } from '../../shared/query/instant.js';
 import { ClusterWatch } from '../connection/cluster-watch.js';
 import {
@@ -15,14 +16,13 @@ import { isSelecting, noBots, selectBots } from '../flags/bot-selectors.js';
 import { parseDuration } from '../flags/duration.js';
 import { type FilterFlags, filterOf, withFilter } from '../flags/filter-flags.js';
 import { wholeNumber } from '../flags/flag-values.js';
+import { parameterText } from '../flags/parameter-text.js';
 import { stopSignal } from '../stop-signals.js';
 import { action, complain } from '../terminal/action.js';
 import { eventLine } from '../terminal/event-line.js';
 import { isColored, print, safeJson } from '../terminal/output.js';
 
 const DEFAULT_LINES = 100;
-/** Maximum page size of `GET /api/events`. */
-const PAGE = 1000;
 
 interface LogsOptions extends ConnectionOptions, FilterFlags {
   follow?: true;
@@ -46,7 +46,7 @@ export function addLogs(program: Command): void {
       '--since <when>',
       'only past lines newer than this: 10m, a date, Unix ms, or an event id',
     )
-    .option('-g, --grep <text>', 'only lines that contain this text (case-insensitive)')
+    .option('-g, --grep <text>', parameterText('GET /events', 'q'))
     .option('--json', 'print one JSON object per line: id, event, data')
     .option('--no-color', 'disable colours (default when the output is not a terminal)')
     .action(action(logs));
@@ -119,7 +119,7 @@ async function historyOf(
   const missing = new Map<string, string>();
   let cursor: string | undefined;
   while (events.length < wanted) {
-    const limit = Math.min(PAGE, wanted - events.length);
+    const limit = Math.min(LIMIT.maximum, wanted - events.length);
     const page = await connection.client
       .events({ ...query, limit, cursor, ...connection.call() })
       .catch(explain);

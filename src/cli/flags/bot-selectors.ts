@@ -8,27 +8,31 @@ import type { Connection } from '../connection/connection.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
 import { botQuery, list } from './flag-values.js';
+import { parameterText } from './parameter-text.js';
 
 type Selector = keyof BotFilter;
 
-const SELECTORS: Readonly<Record<Selector, [flag: string, what: string]>> = {
-  status: ['--status <status>', 'only bots with the status'],
-  kind: ['--kind <kind>', 'only bots of the kind'],
-  label: ['--label <name=value>', 'only bots with all of these labels; a name alone is any value'],
-  node: ['--node <node>', 'only bots on this node of the cluster'],
-  query: [
-    '--query <query>',
-    "only bots that match the query, such as 'status:failed -kind:demo' (docs/QUERY.md)",
-  ],
+const SELECTORS: Readonly<Record<Selector, string>> = {
+  kind: '--kind <kind>',
+  status: '--status <status>',
+  label: '--label <name=value>',
+  node: '--node <node>',
+  query: '--query <query>',
 };
-const ALL: readonly Selector[] = ['status', 'kind', 'label', 'node', 'query'];
+const ALL = Object.keys(SELECTORS) as Selector[];
 
-/** @param selectors those that mean something else in this command are left out. */
-export function withBotSelectors(command: Command, selectors: readonly Selector[] = ALL): Command {
+/**
+ * @param selectors those that mean something else in this command are left out. @param route whose parameters they are.
+ */
+export function withBotSelectors(
+  command: Command,
+  selectors: readonly Selector[] = ALL,
+  route: 'GET /api/bots' | 'GET /events' = 'GET /api/bots',
+): Command {
   for (const name of selectors) {
-    const [flag, what] = SELECTORS[name];
-    if (name === 'query') command.option(flag, what, botQuery);
-    else command.option(flag, `${what} (comma-separated or repeated)`, list);
+    const text = parameterText(route, name);
+    if (name === 'query') command.option(SELECTORS[name], text, botQuery);
+    else command.option(SELECTORS[name], text, list);
   }
   return command;
 }

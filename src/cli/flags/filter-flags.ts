@@ -6,6 +6,7 @@ import { KINDS, LEVELS } from '../../shared/contract/event-kinds.js';
 import { parseQuery } from '../../shared/query/parse-query.js';
 import { withBotSelectors } from './bot-selectors.js';
 import { eventQuery, list } from './flag-values.js';
+import { parameterText } from './parameter-text.js';
 
 export interface FilterFlags extends BotFilter {
   event?: EventKind[];
@@ -18,34 +19,32 @@ type EventKind = NonNullable<EventFilter['event']>[number];
 
 const EVENTS = KINDS.filter((kind) => kind !== 'gap');
 
-function flag(flags: string, description: string, values?: readonly string[]): Option {
+function flag(
+  flags: string,
+  name: 'event' | 'level' | 'session' | 'scope' | 'node',
+  values?: readonly string[],
+): Option {
   // The service accepts other values, but they match nothing.
   const parse = (text: string, before?: string[]): string[] => {
     const all = list(text, before);
     if (!values || all.every((value) => values.includes(value))) return all;
     throw new InvalidArgumentError(`Allowed choices are ${values.join(', ')}.`);
   };
-  return new Option(flags, `${description} (comma-separated or repeated)`).argParser(parse);
+  return new Option(flags, parameterText('GET /events', name)).argParser(parse);
 }
 
 /** @param events the default, for the help text. */
 export function withFilter(command: Command, events: string): Command {
-  const kinds = `kinds of events: ${EVENTS.join(', ')}; default ${events}`;
-  const levels = `only lines of this level: ${LEVELS.join(', ')}`;
+  const kinds = flag('--event <kind>', 'event', EVENTS);
+  kinds.description += `; default ${events}`;
   command
-    .addOption(flag('--bot <id>', 'only events of this bot'))
-    .addOption(flag('--level <level>', levels, LEVELS))
-    .addOption(flag('--scope <scope>', 'only lines of this scope, for example tcp'))
-    .addOption(flag('--event <kind>', kinds, EVENTS))
-    .addOption(
-      flag('--node <node>', 'only of this node of the cluster; self: of the node that answers'),
-    )
-    .option(
-      '--query <query>',
-      'only events that match the query, such as \'level:warn label:team=a -"keep alive"\' (docs/QUERY.md)',
-      eventQuery,
-    );
-  return withBotSelectors(command, ['status', 'kind', 'label']);
+    .addOption(flag('--bot <id>', 'session'))
+    .addOption(flag('--level <level>', 'level', LEVELS))
+    .addOption(flag('--scope <scope>', 'scope'))
+    .addOption(kinds)
+    .addOption(flag('--node <node>', 'node'))
+    .option('--query <query>', parameterText('GET /events', 'query'), eventQuery);
+  return withBotSelectors(command, ['status', 'kind', 'label'], 'GET /events');
 }
 
 /** The service's filter. @param events the default. */

@@ -193,7 +193,7 @@ export const BOT_ROUTES = {
     access: 'control',
     query: {
       node: text(
-        'What this node of the cluster has on its disk, `self` for the node that answers: removes a bot that was left there when the cluster had another with the id.',
+        'Only what this node of the cluster has on its disk, `self` for the node that answers: removes a bot that was left there when the cluster had another with the id.',
         'h2',
       ),
     },

@@ -129,7 +129,7 @@ export const onlySelf = choice(['self'], '`self`: only the answering node.');
 
 /** A query: docs/QUERY.md. Its length is checked where it is parsed. */
 export const query = (what: string, example: string) =>
-  text(`${what} that match a query: docs/QUERY.md.`, example, { maxLength: MAX_QUERY });
+  text(`${what} that match a query (docs/QUERY.md).`, example, { maxLength: MAX_QUERY });
 
 export const eventQuery = query('Only events', 'level:warn,error label:team=a -"keep alive"');
 
@@ -143,16 +143,22 @@ export const botFilters = (what: string) => ({
 });
 
 export const EVENT_FILTERS = {
-  event: list<Exclude<Kind, 'gap'>>('Kinds of events: `log`, `session`, `alert`.', ['log']),
-  level: list<Level>('Levels of lines: `info`, `warn`, `error`, `state`.', ['warn', 'error']),
-  session: list('Ids of bots.', ['demo-1']),
-  scope: list('Scopes of lines.', ['tcp']),
-  node: list('Nodes of the cluster; `self` alone: the separate stream of the answering node.', [
-    'h1',
+  event: list<Exclude<Kind, 'gap'>>('Only these events: `log`, `session`, `alert`.', [
+    'log',
   ]),
+  level: list<Level>('Only lines with this level: `info`, `warn`, `error`, `state`.', [
+    'warn',
+    'error',
+  ]),
+  session: list('Only events of the bot with this id.', ['demo-1']),
+  scope: list('Only lines with this scope, like `tcp`.', ['tcp']),
+  node: list(
+    'Only events of this node of the cluster; `self` alone: the separate stream of the answering node.',
+    ['h1'],
+  ),
   ...botFilters('Only events of bots'),
   q: text(
-    'Text in the message, or in the strings of the JSON of other events. Ignores case and ANSI escapes.',
+    'Only events with this text in the message, or in the strings of the JSON of other events. Ignores case and ANSI escapes.',
     undefined,
     { maxLength: MAX_TEXT },
   ),
