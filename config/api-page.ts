@@ -11,7 +11,7 @@ import { code, table } from './markdown.js';
 
 const ROUTES: Readonly<Record<string, Route>> = ROUTE_TABLE;
 
-/** The page with its tables made again. @throws Error for a table that is unknown, or a route without a section. */
+/** The page with its tables made again. @throws Error for a table that is unknown. */
 export function apiPage(page: string): string {
   return page.replace(
     /<!-- (routes|query|body|fields)(?: ([^>]+))? -->\n[\s\S]*?<!-- end -->/g,
@@ -37,15 +37,14 @@ function found<T>(all: Readonly<Record<string, T>>, name: string): T {
 
 function routes(page: string): string {
   const anchors = anchorsOf(page);
-  const rows = Object.entries(ROUTES).map(([name, { access }]) => {
-    const [method = '', path = ''] = name.split(' ');
-    const link = `[${code(path)}](#${found(anchors, name)})`;
-    return [method, link, access];
+  const rows = Object.entries(ROUTES).map(([name, { access, summary }]) => {
+    const anchor = anchors[name];
+    return [anchor === undefined ? code(name) : `[${code(name)}](#${anchor})`, access, summary];
   });
-  return table(['method', 'path', 'needs'], rows);
+  return table(['route', 'needs', ''], rows);
 }
 
-/** By route: the anchor of the section whose heading names it. */
+/** By route: the anchor of the section whose heading names it. Not every route has one. */
 function anchorsOf(page: string): Record<string, string> {
   const headings = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
   return Object.fromEntries(
@@ -67,8 +66,12 @@ function parameters(route: string): string {
   const own = Object.entries(found(ROUTES, route).query ?? {}).filter(
     ([name, schema]) => filters?.[name] !== schema,
   );
-  const rows = own.map(([name, schema]) => [code(name), typeOf(schema), meaningOf(schema)]);
-  return table(['parameter', 'type', ''], rows);
+  const rows = own.map(([name, schema]) => {
+    const { enum: values, type } = schema;
+    const form = values ? `: ${typeOf(schema)}` : type === 'array' ? ', a list' : '';
+    return [`${code(name)}${form}`, meaningOf(schema)];
+  });
+  return table(['parameter', ''], rows);
 }
 
 /** What of a schema is shown. */

@@ -80,7 +80,7 @@ export const NODE_ROUTES = {
     tag: 'Nodes',
     summary: 'Rebalance the bots',
     description:
-      'Moves bots so that the nodes have equally many for their size. No body. The call returns when that has begun.',
+      'Moves bots so that the nodes have equally many for their size. No body. The call returns when that has begun. New bots go to new nodes without it.',
     answers: {
       200: { description: 'It has begun.', schema: Rebalanced, example: { moving: 12 } },
     },

@@ -143,9 +143,7 @@ export const botFilters = (what: string) => ({
 });
 
 export const EVENT_FILTERS = {
-  event: list<Exclude<Kind, 'gap'>>('Only these events: `log`, `session`, `alert`.', [
-    'log',
-  ]),
+  event: list<Exclude<Kind, 'gap'>>('Only these events: `log`, `session`, `alert`.', ['log']),
   level: list<Level>('Only lines with this level: `info`, `warn`, `error`, `state`.', [
     'warn',
     'error',

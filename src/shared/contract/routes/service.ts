@@ -85,6 +85,8 @@ export const SERVICE_ROUTES = {
     takesAnyQuery: true,
     tag: 'Service',
     summary: 'OpenAPI document',
+    description:
+      '`x-needs` of an operation is the scope that it needs. `x-events` of the stream has the schema of `data` for each `event:`.',
     answers: {
       200: {
         description: 'OpenAPI 3.1.',
