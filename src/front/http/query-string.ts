@@ -8,7 +8,7 @@ const TEXTS: ReadonlySet<string> = new Set(['q', 'query']);
 export type Pairs = readonly (readonly [name: string, value: string])[];
 
 /** A parameter that is no list; undefined when it is missing. Routes refuse a repeated one: src/front/table/query-reader.ts. */
-export function queryValue<Name extends string>(pairs: Pairs, name: Name): string | undefined {
+export function queryValue(pairs: Pairs, name: string): string | undefined {
   return pairs.find(([key]) => key === name)?.[1];
 }
 

@@ -9,8 +9,13 @@ import { InFlightLimiter, InFlightSlot } from '../engine/in-flight-limiter.js';
 import { emptyResponse, errorResponse } from '../engine/responses.js';
 import type { BodyLimits } from '../http/json-body.js';
 import { reached, requestRuns } from '../http/running-request.js';
-import type { CallerHandler, Guard, Handler, OpenHandler } from '../table/handlers.js';
-import { routeCalls } from '../table/route-calls.js';
+import {
+  type CallerHandler,
+  type Guard,
+  type Handler,
+  type OpenHandler,
+  routeCalls,
+} from '../table/handlers.js';
 import type { AccessLog } from './access-log.js';
 import type { Clients } from './clients.js';
 import type { Cors } from './cors.js';

@@ -6,8 +6,11 @@ import type {
   QueryOf,
   RouteName,
 } from '../../shared/contract/routes/table.js';
+import { ROUTES } from '../../shared/routes.js';
 import type { Caller } from '../access/auth.js';
 import type { Exchange } from '../engine/engine.js';
+import { type BodyLimits, jsonBody } from '../http/json-body.js';
+import { queryReader } from './query-reader.js';
 
 /** What a request asks of a route, checked against the table of routes. */
 export interface RouteCall<R extends RouteName> {
@@ -43,4 +46,27 @@ export interface Guard {
   guarded<R extends GuardedRoute>(route: R, handler: CallerHandler<R>): Handler;
   /** @returns the caller if its token allows the route. @throws DroverError `forbidden`. */
   admit(route: GuardedRoute, exchange: Exchange, caller: Caller): Caller;
+}
+
+/** Makes the calls of a route. The `check` of a call runs when its body has arrived. */
+export function routeCalls<R extends RouteName>(
+  route: R,
+  limits: BodyLimits,
+): (exchange: Exchange, path: readonly string[], check?: () => void) => RouteCall<R> {
+  const readQuery = queryReader(route);
+  const { body: schema } = ROUTES[route];
+  const readBody = schema === null ? noBody : jsonBody(schema);
+  return (exchange, path, check) => ({
+    path: path as readonly string[] as PathOf<R>,
+    query: readQuery(exchange.query),
+    async body() {
+      const body = (await readBody(exchange, limits)) as BodyOf<R>;
+      check?.();
+      return body;
+    },
+  });
+}
+
+function noBody(): never {
+  throw new Error('this route has no body');
 }

@@ -4,10 +4,6 @@ export const LIMIT = { minimum: 1, maximum: 1000, default: 100 } as const;
 export const MAX_TEXT = 1000;
 /** Characters of a `query`. */
 export const MAX_QUERY = 2000;
-export const ORDERS = ['newest', 'oldest'] as const;
-export const FORMATS = ['json', 'ndjson'] as const;
-/** Of `GET /events`. */
-export const SNAPSHOT = ['0', '1'] as const;
 /** Of `GET /api/bots/{id}/history`. */
 export const POINTS = { minimum: 1, maximum: 500, default: 200 } as const;
 export const MAX_HISTORY_FIELDS = 10;

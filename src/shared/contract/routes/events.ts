@@ -1,15 +1,7 @@
 import { GapEvent, LogEvent, SessionEvent } from '../event-schemas.js';
 import { EventPage, FieldHistory, PastStates, Stats } from '../journal-schemas.js';
 import { ClusterStreamState } from '../nodes.js';
-import {
-  FORMATS,
-  LIMIT,
-  MAX_HISTORY_FIELDS,
-  MAX_STEP_S,
-  ORDERS,
-  POINTS,
-  SNAPSHOT,
-} from '../query-bounds.js';
+import { LIMIT, MAX_HISTORY_FIELDS, MAX_STEP_S, POINTS } from '../query-bounds.js';
 import { AlertEvent } from '../rules.js';
 import Type from '../typebox.js';
 import { exampleOf } from './examples.js';
@@ -40,7 +32,7 @@ export const EVENT_ROUTES = {
     query: {
       ...EVENT_FILTERS,
       query: eventQuery,
-      snapshot: choice(SNAPSHOT, '`0` leaves out the initial snapshots.'),
+      snapshot: choice(['0', '1'], '`0` leaves out the initial snapshots.'),
       last_event_id: text(
         'As the header `Last-Event-ID`, which takes precedence. A value that is not an id is ignored.',
         '1d0b52646d-119',
@@ -93,7 +85,7 @@ export const EVENT_ROUTES = {
     query: {
       ...EVENT_FILTERS,
       query: eventQuery,
-      order: choice(ORDERS, 'Default: `newest`, for downloads `oldest`.'),
+      order: choice(['newest', 'oldest'], 'Default: `newest`, for downloads `oldest`.'),
       after: position(
         'An id (exclusive) or a time (inclusive): milliseconds, `2026-01-31` (UTC), or `2026-01-31T03:00:00Z` (`+01:00` with `+` as `%2B`).',
         '2026-01-31T03:00:00Z',
@@ -105,7 +97,7 @@ export const EVENT_ROUTES = {
       }),
       cursor: text('From the previous page, with the same parameters.'),
       format: choice(
-        FORMATS,
+        ['json', 'ndjson'],
         '`json` (default): a page. `ndjson`: the whole range as a download, one event per line.',
       ),
     },

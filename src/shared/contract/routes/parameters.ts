@@ -70,7 +70,7 @@ export const requiredList = (
   ...exampleOf(example),
 });
 
-export const choice = <T extends string>(
+export const choice = <const T extends string>(
   values: readonly T[],
   description: string,
 ): Parameter<T | undefined, T | undefined> => ({
