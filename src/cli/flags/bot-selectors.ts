@@ -10,15 +10,14 @@ import { CliError } from '../failure.js';
 import { botQuery, list } from './flag-values.js';
 import { parameterText } from './parameter-text.js';
 
-type Selector = keyof BotFilter;
-
-const SELECTORS: Readonly<Record<Selector, string>> = {
+const SELECTORS = {
   kind: '--kind <kind>',
   status: '--status <status>',
   label: '--label <name=value>',
   node: '--node <node>',
   query: '--query <query>',
-};
+} satisfies Partial<Record<keyof BotFilter, string>>;
+type Selector = keyof typeof SELECTORS;
 const ALL = Object.keys(SELECTORS) as Selector[];
 
 /**
