@@ -60,9 +60,9 @@ function anchorsOf(page: string): Record<string, string> {
   );
 }
 
-/** Without the filters that are in the table of the stream too. */
+/** The filters of past events are those in the table of the stream. */
 function parameters(route: string): string {
-  const filters = route === 'GET /events' ? {} : ROUTES['GET /events']?.query;
+  const filters = route === 'GET /api/events' ? ROUTES['GET /events']?.query : {};
   const own = Object.entries(found(ROUTES, route).query ?? {}).filter(
     ([name, schema]) => filters?.[name] !== schema,
   );
