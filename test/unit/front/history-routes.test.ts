@@ -62,7 +62,7 @@ it.each(['', 'format=ndjson'])('%j is refused', async (query) => {
     gone: () => new AbortController().signal,
     respond: (response: Response) => responses.push(response),
     stream: () => expect.unreachable('it has begun'),
-  } as unknown as Exchange;
+  });
   const answered = routes['GET /api/events'](
     exchange,
     { token, record },

@@ -1,6 +1,5 @@
 // A stuck host is killed even if nobody answers whom its incident report needs. Time is mocked.
 
-import { partial } from '../../harness/partial.js';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -17,6 +16,7 @@ import { IncidentStore } from '../../../src/main/store/incident-store.js';
 import { Store } from '../../../src/main/store/store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
 import type { BroadcasterPeer } from '../../../src/shared/contract/threads.js';
+import { partial } from '../../harness/partial.js';
 import { PATIENCE_MS } from '../../harness/patience.js';
 
 beforeEach(() => {

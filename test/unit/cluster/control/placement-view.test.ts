@@ -1,8 +1,8 @@
-import { partial } from '../../../harness/partial.js';
 import { afterEach, expect, it, vi } from 'vitest';
 import type { BotRecords } from '../../../../src/cluster/control/bot-records.js';
 import type { Member, Members } from '../../../../src/cluster/control/parts.js';
 import { PlacementView } from '../../../../src/cluster/control/placement-view.js';
+import { partial } from '../../../harness/partial.js';
 
 afterEach(() => {
   vi.useRealTimers();

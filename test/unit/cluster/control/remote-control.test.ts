@@ -1,4 +1,3 @@
-import { partial } from '../../../harness/partial.js';
 import { expect, test } from 'vitest';
 import type { Controller } from '../../../../src/cluster/cluster.js';
 import { CallsToMembers } from '../../../../src/cluster/control/node-calls.js';
@@ -12,6 +11,7 @@ import type { Calls } from '../../../../src/cluster/wire/calls.js';
 import { NodeUnreachable } from '../../../../src/cluster/wire/calls.js';
 import type { Rights } from '../../../../src/shared/contract/tokens.js';
 import { DroverError } from '../../../../src/shared/errors.js';
+import { partial } from '../../../harness/partial.js';
 
 const ADMIN: Rights = { scopes: ['admin'], reach: null };
 type Placed = Record<string, { node: string; kind?: string; labels?: Record<string, string> }>;
