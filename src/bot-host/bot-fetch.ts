@@ -17,7 +17,7 @@ const BODY_HEADERS = ['encoding', 'language', 'location', 'type', 'length'].map(
 const CREDENTIAL_HEADERS = ['authorization', 'proxy-authorization', 'cookie', 'host'];
 
 /** Throws unless the bot may connect. */
-export type CheckPlace = (host: string, port: number) => void;
+export type CheckAddress = (host: string, port: number) => void;
 
 type Send = (url: URL, init: RequestInit) => Promise<Response>;
 
@@ -34,7 +34,7 @@ export async function fetchAsBot(
   url: URL,
   init: RequestInit,
   log: Logger,
-  check: CheckPlace,
+  check: CheckAddress,
   send: Send = (to, what) => fetch(to, what),
   fence: Fence | null = null,
 ): Promise<Response> {
@@ -57,7 +57,7 @@ export async function fetchAsBot(
 async function exchange(
   { url, init }: Step,
   log: Logger,
-  check: CheckPlace,
+  check: CheckAddress,
   send: Send,
 ): Promise<Response> {
   const line = `${methodOf(init)} ${redactUrl(url)}`;

@@ -3,7 +3,7 @@ import type { BotExit } from '../shared/contract/host-messages.js';
 import { cut } from '../shared/contract/line-text.js';
 import { messageOf } from '../shared/errors.js';
 import type { BotLines } from './bot-lines.js';
-import { placeOfMistake } from './mistake-place.js';
+import { locationOfMistake } from './mistake-location.js';
 import { redactText } from './redact.js';
 import { reasonOf } from './value-text.js';
 
@@ -22,7 +22,7 @@ export function explain(thrown: unknown): string {
     const more: string[] = [];
     if (name === 'BotError' && typeof code === 'string') more.push(`code ${code}`);
     if (cause instanceof Error) more.push(`cause: ${messageOf(cause)}`);
-    const place = placeOfMistake(thrown);
+    const place = locationOfMistake(thrown);
     // Clients see it: they need not know where the files are.
     if (place !== undefined) more.push(basename(place));
     return more.length === 0 ? message : `${message} (${more.join(', ')})`;

@@ -7,7 +7,7 @@ import type { Worker } from 'node:worker_threads';
 import type { LeftBehind } from '../shared/contract/host-messages.js';
 import { currentRun } from './current-bot.js';
 import { NOTING } from './open-handles.js';
-import { type StackPlace, stackPlace } from './stack-place.js';
+import { type StackFrame, stackFrame } from './stack-frame.js';
 
 /** What the list names, by the name that async_hooks has for it. Other resources end by themselves, or with one of these. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -50,7 +50,7 @@ interface Resource {
 export class LeftBehindList {
   readonly #resources = new Map<number, Resource>();
   /** Of the steps that are still to come. */
-  readonly #places = new Map<number, StackPlace>();
+  readonly #places = new Map<number, StackFrame>();
   readonly #workers = new Map<Worker, string | null>();
   /** Where the workers were made whose event is still to come, oldest first. */
   readonly #newWorkers: (string | null)[] = [];
@@ -128,9 +128,9 @@ export class LeftBehindList {
 }
 
 /** The nearest code that is not Node's: whether it is Drover's, and the nearest that is no package's. */
-function placeIn(stack: string): StackPlace | undefined {
+function placeIn(stack: string): StackFrame | undefined {
   const lines = stack.split('\n').slice(OWN_LINES);
-  const places = lines.flatMap((line) => (line.includes(NOTING) ? [] : (stackPlace(line) ?? [])));
+  const places = lines.flatMap((line) => (line.includes(NOTING) ? [] : (stackFrame(line) ?? [])));
   const [nearest] = places;
   if (!nearest) return undefined;
   const own = places.find(({ isOwn, at }) => !isOwn && !at.includes('/node_modules/'));

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../shared/errors.js';
 import { PACKAGE_DIR } from '../shared/package-paths.js';
-import { placeOfMistake } from './mistake-place.js';
+import { locationOfMistake } from './mistake-location.js';
 
 /** How long Node may take to check the syntax of a file, in ms. */
 const CHECK_MS = 5000;
@@ -23,7 +23,7 @@ export async function explainLoadError(thrown: unknown, module: string): Promise
     return `${message}: install it there, for example with: cd ${folder} && npm install ${PACKAGE_DIR}`;
   }
   if (!(thrown instanceof SyntaxError)) {
-    const mistake = placeOfMistake(thrown);
+    const mistake = locationOfMistake(thrown);
     return mistake === undefined ? message : `${message} (${mistake})`;
   }
   const place = placeIn(String(thrown.stack)) ?? placeIn(await checkSyntax(module));

@@ -61,7 +61,7 @@ export class SecretPattern {
   replace(text: string, replacement: Replacement): string {
     let shown = text;
     const end = this.#units * text.length > this.#maxSteps ? performance.now() + MAX_MS : 0;
-    let places: SecretPlaces | undefined;
+    let places: SecretFinder | undefined;
     for (const spelling of this.#spellings) {
       if (typeof spelling === 'string') {
         const before = shown;
@@ -72,7 +72,7 @@ export class SecretPattern {
         shown = shown.replaceAll(spelling.regex, replacement);
       } else {
         this.#starts ??= new SecretStarts(this.#expressed);
-        places ??= new SecretPlaces(this.#starts.in(shown));
+        places ??= new SecretFinder(this.#starts.in(shown));
         shown = places.replace(shown, spelling, replacement);
       }
     }
@@ -85,7 +85,7 @@ export class SecretPattern {
 }
 
 /** Where secrets may start in a text that changes. */
-class SecretPlaces {
+class SecretFinder {
   readonly #starts: Map<number, number[]>;
 
   constructor(starts: Map<number, number[]>) {

@@ -4,7 +4,7 @@ import { isAscii } from 'node:buffer';
 import { lowerCase, lowerCaseJson } from '../shared/query/lower-case.js';
 import type { Regex } from '../shared/query/regex.js';
 import { finderOf, shortest } from '../shared/query/required-texts.js';
-import { KIND_CODE, messagePlace } from '../shared/stream/frame.js';
+import { KIND_CODE, messageSpan } from '../shared/stream/frame.js';
 import type { Block } from './block.js';
 
 /** The beginnings of terminal escapes in JSON, in bytes. */
@@ -81,7 +81,7 @@ export class Piece implements Required {
 /** Whether the text of a frame may match. To make a string of each message takes longer than to match its bytes. */
 export function mayMatch(regex: Regex, block: Block, seq: number): boolean {
   if (block.kind(seq) !== KIND_CODE.log) return true;
-  const { from, to } = messagePlace(block.latin1, block.start(seq), block.end(seq));
+  const { from, to } = messageSpan(block.latin1, block.start(seq), block.end(seq));
   return regex.mayMatch(block.data, from, to);
 }
 

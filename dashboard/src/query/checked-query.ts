@@ -1,9 +1,9 @@
 import type { QueryUse } from '../../../src/shared/query/fields.js';
-import { type PlacedTerm, parseTerms } from '../../../src/shared/query/parse-query.js';
+import { type LocatedTerm, parseTerms } from '../../../src/shared/query/parse-query.js';
 import { QueryError } from '../../../src/shared/query/query-error.js';
 
 export interface CheckedQuery {
-  terms: readonly PlacedTerm[];
+  terms: readonly LocatedTerm[];
   /** What is wrong with it; it has no terms then. */
   error: string | undefined;
 }

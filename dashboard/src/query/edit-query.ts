@@ -2,7 +2,7 @@
 
 import type { FieldName, QueryUse } from '../../../src/shared/query/fields.js';
 import { printQuery, printTerm } from '../../../src/shared/query/print-query.js';
-import type { FieldTerm, Place, Query, Value } from '../../../src/shared/query/term.js';
+import type { FieldTerm, Query, TextSpan, Value } from '../../../src/shared/query/term.js';
 import { checkedQuery } from './checked-query.js';
 
 /** What a click is on. A label is `name=value`. */
@@ -68,12 +68,12 @@ function isAbout(term: FieldTerm, other: FieldTerm): boolean {
 }
 
 /** The text without the term at this place. */
-export function removed(text: string, { from, to }: Place): string {
+export function removed(text: string, { from, to }: TextSpan): string {
   return `${text.slice(0, from).trimEnd()} ${text.slice(to).trimStart()}`.trim();
 }
 
 /** The text with the term at this place excluded, or not any more. */
-export function inverted(text: string, { from }: Place): string {
+export function inverted(text: string, { from }: TextSpan): string {
   const isNot = text[from] === '-';
   return isNot
     ? text.slice(0, from) + text.slice(from + 1)

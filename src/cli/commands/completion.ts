@@ -16,7 +16,7 @@ const DEFAULT_COMMANDS: Readonly<Record<string, string>> = {
 };
 
 /** What can follow a command path. */
-interface Place {
+interface CompletionPoint {
   /** Command and subcommand, without `drover`. */
   path: string[];
   commands: { name: string; description: string }[];
@@ -53,11 +53,11 @@ Install it:
     );
 }
 
-function placesOf(command: Command, path: string[] = []): Place[] {
+function placesOf(command: Command, path: string[] = []): CompletionPoint[] {
   const commands = command.commands.filter((one) => one.name() !== 'help');
   // Without a command, drover runs start and accepts its flags; a group runs its default command.
   const start = commands.filter((one) => one.name() === DEFAULT_COMMANDS[path.join(' ')]);
-  const place: Place = {
+  const place: CompletionPoint = {
     path,
     commands: commands.map((one) => ({ name: one.name(), description: one.description() })),
     flags: [...start, command]
@@ -76,14 +76,20 @@ function placesOf(command: Command, path: string[] = []): Place[] {
 }
 
 /** The arms of a `case` over the command path, for bash and zsh. */
-function cases(places: readonly Place[], body: (place: Place) => string): string {
+function cases(
+  places: readonly CompletionPoint[],
+  body: (place: CompletionPoint) => string,
+): string {
   return places
     .map((place) => `    ${JSON.stringify(place.path.join(' '))}) ${body(place)} ;;`)
     .join('\n');
 }
 
 /** Within an arm: the values that can follow a flag. */
-function valueCase({ flags }: Place, next: (values: readonly string[]) => string): string {
+function valueCase(
+  { flags }: CompletionPoint,
+  next: (values: readonly string[]) => string,
+): string {
   const arms = flags
     .filter(({ takesValue }) => takesValue)
     .map(({ long, short, values }) => {
@@ -93,7 +99,7 @@ function valueCase({ flags }: Place, next: (values: readonly string[]) => string
   return arms.length === 0 ? '' : `; case "$before" in ${arms.join(' ')} esac`;
 }
 
-const SCRIPTS: Readonly<Record<Shell, (places: readonly Place[]) => string>> = {
+const SCRIPTS: Readonly<Record<Shell, (places: readonly CompletionPoint[]) => string>> = {
   bash: (places) => `# drover completion bash
 _drover() {
   local word before path='' i next='' flags='' takes=''
@@ -154,26 +160,26 @@ ${places.flatMap(fishLines).join('\n')}
 `,
 };
 
-function pathPattern(places: readonly Place[]): string {
+function pathPattern(places: readonly CompletionPoint[]): string {
   return places
     .slice(1)
     .map(({ path }) => `'${path.join(' ')}'`)
     .join(' | ');
 }
 
-const wordsAt = ({ commands, choices }: Place): string[] => [
+const wordsAt = ({ commands, choices }: CompletionPoint): string[] => [
   ...commands.map(({ name }) => name),
   ...choices,
 ];
 
-const flagsAt = ({ flags }: Place): string[] => flags.map(({ long }) => long);
+const flagsAt = ({ flags }: CompletionPoint): string[] => flags.map(({ long }) => long);
 
-function describedWords({ commands, choices }: Place): string {
+function describedWords({ commands, choices }: CompletionPoint): string {
   const pairs = commands.map(({ name, description }): [string, string] => [name, description]);
   return described([...pairs, ...choices.map((choice): [string, string] => [choice, ''])]);
 }
 
-function describedFlags({ flags }: Place): string {
+function describedFlags({ flags }: CompletionPoint): string {
   return described(flags.map(({ long, description }) => [long, description]));
 }
 
@@ -182,7 +188,7 @@ function described(pairs: readonly [word: string, description: string][]): strin
   return pairs.map(([word, text]) => quote(text === '' ? word : `${word}:${text}`)).join(' ');
 }
 
-function fishLines(place: Place): string[] {
+function fishLines(place: CompletionPoint): string[] {
   const at = `complete -c drover -n ${quote(`__drover_at ${quote(place.path.join(' '))}`)}`;
   return [
     ...place.commands.map(

@@ -14,7 +14,7 @@ import { action, complain } from '../terminal/action.js';
 import { print, printJson, printLine, table, timeText } from '../terminal/output.js';
 import { addGroup, addHelp } from './help.js';
 import { createLocalToken } from './local-token.js';
-import { limitText, placeText } from './token-text.js';
+import { clientText, limitText } from './token-text.js';
 
 /** Names the command's own token in the output; ids are UUIDs. */
 const CURRENT = 'current';
@@ -103,7 +103,7 @@ function row(token: TokenInfo): string[] {
     timeText(created_at_ms),
     timeText(expires_at_ms),
     timeText(last_used_at_ms),
-    placeText(token),
+    clientText(token),
   ];
 }
 

@@ -9,7 +9,7 @@ export function limitText({ bots, labels }: Pick<TokenInfo, 'bots' | 'labels'>):
 }
 
 /** `Firefox on Linux, 192.0.2.7`; `-` when it is not known. */
-export function placeText({ last_used_from: from }: Pick<TokenInfo, 'last_used_from'>): string {
+export function clientText({ last_used_from: from }: Pick<TokenInfo, 'last_used_from'>): string {
   if (from === null) return '-';
   return from.client === null ? from.address : `${from.client}, ${from.address}`;
 }

@@ -5,7 +5,7 @@ import type { TokenInfo } from '../../client/index.js';
 import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
 import { action } from '../terminal/action.js';
 import { printJson, printLine, timeText } from '../terminal/output.js';
-import { creatorText, limitText, placeText } from './token-text.js';
+import { clientText, creatorText, limitText } from './token-text.js';
 
 export function addWhoami(program: Command): void {
   withConnection(
@@ -38,6 +38,6 @@ function linesOf(url: string, token: TokenInfo): [string, string][] {
     ['bots', limitText(token) || 'all'],
     ['expires', extended_by_use ? `${expiry} if it is not used until then` : expiry],
     ['created', `${timeText(created_at_ms)} by ${creatorText(token)}`],
-    ['last used', `${last} from ${placeText(token)}`],
+    ['last used', `${last} from ${clientText(token)}`],
   ];
 }

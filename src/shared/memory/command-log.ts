@@ -44,7 +44,7 @@ export class CommandLog {
     );
     if (count < 0n || count > MAX_COUNT) return false;
     const entries = Math.min(Number(count), ENTRIES);
-    return Array.from({ length: entries }, (_, n) => image.readInt32LE(placeOf(n))).every(
+    return Array.from({ length: entries }, (_, n) => image.readInt32LE(entryOffset(n))).every(
       (length) => length >= 0 && length <= TEXT_BYTES,
     );
   }
@@ -56,7 +56,7 @@ export class CommandLog {
 
   /** By the writer. */
   note(command: string, bot: string): void {
-    const at = placeOf(this.#noted);
+    const at = entryOffset(this.#noted);
     const length = this.#bytes.write(`${bot} ${command}`, at + 4, TEXT_BYTES);
     this.#bytes.writeInt32LE(length, at);
     this.#noted += 1;
@@ -68,7 +68,7 @@ export class CommandLog {
     const { count } = this;
     const found: LoggedCommand[] = [];
     for (let number = Math.max(0, count - ENTRIES); number < count; number++) {
-      const at = placeOf(number);
+      const at = entryOffset(number);
       const text = at + 4;
       const end = text + this.#bytes.readInt32LE(at);
       const entry = this.#bytes.toString('utf8', text, end);
@@ -81,6 +81,6 @@ export class CommandLog {
   }
 }
 
-function placeOf(number: number): number {
+function entryOffset(number: number): number {
   return FIRST + (number % ENTRIES) * ENTRY_BYTES;
 }

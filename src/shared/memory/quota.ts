@@ -91,13 +91,13 @@ export class Quota<K extends string> {
     for (let at = 0; at < this.#kinds.length; at++) {
       const name = names[this.#kinds[at] as K];
       if (name === undefined) continue;
-      Atomics.add(this.#cells, own + firstPlace(at, name), change);
-      Atomics.add(this.#cells, own + secondPlace(at, name), change);
+      Atomics.add(this.#cells, own + firstCell(at, name), change);
+      Atomics.add(this.#cells, own + secondCell(at, name), change);
     }
   }
 
   #count(at: number, name: QuotaName): number {
-    return Math.min(this.#sum(firstPlace(at, name)), this.#sum(secondPlace(at, name)));
+    return Math.min(this.#sum(firstCell(at, name)), this.#sum(secondCell(at, name)));
   }
 
   #sum(place: number): number {
@@ -118,11 +118,11 @@ function blockOf<K extends string>(limits: QuotaLimits<K>): number {
   return 1 + 2 * ROW * kindsOf(limits).length;
 }
 
-function firstPlace(at: number, { low }: QuotaName): number {
+function firstCell(at: number, { low }: QuotaName): number {
   return sectionOf(at) + ((low >>> 1) % ROW);
 }
 
-function secondPlace(at: number, { high }: QuotaName): number {
+function secondCell(at: number, { high }: QuotaName): number {
   return sectionOf(at) + ROW + (high % ROW);
 }
 

@@ -21,13 +21,13 @@ import {
 } from './query-bounds.js';
 import { QueryError } from './query-error.js';
 import { parseRegex } from './regex-tree.js';
-import type { Comparison, FieldTerm, Place, Query, Term, Value } from './term.js';
+import type { Comparison, FieldTerm, Query, Term, TextSpan, Value } from './term.js';
 import { ageOf, isAny, labelOf, literal, numberOf } from './values.js';
 
 /** A term, and where it is written. */
-export interface PlacedTerm {
+export interface LocatedTerm {
   term: Term;
-  place: Place;
+  place: TextSpan;
 }
 
 /** A field's name with an operator behind it. */
@@ -44,12 +44,12 @@ export function parseQuery(text: string, use: QueryUse, times?: number): Query {
 }
 
 /** The same, with the places of the terms. */
-export function parseTerms(text: string, use: QueryUse, times = 1): PlacedTerm[] {
+export function parseTerms(text: string, use: QueryUse, times = 1): LocatedTerm[] {
   if (text.length > times * MAX_QUERY) {
     throw new QueryError(MAX_QUERY, `a query has at most ${MAX_QUERY} characters`);
   }
   const reader = new Reader(text, use);
-  const terms: PlacedTerm[] = [];
+  const terms: LocatedTerm[] = [];
   let regexes = 0;
   for (let from = reader.skipSpace(); from < text.length; from = reader.skipSpace()) {
     if (terms.length === times * MAX_TERMS) {

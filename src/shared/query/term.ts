@@ -6,7 +6,7 @@ export type Value = readonly string[];
 export type Comparison = ':' | '<' | '<=' | '>' | '>=';
 
 /** Where a term is in the text: `to` is after its last character. */
-export interface Place {
+export interface TextSpan {
   from: number;
   to: number;
 }

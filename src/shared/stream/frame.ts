@@ -88,12 +88,12 @@ export function frameData(frame: string): string {
 
 /** The message of a whole `log` frame as JSON without its quotes. */
 export function frameMessage(frame: string): string {
-  const { from, to } = messagePlace(frame, 0, frame.length);
+  const { from, to } = messageSpan(frame, 0, frame.length);
   return frame.slice(from, to);
 }
 
 /** Where the message is of the `log` frame that is from `start` to before `end`. */
-export function messagePlace(
+export function messageSpan(
   frames: string,
   start: number,
   end: number,

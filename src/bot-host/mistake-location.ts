@@ -1,14 +1,14 @@
 import { fileURLToPath } from 'node:url';
-import { stackPlace } from './stack-place.js';
+import { stackFrame } from './stack-frame.js';
 
 /**
  * `<path>:<line>:<column>` of a TypeError or ReferenceError in the code of a kind, such as `x is not a function`: its message
  * alone does not say where. Undefined for errors of packages, of Node and of Drover.
  */
-export function placeOfMistake(thrown: unknown): string | undefined {
+export function locationOfMistake(thrown: unknown): string | undefined {
   if (!(thrown instanceof TypeError || thrown instanceof ReferenceError)) return undefined;
   const lines = String(thrown.stack).split('\n');
-  const place = stackPlace(lines.find((line) => /^\s+at /.test(line)) ?? '');
+  const place = stackFrame(lines.find((line) => /^\s+at /.test(line)) ?? '');
   if (!place || place.isOwn || place.file.includes('/node_modules/')) return undefined;
   const { file, at } = place;
   try {

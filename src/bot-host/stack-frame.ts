@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { CODE_DIR } from '../shared/package-paths.js';
 
 /** Code that a line of a stack names. */
-export interface StackPlace {
+export interface StackFrame {
   /** It is Drover's. The kinds that ship are not. */
   isOwn: boolean;
   /** A path or URL. */
@@ -17,7 +17,7 @@ const MAX_LINE_UNITS = 4096;
 const FILE_FRAME = /\(?(file:\/\/.+?|\/.+?):(\d+):(\d+)\)?$/;
 
 /** Undefined for a line that names no file, and for code of Node. */
-export function stackPlace(line: string): StackPlace | undefined {
+export function stackFrame(line: string): StackFrame | undefined {
   if (line.length > MAX_LINE_UNITS) return undefined;
   const [, file, row, column] = FILE_FRAME.exec(line.trim()) ?? [];
   if (file === undefined || line.includes('node:')) return undefined;
