@@ -85,11 +85,11 @@ it('a rule from the query of the log tells a person once, in each tab and by one
   await rule('no paint', 'ok').waitFor();
   await page.getByRole('button', { name: 'Notify me' }).click();
   await page.getByRole('button', { name: 'Notifications are on' }).waitFor();
-  expect(await page.title()).toBe('Alerts · Drover');
+  expect(await page.title()).toBe('Problems · Drover');
 
   await print('out of paint %n', 2);
   await rule('no paint', 'firing').waitFor();
-  expect(await page.title()).toBe('(1) Alerts · Drover');
+  expect(await page.title()).toBe('(1) Problems · Drover');
   await elsewhere.getByText('1 rule fires: no paint').waitFor();
   expect(await elsewhere.title()).toBe('(1) Overview · Drover');
   await expect.poll(() => icon(elsewhere)).toMatch(/^data:image\/png;base64,/);
@@ -97,16 +97,16 @@ it('a rule from the query of the log tells a person once, in each tab and by one
   expect(notified).toEqual([
     'Drover: rule "no paint" fires: 2 lines in 60 s, at least 2: painter-1',
   ]);
-  const history = page.getByRole('region', { name: 'History' });
+  const history = page.getByRole('region', { name: 'Past alerts' });
   await history.locator('[data-alert=firing]', { hasText: 'rule "no paint" fires' }).waitFor();
 
-  await elsewhere.getByRole('link', { name: 'Show alerts' }).click();
+  await elsewhere.getByRole('link', { name: 'Show problems' }).click();
   await rule('no paint', 'firing', elsewhere).waitFor();
   await elsewhere.getByRole('button', { name: 'Delete no paint' }).click();
   await elsewhere.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await elsewhere.getByText('No rules yet.').waitFor();
-  await expect.poll(() => elsewhere.title()).toBe('Alerts · Drover');
-  await expect.poll(() => page.title()).toBe('Alerts · Drover');
+  await expect.poll(() => elsewhere.title()).toBe('Problems · Drover');
+  await expect.poll(() => page.title()).toBe('Problems · Drover');
   await expect.poll(() => icon(elsewhere)).toBe(ownIcon);
   await history.locator('[data-alert=resolved]', { hasText: 'rule "no paint" is over' }).waitFor();
   expect(notified.length).toBe(1);
@@ -115,7 +115,7 @@ it('a rule from the query of the log tells a person once, in each tab and by one
 
 it('with the keyboard: a rule about data of bots, seen wrong, corrected, switched off', async () => {
   await page.keyboard.press('g');
-  await page.keyboard.press('a');
+  await page.keyboard.press('p');
   await page.getByText('No rules yet.').waitFor();
   await page.keyboard.press('n');
   const dialog = page.getByRole('dialog', { name: 'New rule' });
@@ -140,7 +140,7 @@ it('with the keyboard: a rule about data of bots, seen wrong, corrected, switche
   await page.getByRole('checkbox', { name: 'thirsty is on' }).focus();
   await page.keyboard.press('Space');
   await rule('thirsty', 'off').waitFor();
-  await expect.poll(() => page.title()).toBe('Alerts · Drover');
+  await expect.poll(() => page.title()).toBe('Problems · Drover');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   const edit = page.getByRole('dialog', { name: 'Edit thirsty' });
@@ -159,16 +159,16 @@ it('who may only read sees rules and what fires; a token that is limited to some
   const limited = await makeToken(service, { scopes: ['read', 'control'], bots: ['painter-1'] });
   const other = await openPage(browser);
   await openWithToken(other.page, service, reader.token);
-  await show(other.page, '#/alerts');
+  await show(other.page, '#/problems');
   await rule('quiet', 'firing', other.page).waitFor();
   await other.page.getByText('You need the scope “control” to change rules.').waitFor();
   expect(await other.page.getByRole('button', { name: 'Delete quiet' }).count()).toBe(0);
   await other.context.close();
   const third = await openPage(browser);
   await openWithToken(third.page, service, limited.token);
-  await show(third.page, '#/alerts');
+  await show(third.page, '#/problems');
   await third.page.getByText('Rules are about all bots, and your token is limited').waitFor();
-  expect(await third.page.title()).toBe('Alerts · Drover');
+  expect(await third.page.title()).toBe('Problems · Drover');
   await third.context.close();
 });
 
@@ -189,9 +189,9 @@ it.each([
     );
   await page.getByText('2 rules fire: error, info').waitFor();
   expect(await violations()).toEqual([]);
-  await show(page, '#/alerts');
+  await show(page, '#/problems');
   await rule('info', 'firing').waitFor();
-  await page.getByRole('region', { name: 'History' }).locator('[data-alert]').first().waitFor();
+  await page.getByRole('region', { name: 'Past alerts' }).locator('[data-alert]').first().waitFor();
   expect(await violations()).toEqual([]);
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
   await page.getByRole('button', { name: 'Edit error' }).click();

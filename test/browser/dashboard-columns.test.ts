@@ -415,7 +415,7 @@ it('forms in dialogs keep what was typed and say what the service refuses', asyn
   await expectAccessible();
   await dialog.getByRole('button', { name: 'Close' }).click();
   await dialog.waitFor({ state: 'detached' });
-  await show(page, '#/alerts');
+  await show(page, '#/problems');
   await page.getByRole('button', { name: 'New rule' }).first().click();
   const rule = page.getByRole('dialog', { name: 'New rule' });
   expect(await rule.getByRole('button', { name: 'Create' }).isDisabled()).toBe(true);

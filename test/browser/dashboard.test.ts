@@ -143,9 +143,9 @@ describe('sign-in', () => {
     await show(page, '#/bots');
     await row('painter-1').waitFor();
     const menu = page.getByRole('navigation').getByRole('link');
-    await expect.poll(() => menu.getByText('Alerts').count()).toBe(0);
+    await expect.poll(() => menu.getByText('Runs').count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Alert on this' }).count()).toBe(0);
-    await show(page, '#/alerts');
+    await show(page, '#/problems');
     await page.getByText('your token is limited to some of them').waitFor();
     expect(await page.getByRole('button', { name: 'New rule' }).count()).toBe(0);
   });

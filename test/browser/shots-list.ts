@@ -55,9 +55,11 @@ const SIGN_IN: Shot[] = [
   }),
 ].map((one) => ({ ...one, at: 'sign-in' as const }));
 
-const EMPTY: Shot[] = ['overview', 'bots', 'log', 'incidents', 'alerts', 'runs', 'side'].map(
-  (view) => ({ name: `empty-${view}`, href: `#/${view}`, at: 'empty' as const }),
-);
+const EMPTY: Shot[] = ['overview', 'bots', 'log', 'problems', 'runs', 'side'].map((view) => ({
+  name: `empty-${view}`,
+  href: `#/${view}`,
+  at: 'empty' as const,
+}));
 
 async function fallOf(service: Service): Promise<number> {
   const { json } = await call(service, 'GET', '/api/incidents?limit=1');
@@ -138,19 +140,18 @@ const LOG: Shot[] = [
 ];
 
 const INCIDENTS: Shot[] = [
-  shot('incidents', '#/incidents', (page) => page.locator('.cause').first().waitFor()),
-  shot('cause', '#/incidents', async (page) => {
-    await page.locator('.cause').first().click();
+  shot('problems', '#/problems', (page) => page.locator('.cause').first().waitFor()),
+  shot('cause', '#/problems', async (page) => {
+    await page.locator('[data-cause]').first().click();
     await page.locator('.incidents summary').first().click();
   }),
 ];
 
 const ALERTS: Shot[] = [
-  shot('alerts', '#/alerts'),
-  shot('new-rule', '#/alerts?new=level%3Aerror+label%3Ateam%3Dart&on=lines', (page) =>
+  shot('new-rule', '#/problems?new=level%3Aerror+label%3Ateam%3Dart&on=lines', (page) =>
     page.getByRole('dialog').waitFor(),
   ),
-  shot('rule-fault', '#/alerts', async (page) => {
+  shot('rule-fault', '#/problems', async (page) => {
     await page.getByRole('button', { name: 'New rule' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name').fill('misspelt');

@@ -110,7 +110,7 @@ it(
         await new Promise((resolve) => setTimeout(resolve, 250));
       }
     })();
-    await show(page, '#/incidents');
+    await show(page, '#/problems');
     let hung = 0;
     const faults: string[] = [];
     for (let minute = 1; minute <= MINUTES; minute++) {

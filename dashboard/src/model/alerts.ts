@@ -41,7 +41,7 @@ export async function notify({ tag, text }: Alarm, done: () => void): Promise<vo
       const shown = new Notification('Drover', { body, tag });
       shown.onclick = () => {
         window.focus();
-        location.hash = '#/alerts';
+        location.hash = '#/problems';
         shown.close();
       };
     } catch {
@@ -55,7 +55,7 @@ export async function notify({ tag, text }: Alarm, done: () => void): Promise<vo
 /** The line in the words of the page. As it is while the service, which has the script for it, is down. */
 async function inWords(line: string): Promise<string> {
   try {
-    const { notificationText } = await import('../alerts/alert-text.js');
+    const { notificationText } = await import('../problems/alert-text.js');
     return notificationText(line);
   } catch {
     return line;

@@ -17,9 +17,12 @@ export function may(scope: Scope): boolean {
 /** Whether the session's token can use this page. True until that is known, as in {@link may}. */
 export function mayOpen(page: string): boolean {
   if (page === 'tokens') return may('admin');
-  // Rules and recordings are about all bots.
-  const isLimited = ownToken.value?.bots != null || ownToken.value?.labels != null;
-  return !isLimited || (page !== 'alerts' && page !== 'runs');
+  return page !== 'runs' || isUnlimited();
+}
+
+/** Whether the session's token is about all bots, as rules and recordings are. True until that is known. */
+export function isUnlimited(): boolean {
+  return ownToken.value?.bots == null && ownToken.value?.labels == null;
 }
 
 let asked: Session | undefined;

@@ -9,13 +9,16 @@ export interface Route {
   query: URLSearchParams;
 }
 
+/** Views that have gone, and where what they showed is now. */
+const MOVED: Readonly<Record<string, string>> = { incidents: 'problems', alerts: 'problems' };
+
 export const route = signal<Route>(parse(location.hash));
 
 export function parse(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split(/\?(.*)/s);
   const [view = '', ...rest] = path.split('/');
   return {
-    view: view || 'overview',
+    view: (Object.hasOwn(MOVED, view) ? MOVED[view] : view) || 'overview',
     part: decode(rest.join('/')),
     query: new URLSearchParams(query),
   };

@@ -26,8 +26,7 @@ const VIEWS: { name: string; title: PlainKey; icon: IconName }[] = [
   { name: 'overview', title: 'page.overview', icon: 'overview' },
   { name: 'bots', title: 'term.bots', icon: 'bots' },
   { name: 'log', title: 'page.log', icon: 'log' },
-  { name: 'incidents', title: 'page.incidents', icon: 'warn' },
-  { name: 'alerts', title: 'page.alerts', icon: 'bell' },
+  { name: 'problems', title: 'page.problems', icon: 'warn' },
   { name: 'runs', title: 'page.runs', icon: 'runs' },
   { name: 'nodes', title: 'page.nodes', icon: 'nodes' },
   { name: 'tokens', title: 'page.tokens', icon: 'tokens' },
@@ -44,15 +43,16 @@ const TITLES: Readonly<Record<string, PlainKey>> = {
 const BotsView = lazyView(async () => (await import('../views/bots.js')).BotsView);
 const BotView = lazyView(async () => (await import('../views/bot.js')).BotView);
 const LogView = lazyView(async () => (await import('../views/log.js')).LogView);
-const IncidentsView = lazyView(async () => (await import('../views/incidents.js')).IncidentsView);
-const AlertsView = lazyView(async () => (await import('../alerts/alerts-view.js')).AlertsView);
+const ProblemsView = lazyView(
+  async () => (await import('../problems/problems-view.js')).ProblemsView,
+);
 const RunsView = lazyView(async () => (await import('../runs/runs-view.js')).RunsView);
 const NodesView = lazyView(async () => (await import('../views/nodes.js')).NodesView);
 const TokensView = lazyView(async () => (await import('../views/tokens.js')).TokensView);
 const SideView = lazyView(async () => (await import('../side/side-view.js')).SideView);
 const DiffView = lazyView(async () => (await import('../side/diff-view.js')).DiffView);
 const SettingsView = lazyView(async () => (await import('../views/settings.js')).SettingsView);
-const FiringBar = lazyView(async () => (await import('../alerts/firing-bar.js')).FiringBar);
+const FiringBar = lazyView(async () => (await import('../problems/firing-bar.js')).FiringBar);
 // Dialogs that a person asks for.
 const AskedView = lazyView(async () => (await import('../views/asked.js')).AskedView);
 const PaletteView = lazyView(async () => (await import('../palette/palette.js')).PaletteView);
@@ -97,7 +97,7 @@ function Frame() {
   useEffect(() => {
     // Not before it is needed: most pages have no badge.
     if (fires > 0) hasBadge.current = true;
-    if (hasBadge.current) import('../alerts/badge.js').then(({ showBadge }) => showBadge(fires));
+    if (hasBadge.current) import('../problems/badge.js').then(({ showBadge }) => showBadge(fires));
   }, [fires]);
   useEffect(loadRest, []);
   const before = useRef({ view, part });
@@ -127,7 +127,7 @@ function Frame() {
             >
               <Icon name={icon} />
               <span>{title}</span>
-              {name === 'alerts' && fires > 0 ? <FiringCount count={fires} /> : null}
+              {name === 'problems' && fires > 0 ? <FiringCount count={fires} /> : null}
             </a>
           ))}
         </div>
@@ -214,10 +214,8 @@ function View() {
       return <SideView />;
     case 'diff':
       return <DiffView />;
-    case 'incidents':
-      return <IncidentsView cause={part} />;
-    case 'alerts':
-      return <AlertsView />;
+    case 'problems':
+      return <ProblemsView cause={part} />;
     case 'runs':
       return <RunsView />;
     case 'nodes':

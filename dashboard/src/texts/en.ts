@@ -24,10 +24,9 @@ export const en = {
   // alerts
   'alerts.new': 'New rule',
   'alerts.rules': 'Rules',
-  'alerts.note': '{n} of {all} fire',
   'alerts.firingCount': '{n} firing',
   'alerts.fire': { one: '{n} rule fires:', other: '{n} rules fire:' },
-  'alerts.show': 'Show alerts',
+  'alerts.show': 'Show problems',
   'alerts.onThis': 'Alert on this',
   'alerts.noRules':
     'No rules yet. A rule watches lines or bots, and tells you when there are too many of them, or none. The bell beside a query makes one of it.',
@@ -591,7 +590,7 @@ export const en = {
   'incidents.note': '{range}: {causes}, {times}',
   'incidents.times': { one: 'time', other: 'times' },
   'incidents.noneOfCause': 'There are no incidents of this cause in this time.',
-  'incidents.all': 'All incidents',
+  'incidents.all': 'All problems',
   'incidents.restartAll': 'Restart all ({bots})',
   'incidents.stopAll': 'Stop all ({bots})',
   'incidents.changeAll': 'Change all ({bots})',
@@ -785,8 +784,8 @@ export const en = {
   'page.overview': 'Overview',
   'page.log': 'Log',
   'page.incidents': 'Incidents',
+  'page.problems': 'Problems',
   'page.nodes': 'Nodes',
-  'page.alerts': 'Alerts',
   'page.runs': 'Runs',
   'page.tokens': 'Tokens',
   'page.settings': 'Settings',
@@ -892,6 +891,17 @@ export const en = {
   'restart.healthyHint': 'A run of this length resets the backoff.',
   'restart.noLimit': '{policy}, without limit',
   'restart.atMost': '{policy}, at most {n} in {time}',
+
+  // problems
+  'problems.list': 'Causes and alerts',
+  'problems.noneMatch': 'Nothing in this time matches the query.',
+  'problems.noAlerts': 'Whether rules fire is not known: {reason}',
+  'problems.noPast': 'No rule fired in this time.',
+  'problems.pastAlerts': 'Past alerts',
+  'problems.unsure': {
+    one: '{n} cause is shown because not all of its bots are listed: they may match.',
+    other: '{n} causes are shown because not all of their bots are listed: they may match.',
+  },
 
   // runs
   'runs.all': 'All runs',

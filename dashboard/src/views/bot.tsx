@@ -18,6 +18,7 @@ import { Status } from '../parts/status.js';
 import { sayError } from '../parts/toasts.js';
 import { Unanswered } from '../parts/unanswered.js';
 import { ViewHead } from '../parts/view-head.js';
+import { IncidentList } from '../problems/incident.js';
 import { botsWith } from '../query/address-query.js';
 import { useKeys } from '../shell/keys.js';
 import { t } from '../texts/text.js';
@@ -25,7 +26,6 @@ import { BotConfig } from './bot-config.js';
 import { BotLive } from './bot-live.js';
 import { CreateBot, type Like } from './create-bot.js';
 import { DeletionNote, useSpecifications } from './deletion-note.js';
-import { IncidentList } from './incident.js';
 
 /** Shortest time between two requests for the incidents, in ms. */
 const INCIDENTS_MS = 500;

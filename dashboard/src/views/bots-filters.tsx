@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { AlertLink } from '../alerts/alert-link.js';
+import { AlertLink } from '../problems/alert-link.js';
 import { QueryBox } from '../query/query-box.js';
 import { SavedViewsMenu } from '../query/saved-views-menu.js';
 import { change, type Query } from './bots-query.js';

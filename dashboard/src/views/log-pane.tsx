@@ -1,7 +1,6 @@
 // A log with its toolbar, for all bots or for one.
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { AlertLink } from '../alerts/alert-link.js';
 import { ColumnsMenu } from '../columns/columns-menu.js';
 import type { Line } from '../hub/messages.js';
 import { serviceUrl } from '../hub/service-address.js';
@@ -12,6 +11,7 @@ import { useWidth } from '../model/width.js';
 import { copy } from '../parts/copy.js';
 import { Icon } from '../parts/icons.js';
 import { say } from '../parts/toasts.js';
+import { AlertLink } from '../problems/alert-link.js';
 import { picked } from '../query/edit-query.js';
 import { SavedViewsMenu } from '../query/saved-views-menu.js';
 import { useKeys } from '../shell/keys.js';

@@ -12,10 +12,10 @@ import { lazyView } from '../parts/lazy-view.js';
 import { sizeText } from '../parts/size.js';
 import { Unanswered } from '../parts/unanswered.js';
 import { ViewHead } from '../parts/view-head.js';
+import { IncidentList } from '../problems/incident.js';
 import { LIVE } from '../range/range.js';
 import { t } from '../texts/text.js';
 import { Hosts } from './hosts.js';
-import { IncidentList } from './incident.js';
 
 // With the library of the chart, which is a third of the page.
 const Flow = lazyView(
@@ -178,7 +178,7 @@ function Incidents() {
     <section class="card">
       <header class="card-head">
         <h2>{t('overview.incidents')}</h2>
-        <a href={hrefTo('incidents')}>{t('incidents.byCause')}</a>
+        <a href={hrefTo('problems')}>{t('incidents.byCause')}</a>
       </header>
       <Unanswered of={answer} />
       {value?.length === 0 ? (

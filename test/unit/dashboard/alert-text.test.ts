@@ -1,7 +1,7 @@
 // Alerts in words: a notification says what the line of the log says.
 
 import { expect, it } from 'vitest';
-import { alertText, notificationText } from '../../../dashboard/src/alerts/alert-text.js';
+import { alertText, notificationText } from '../../../dashboard/src/problems/alert-text.js';
 import type { AlertEvent } from '../../../src/client/index.js';
 import { alertLine, readFiringLine } from '../../../src/shared/contract/alert-line.js';
 

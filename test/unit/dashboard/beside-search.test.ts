@@ -5,8 +5,8 @@ import {
   BesideSearch,
   extendAll,
   type Found,
-} from '../../../dashboard/src/incidents/beside-search.js';
-import { fitted } from '../../../dashboard/src/incidents/fitted-range.js';
+} from '../../../dashboard/src/problems/beside-search.js';
+import { fitted } from '../../../dashboard/src/problems/fitted-range.js';
 import type { EventsPage, EventsQuery, StreamEvent } from '../../../src/client/index.js';
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,7 @@
 // What happened beside incidents, from lines of the stream and incident reports.
 
 import { expect, it } from 'vitest';
-import { happeningsOf, happeningText } from '../../../dashboard/src/incidents/happenings.js';
+import { happeningsOf, happeningText } from '../../../dashboard/src/problems/happenings.js';
 import type { Incident, IncidentGroup, StreamEvent } from '../../../src/client/index.js';
 
 const AT = 1_795_257_600_000;

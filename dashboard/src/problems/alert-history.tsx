@@ -4,7 +4,9 @@ import { useResource } from '../model/resource.js';
 import { hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
 import { age, fullTime, second } from '../model/time.js';
+import { presentBounds, timeRange } from '../model/time-range.js';
 import { Unanswered } from '../parts/unanswered.js';
+import { LIVE } from '../range/range.js';
 import { t } from '../texts/text.js';
 import { alertText } from './alert-text.js';
 
@@ -13,26 +15,33 @@ const MAX_SHOWN = 50;
 /** Events of a journal are there a moment after the stream has them, in ms. */
 const AGAIN_MS = 10_000;
 
-/** What has fired, from the journal, the newest first. */
+/** What has fired in the range of the page, from the journal, the newest first. */
 export function AlertHistory() {
   void second.value;
   const answer = useResource(
     async (signal): Promise<{ id: string; alert: AlertEvent }[]> => {
-      const { events } = await api().events({ event: ['alert'], limit: MAX_SHOWN, signal });
+      const { fromMs: after, toMs: before } = presentBounds();
+      const { events } = await api().events({
+        event: ['alert'],
+        after,
+        before,
+        limit: MAX_SHOWN,
+        signal,
+      });
       return events.flatMap((event) =>
         event.event === 'alert' ? [{ id: event.id ?? '', alert: event.data }] : [],
       );
     },
-    [],
+    [timeRange.value],
     { when: [firing.value], everyMs: AGAIN_MS },
   );
   const { value } = answer;
   return (
     <section class="card" aria-labelledby="alert-history">
-      <h2 id="alert-history">{t('history.title')}</h2>
+      <h2 id="alert-history">{t('problems.pastAlerts')}</h2>
       <Unanswered of={answer} />
       {value === undefined ? null : value.length === 0 ? (
-        <p class="muted">{t('alerts.noneFired')}</p>
+        <p class="muted">{t(timeRange.value === LIVE ? 'alerts.noneFired' : 'problems.noPast')}</p>
       ) : (
         <ul class="alert-history">
           {value.map(({ id, alert }) => (

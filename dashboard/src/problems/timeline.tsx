@@ -7,7 +7,7 @@ import { momentText, secondText } from '../range/range-text.js';
 import { type PlainKey, t } from '../texts/text.js';
 import { MAX_LINES } from './beside-search.js';
 import { type Happening, happeningText, type Lane } from './happenings.js';
-import type { Beside, LoadedGroups } from './use-incidents.js';
+import type { Beside, LoadedGroups } from './use-problems.js';
 
 const LANES: { lane: Lane; title: PlainKey; one: PlainKey }[] = [
   { lane: 'incident', title: 'page.incidents', one: 'timeline.incident' },
@@ -59,7 +59,7 @@ export function Timeline({ beside, counts, loaded }: Props) {
                   {one.cause === undefined ? (
                     visible(happeningText(one))
                   ) : (
-                    <a href={hrefTo('incidents', one.cause)}>{visible(happeningText(one))}</a>
+                    <a href={hrefTo('problems', one.cause)}>{visible(happeningText(one))}</a>
                   )}
                 </span>
               </li>

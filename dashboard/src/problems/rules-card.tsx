@@ -1,9 +1,9 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
-import { ApiError, type Rule } from '../../../src/client/index.js';
+import type { Rule } from '../../../src/client/index.js';
 import { firing } from '../model/alerts.js';
-import { may } from '../model/own-token.js';
-import { useResource } from '../model/resource.js';
-import { replaceQuery, route } from '../model/route.js';
+import { isUnlimited, may } from '../model/own-token.js';
+import { type Resource, useResource } from '../model/resource.js';
+import { changeQuery, route } from '../model/route.js';
 import { api } from '../model/session.js';
 import { Confirm } from '../parts/dialog.js';
 import { focusContent } from '../parts/focus.js';
@@ -11,10 +11,8 @@ import { Icon } from '../parts/icons.js';
 import { NeedsScope } from '../parts/needs-scope.js';
 import { say, sayError } from '../parts/toasts.js';
 import { Unanswered } from '../parts/unanswered.js';
-import { ViewHead } from '../parts/view-head.js';
 import { useKeys } from '../shell/keys.js';
 import { t } from '../texts/text.js';
-import { AlertHistory } from './alert-history.js';
 import { NotifyButton } from './notify-button.js';
 import { changedRule, fieldsOf, newFields } from './rule-body.js';
 import { RuleForm } from './rule-form.js';
@@ -24,31 +22,36 @@ import { STATE_ORDER } from './rule-text.js';
 /** Values change all the time; that a rule fires comes with the stream. */
 const RELOAD_MS = 2000;
 
-/** Rules with their states, and what has fired. */
-export function AlertsView() {
-  const answer = useResource((signal) => api().rules.list({ signal }), [], {
-    when: [firing.value],
-    everyMs: RELOAD_MS,
-  });
-  const { value, error, reload } = answer;
+/** All rules; none for a token that is limited to some bots, which may not see them. */
+export function useRules(): Resource<Rule[]> {
+  const isAllowed = isUnlimited();
+  return useResource(
+    async (signal) => (isAllowed ? await api().rules.list({ signal }) : []),
+    [isAllowed],
+    { when: [firing.value], everyMs: RELOAD_MS },
+  );
+}
+
+/** The rules with their states. The address asks for a new one: `new` is its query, `on` what it is for. */
+export function RulesCard({ rules: answer }: { rules: Resource<Rule[]> }) {
+  const { value, reload } = answer;
   const [editing, setEditing] = useState<Rule>();
   const [deleting, setDeleting] = useState<Rule>();
-  // The address asks for a new rule: `new` is its query, `on` what it is for.
   const { query } = route.value;
   const wanted = query.get('new');
   const on = query.get('on') === 'bots' ? 'bots' : 'lines';
-  const isForbidden = error instanceof ApiError && error.status === 403;
-  const mayChange = may('control') && !isForbidden;
-  const create = (): void => replaceQuery({ new: ' ', on: 'lines' });
+  const isAllowed = isUnlimited();
+  const mayChange = may('control') && isAllowed;
+  const create = (): void => changeQuery({ new: ' ', on: 'lines' });
   const close = (): void => {
     setEditing(undefined);
-    if (route.peek().query.has('new')) replaceQuery({});
+    if (route.peek().query.has('new')) changeQuery({ new: '', on: '' });
   };
   // A deleted rule takes its button with it.
   useLayoutEffect(() => {
     if (document.activeElement === document.body) focusContent();
   }, [value]);
-  useKeys(t('page.alerts'), mayChange ? [{ keys: 'n', does: t('alerts.new'), run: create }] : []);
+  useKeys(t('page.problems'), mayChange ? [{ keys: 'n', does: t('alerts.new'), run: create }] : []);
 
   const change = async (rule: Rule, enabled: boolean): Promise<void> => {
     try {
@@ -73,55 +76,41 @@ export function AlertsView() {
     (a, b) => STATE_ORDER.indexOf(a.state) - STATE_ORDER.indexOf(b.state),
   );
   return (
-    <>
-      <ViewHead
-        title={t('page.alerts')}
-        note={
-          value && value.length > 0
-            ? t('alerts.note', { n: firing.value.length, all: value.length })
-            : ''
-        }
-      >
-        <NotifyButton />
-        {mayChange ? (
-          <button type="button" class="primary" onClick={create}>
-            <Icon name="add" />
-            {t('alerts.new')}
-          </button>
-        ) : isForbidden ? null : (
-          <NeedsScope scope="control" to={t('alerts.changeRules')} />
-        )}
-      </ViewHead>
-      <div class="page">
-        {isForbidden ? (
-          <p class="empty muted">{t('alerts.limited')}</p>
-        ) : (
+    <section class="card" aria-labelledby="rules-title">
+      <header class="card-head">
+        <h2 id="rules-title">{t('alerts.rules')}</h2>
+        {isAllowed ? (
           <>
-            <section class="card" aria-labelledby="rules-title">
-              <h2 id="rules-title">{t('alerts.rules')}</h2>
-              <Unanswered of={answer} />
-              {value === undefined ? null : rules.length === 0 ? (
-                <p class="muted">{t('alerts.noRules')}</p>
-              ) : (
-                <ul class="rules">
-                  {rules.map((rule) => (
-                    <RuleRow
-                      key={rule.id}
-                      rule={rule}
-                      mayChange={mayChange}
-                      onEdit={() => setEditing(rule)}
-                      onSwitch={(enabled) => void change(rule, enabled)}
-                      onDelete={() => setDeleting(rule)}
-                    />
-                  ))}
-                </ul>
-              )}
-            </section>
-            <AlertHistory />
+            <NotifyButton />
+            {mayChange ? (
+              <button type="button" onClick={create}>
+                <Icon name="add" />
+                {t('alerts.new')}
+              </button>
+            ) : (
+              <NeedsScope scope="control" to={t('alerts.changeRules')} />
+            )}
           </>
-        )}
-      </div>
-      {editing || wanted !== null ? (
+        ) : null}
+      </header>
+      {isAllowed ? <Unanswered of={answer} /> : <p class="muted">{t('alerts.limited')}</p>}
+      {value === undefined || !isAllowed ? null : rules.length === 0 ? (
+        <p class="muted">{t('alerts.noRules')}</p>
+      ) : (
+        <ul class="rules">
+          {rules.map((rule) => (
+            <RuleRow
+              key={rule.id}
+              rule={rule}
+              mayChange={mayChange}
+              onEdit={() => setEditing(rule)}
+              onSwitch={(enabled) => void change(rule, enabled)}
+              onDelete={() => setDeleting(rule)}
+            />
+          ))}
+        </ul>
+      )}
+      {editing || (mayChange && wanted !== null) ? (
         <RuleForm
           rule={editing}
           first={editing ? fieldsOf(editing) : newFields((wanted ?? '').trim(), on)}
@@ -144,6 +133,6 @@ export function AlertsView() {
           <p>{t('alerts.deleteText')}</p>
         </Confirm>
       ) : null}
-    </>
+    </section>
   );
 }

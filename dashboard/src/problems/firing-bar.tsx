@@ -10,7 +10,7 @@ const MAX_NAMES = 3;
 /** The rules that fire, on every page but their own. */
 export function FiringBar() {
   const { value: rules } = firing;
-  if (rules.length === 0 || route.value.view === 'alerts') return null;
+  if (rules.length === 0 || route.value.view === 'problems') return null;
   const more = rules.length - MAX_NAMES;
   return (
     <div class={`banner${rules.some(({ severity }) => severity === 'error') ? ' bad' : ''}`}>
@@ -23,7 +23,7 @@ export function FiringBar() {
           .join(', ')}
         {more > 0 ? ` ${t('count.more', { n: more })}` : ''}
       </span>
-      <a href={hrefTo('alerts')}>{t('alerts.show')}</a>
+      <a href={hrefTo('problems')}>{t('alerts.show')}</a>
     </div>
   );
 }

@@ -1,7 +1,5 @@
 import { useState } from 'preact/hooks';
 import type { Incident, StackFrame } from '../../../src/client/index.js';
-import { typeText } from '../incidents/incident-types.js';
-import { LastLines } from '../incidents/last-lines.js';
 import { withOpen } from '../model/open-incidents.js';
 import { hrefTo, route } from '../model/route.js';
 import { age, fullTime, second } from '../model/time.js';
@@ -11,6 +9,8 @@ import { sizeText } from '../parts/size.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
 import { t } from '../texts/text.js';
+import { typeText } from './incident-types.js';
+import { LastLines } from './last-lines.js';
 
 export function IncidentList({
   incidents,
@@ -81,8 +81,8 @@ function OneIncident({ incident, withBot, onToggle }: OneProps) {
         <div class="incident-body">
           <p class="incident-links">
             <a href={hrefAt('log', at_ms, '', { q })}>{t('incidents.openLog')}</a>
-            {route.value.view === 'incidents' && route.value.part !== '' ? null : (
-              <a href={hrefTo('incidents', cause)}>{t('incidents.allOfCause')}</a>
+            {route.value.view === 'problems' && route.value.part !== '' ? null : (
+              <a href={hrefTo('problems', cause)}>{t('incidents.allOfCause')}</a>
             )}
           </p>
           <dl class="facts">

@@ -1,15 +1,15 @@
-import { may, mayOpen } from '../model/own-token.js';
+import { isUnlimited, may } from '../model/own-token.js';
 import { hrefTo } from '../model/route.js';
 import { Icon } from '../parts/icons.js';
 import { t } from '../texts/text.js';
 
 /** Leads to a new rule on a query, for those who may make one. A space stands for an empty one, which an address would leave out. */
 export function AlertLink({ query, on }: { query: string; on: 'bots' | 'lines' }) {
-  if (!may('control') || !mayOpen('alerts')) return null;
+  if (!may('control') || !isUnlimited()) return null;
   return (
     <a
       class="button square quiet"
-      href={hrefTo('alerts', '', { new: query === '' ? ' ' : query, on })}
+      href={hrefTo('problems', '', { new: query === '' ? ' ' : query, on })}
       aria-label={t('alerts.onThis')}
       title={t('alerts.onThis')}
     >

@@ -1,8 +1,5 @@
 import type { IncidentGroup } from '../../../src/client/index.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
-import { typeText } from '../incidents/incident-types.js';
-import { Timeline } from '../incidents/timeline.js';
-import { type LoadedGroups, useBeside, useGroups } from '../incidents/use-incidents.js';
 import { botsText } from '../model/actions.js';
 import { ask } from '../model/asked.js';
 import type { Answered } from '../model/asking.js';
@@ -25,6 +22,9 @@ import { ViewHead } from '../parts/view-head.js';
 import { RangePicker } from '../range/range-picker.js';
 import { numberText, rich, t } from '../texts/text.js';
 import { IncidentList } from './incident.js';
+import { typeText } from './incident-types.js';
+import { Timeline } from './timeline.js';
+import { type LoadedGroups, useBeside, useGroups } from './use-problems.js';
 
 const REDRAW_MS = 500;
 /** Reports that are listed, the newest; the group counts all. */
@@ -34,14 +34,14 @@ const ICONS = { restart: 'restart', stop: 'stop', config: 'edit' } as const;
 const BOTS_LISTED = 60;
 
 /** One cause: what it is, whom it hits, what happened beside it, and what can be done about it. */
-export function IncidentGroupView({ cause }: { cause: string }) {
+export function CauseView({ cause }: { cause: string }) {
   const answer = useGroups(cause);
   const { value } = answer;
   const group = value?.groups[0];
   if (value && group) return <Group answer={answer} loaded={value} group={group} />;
   return (
     <>
-      <ViewHead title={t('page.incidents')}>
+      <ViewHead title={t('page.problems')}>
         <RangePicker />
       </ViewHead>
       <div class="page">
@@ -57,7 +57,7 @@ export function IncidentGroupView({ cause }: { cause: string }) {
 }
 
 function Back() {
-  return <a href={hrefTo('incidents')}>{t('incidents.all')}</a>;
+  return <a href={hrefTo('problems')}>{t('incidents.all')}</a>;
 }
 
 interface GroupProps {
