@@ -5,7 +5,7 @@ import path from 'node:path';
 import AxeBuilder from 'axe-core';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { recording } from '../harness/recordings.js';
+import { recording, STARTED_AT_MS } from '../harness/recordings.js';
 import { type Service, startService } from '../harness/service.js';
 import { launchChromium } from './chromium.js';
 import { type Opened, openPage, openWithToken, show } from './dashboard-page.js';
@@ -61,13 +61,13 @@ async function choose(...files: RunFile[]): Promise<void> {
   );
 }
 
-const log = (name: string): Locator => page.getByRole('grid', { name: `Lines of ${name}` });
+const log = (name: string): Locator =>
+  page.locator('.view-full', { has: page.getByRole('heading', { name }) }).getByRole('grid');
 const part = (name: string): Locator =>
   page.getByRole('group', { name: 'Parts of the run' }).getByRole('radio', { name });
 const parameter = (name: string): string | null =>
   new URLSearchParams(page.url().split('?')[1] ?? '').get(name);
-const bars = (name: string): Locator =>
-  page.getByRole('slider', { name: `Lines over time of ${name}` });
+const bars = (): Locator => page.getByRole('slider', { name: 'Lines over time' });
 
 it('a dropped recording has a log with queries, and its address has them', async () => {
   await drop(NIGHTLY);
@@ -82,54 +82,64 @@ it('a dropped recording has a log with queries, and its address has them', async
   await expect.poll(() => parameter('q')).toMatch(/^level:error bot:/);
   await log('nightly.ndjson').getByText('lost the world').first().click();
   const details = page.getByRole('region', { name: 'Line details' });
-  await details.getByText('+0:06.000').waitFor();
-  await details.getByRole('button', { name: 'All lines around it' }).click();
-  await log('nightly.ndjson').locator('.is-active').getByText('lost the world').waitFor();
-  expect([parameter('q'), parameter('at')]).toEqual([null, '6000']);
+  await details.getByText('2026-11-20 14:02:09').waitFor();
+  // Times are since the start of the run.
+  await log('nightly.ndjson').getByText('+0:06.000').first().waitFor();
+  await details.getByRole('button', { name: 'Lines around' }).click();
+  const around = page.getByRole('region', { name: 'Lines around' });
+  await around.getByText('stroke 23 of painter-').first().waitFor();
   // Markup in a file is text.
   expect(await page.locator('main img, main script').count()).toBe(0);
 });
 
 it('a range is brushed with the keyboard, and taken back', async () => {
   await drop(NIGHTLY);
-  await bars('nightly.ndjson').focus();
+  await bars().focus();
   await page.keyboard.press('Home');
-  await page.keyboard.press('Shift+PageDown');
+  for (let bar = 1; bar < 4; bar++) await page.keyboard.press('Shift+ArrowRight');
   await page.keyboard.press('Enter');
-  await expect.poll(() => parameter('after')).toBe('0');
-  const before = Number(parameter('before'));
-  expect(before).toBeGreaterThan(0);
+  await expect.poll(() => parameter('from')).toBe('2026-11-20T13:02:03Z');
+  expect(Date.parse(parameter('to') ?? '')).toBeLessThan(STARTED_AT_MS + 12_000);
   await log('nightly.ndjson').getByText('good morning').first().waitFor();
-  await expect.poll(() => log('nightly.ndjson').getByText('lost the world').count()).toBe(0);
-  await page.getByTitle('Show the whole run').click();
-  await expect.poll(() => parameter('after')).toBe(null);
+  await page.locator('.histogram-said', { hasText: /^\d+ lines$|warning/ }).waitFor();
+  await page.keyboard.press('l');
+  await expect.poll(() => parameter('from')).toBe(null);
+  await page.locator('.histogram-said', { hasText: '4 errors' }).waitFor();
 });
 
 it('the herd is scrubbed, and a bot leads to its lines', async () => {
   await drop(NIGHTLY);
   await part('Herd').click();
   const counts = page.getByRole('list', { name: 'Bots by status' });
-  await counts.getByText('backoff').waitFor();
+  await counts.locator('[data-count=backoff]', { hasText: '2' }).waitFor();
   await page.getByRole('slider', { name: 'Moment that the herd shows' }).fill('3000');
-  await counts.getByText('in_world').waitFor();
-  await expect.poll(() => counts.getByText('backoff').count()).toBe(0);
-  await expect.poll(() => parameter('at')).toBe('3000');
-  await page.getByRole('listbox', { name: 'Bots of the run' }).focus();
+  await counts.locator('[data-count=in_world]', { hasText: '2' }).waitFor();
+  await counts.locator('[data-count=backoff]', { hasText: '0' }).waitFor();
+  await expect.poll(() => parameter('t')).toBe('2026-11-20T13:02:06Z');
+  // Nothing in it can be acted on.
+  await page.getByRole('listbox', { name: 'Herd' }).focus();
+  await page.keyboard.press('Control+a');
+  expect(await page.getByRole('button', { name: /Select|Stop|Restart/ }).count()).toBe(0);
   await page.keyboard.press('End');
+  await page.locator('.peek').getByText('errors').waitFor();
   await page.keyboard.press('Enter');
   await expect.poll(() => parameter('q')).toBe('bot:painter-2');
   await log('nightly.ndjson').getByText('painter-2').first().waitFor();
 });
 
-it('incidents are grouped by cause, and lead to the log', async () => {
+it('problems are grouped by cause, and lead to the log', async () => {
   await drop(NIGHTLY);
-  await part('Incidents').click();
-  const causes = page.getByRole('region', { name: 'Incidents' });
-  const cause = causes.getByRole('listitem').filter({ hasText: 'Bot failed' });
-  await cause.getByText('2 times').waitFor();
-  await cause.getByRole('button', { name: 'first' }).click();
-  await log('nightly.ndjson').locator('.is-active').waitFor();
-  expect(parameter('show')).toBe('log');
+  await part('Problems').click();
+  const failed = page.locator('.cause', { hasText: 'Failed' });
+  await failed.getByText('2 times').waitFor();
+  await page.locator('.cause', { hasText: 'Error line' }).getByText('4 times').waitFor();
+  await page.getByText('Nothing else').waitFor({ state: 'detached' });
+  await failed.click();
+  await page.getByText('lost the world at 10.0.0.1:4000').first().waitFor();
+  expect(await page.getByRole('button', { name: /Restart/ }).count()).toBe(0);
+  await page.getByRole('link', { name: '2026-11-20 14:02:09' }).first().click();
+  await log('nightly.ndjson').locator('.is-selected').getByText('lost the world').waitFor();
+  expect(parameter('part')).toBe('log');
 });
 
 it('a report alone has expectations only, and its recording gives it the rest', async () => {
@@ -144,8 +154,8 @@ it('a report alone has expectations only, and its recording gives it the rest', 
   await part('Expectations').click();
   await expectations.getByRole('button', { name: 'failed' }).click();
   await expect.poll(() => expectations.locator('[data-result]').count()).toBe(1);
-  await expectations.getByRole('button', { name: '+0:06.000' }).click();
-  await log('nightly.ndjson').locator('.is-active').getByText('lost the world').waitFor();
+  await expectations.getByRole('link', { name: '+0:06.000' }).click();
+  await log('nightly.ndjson').locator('.is-selected').getByText('lost the world').waitFor();
 });
 
 it('a report that is dropped on a recording is shown with it', async () => {
@@ -190,9 +200,9 @@ it('runs of the service are listed, and an address opens one with its report', a
     await page.getByText('1 of 3 expectations failed').waitFor();
     await log('kept.ndjson').getByText('good morning').first().waitFor();
     // Another tab has it from the address, and the menu has the page now.
-    await show(page, '#/runs/good.ndjson?at=6000');
+    await show(page, '#/runs/good.ndjson?t=2026-11-20T13:02:09Z&to=2026-11-20T13:02:12Z');
     await page.reload();
-    await log('good.ndjson').locator('.is-active').waitFor();
+    await log('good.ndjson').locator('.is-selected').waitFor();
     await show(page, '#/settings');
     await menu.getByRole('link', { name: 'Runs' }).waitFor();
   } finally {
@@ -204,8 +214,7 @@ it('a large recording is read while the page answers', async () => {
   const steps = Array.from({ length: 60_000 }, (_, at) => ({ at, line: `busy ${at}` }));
   await drop({ name: 'large.ndjson', text: recording(steps, 60_000) });
   await log('large.ndjson').getByText('busy 3', { exact: true }).waitFor();
-  await log('large.ndjson').focus();
-  await page.keyboard.press('End');
+  await page.getByRole('button', { name: /^Jump to/ }).click();
   await log('large.ndjson').getByText('busy 59999').waitFor();
   await page.getByRole('combobox', { name: 'Search lines' }).fill('busy 4321');
   await log('large.ndjson').getByText('busy 43210').waitFor();
@@ -242,8 +251,7 @@ it('a search that takes long says how far it is, and can be cancelled', async ()
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Search again');
   // What was found stays, and can be read.
   await log('large.ndjson').getByText('busy 17', { exact: true }).waitFor();
-  await log('large.ndjson').focus();
-  await page.keyboard.press('End');
+  await page.getByRole('button', { name: /^Jump to/ }).click();
   expect(await log('large.ndjson').getByText('busy 29997', { exact: true }).count()).toBe(0);
 
   await page.getByRole('button', { name: 'Search again' }).focus();
@@ -259,10 +267,9 @@ it('a search that takes long says how far it is, and can be cancelled', async ()
 
   await worker?.evaluate('open()');
   await page.keyboard.press('Enter');
-  await page.getByText('3,000 lines', { exact: true }).waitFor();
+  await page.locator('.histogram-said', { hasText: '3,000 lines' }).waitFor();
   expect(await page.getByText(/^Cancelled after/).count()).toBe(0);
-  await log('large.ndjson').focus();
-  await page.keyboard.press('End');
+  await page.getByRole('button', { name: /^Jump to/ }).click();
   await log('large.ndjson').getByText('busy 29997', { exact: true }).waitFor();
 });
 
@@ -279,9 +286,9 @@ it('has no fault for axe-core, and fits, from 360 to 2560 px', async () => {
     for (const [href, shown] of [
       ['#/runs', '.run-list'],
       ['#/runs/nightly.ndjson', '.log-row time'],
-      ['#/runs/nightly.ndjson?show=herd', '[data-herd]'],
-      ['#/runs/nightly.ndjson?show=causes', '.run-cause'],
-      ['#/runs/nightly.ndjson?show=expectations', '.run-body'],
+      ['#/runs/nightly.ndjson?part=herd', '[data-herd]'],
+      ['#/runs/nightly.ndjson?part=problems', '.cause'],
+      ['#/runs/nightly.ndjson?part=expectations', '.run-body'],
     ] as const) {
       await show(page, href);
       await page.locator(shown).first().waitFor();

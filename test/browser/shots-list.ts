@@ -173,10 +173,13 @@ const openFiles: Prepare = async (page) => {
 
 const RUNS: Shot[] = [
   shot('runs', '#/runs', openFiles),
-  shot('run-log', '#/runs/nightly.ndjson?at=6000'),
-  shot('run-herd', '#/runs/nightly.ndjson?show=herd&at=3000'),
-  shot('run-causes', '#/runs/nightly.ndjson?show=causes'),
-  shot('run-expectations', '#/runs/nightly.ndjson?show=expectations'),
+  shot('run-log', '#/runs/nightly.ndjson?t=2026-11-20T13:02:09Z&to=2026-11-20T13:02:15Z'),
+  shot(
+    'run-herd',
+    '#/runs/nightly.ndjson?part=herd&t=2026-11-20T13:02:06Z&to=2026-11-20T13:02:15Z',
+  ),
+  shot('run-problems', '#/runs/nightly.ndjson?part=problems'),
+  shot('run-expectations', '#/runs/nightly.ndjson?part=expectations'),
   shot('run-missing', '#/runs/other.ndjson'),
 ];
 

@@ -1,11 +1,11 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
-import { bots } from '../model/live.js';
-import { go, hrefTo } from '../model/route.js';
+import { go, hrefIn } from '../model/route.js';
 import { setActive, setSelected, table } from '../model/table.js';
 import { numberText, t } from '../texts/text.js';
 import { statusText } from './cells.js';
 import { blockOf, boxOf } from './layout.js';
+import { herdBots } from './past.js';
 import { Peek } from './peek.js';
 import { HerdSummary } from './summary.js';
 import { usePointer } from './use-pointer.js';
@@ -51,7 +51,7 @@ export function HerdCanvas({ isSelecting }: { isSelecting: boolean }) {
   const pointer = usePointer({
     herd,
     isSelecting,
-    onOpen: (id) => go(hrefTo('bots', id)),
+    onOpen: (id) => go(hrefIn('bots', id)),
     onSelect: select,
   });
 
@@ -70,7 +70,7 @@ export function HerdCanvas({ isSelecting }: { isSelecting: boolean }) {
       } else anchor.current = undefined;
       setActive(ids[to] ?? '');
       setPeekOff(false);
-    } else if (event.key === 'Enter' && !isCommand) go(hrefTo('bots', id));
+    } else if (event.key === 'Enter' && !isCommand) go(hrefIn('bots', id));
     else if (event.key === ' ') select(at, false);
     else if (event.key === 'a' && isCommand) {
       setSelected(new Set(ids.filter((_, index) => herd.isLit(index))));
@@ -147,7 +147,7 @@ export function HerdCanvas({ isSelecting }: { isSelecting: boolean }) {
           <polygon points={pointer.line.map((point) => point.join()).join(' ')} />
         </svg>
       ) : null}
-      {herd && peekBox && peeked !== undefined && bots.has(herd.cells.ids[peeked] ?? '') ? (
+      {herd && peekBox && peeked !== undefined && herdBots().has(herd.cells.ids[peeked] ?? '') ? (
         <Peek
           id={herd.cells.ids[peeked] ?? ''}
           status={herd.cells.statuses[peeked] ?? ''}

@@ -1,9 +1,10 @@
 import { useMemo, useState } from 'preact/hooks';
 import { cluster } from '../model/cluster.js';
+import { recorded } from '../model/event-source.js';
 import { useHosts } from '../model/hosts.js';
 import { isLoaded, loaded } from '../model/live.js';
 import { may } from '../model/own-token.js';
-import { hrefTo } from '../model/route.js';
+import { hrefIn, hrefTo } from '../model/route.js';
 import { useThrottled } from '../model/throttle.js';
 import { shownMoment } from '../model/time-range.js';
 import { lazyView } from '../parts/lazy-view.js';
@@ -31,6 +32,8 @@ export function Herd() {
   useHosts();
   usePast();
   useThrottled(herdVersion, REDRAW_MS);
+  // Nothing in a recording can be acted on.
+  const isOver = recorded.value !== undefined;
   const isPast = shownMoment.value !== undefined;
   const shown = herdBots();
   const isKnown = isPast
@@ -40,22 +43,24 @@ export function Herd() {
   return (
     <section class="card herd" aria-label={t('herd.title')}>
       <header class="card-head">
-        <a class="herd-total" href={hrefTo('bots')}>
+        <a class="herd-total" href={hrefIn('bots')}>
           <strong data-count="all">{isKnown ? numberText(shown.size) : '–'}</strong>{' '}
           {t('herd.total', { n: shown.size })}
         </a>
         {shown.size === 0 ? null : (
           <div class="herd-tools">
             <GroupBy />
-            <button
-              type="button"
-              class="herd-select"
-              aria-pressed={isSelecting}
-              title={t('herd.selectHint')}
-              onClick={() => setSelecting(!isSelecting)}
-            >
-              {t('herd.select')}
-            </button>
+            {isOver ? null : (
+              <button
+                type="button"
+                class="herd-select"
+                aria-pressed={isSelecting}
+                title={t('herd.selectHint')}
+                onClick={() => setSelecting(!isSelecting)}
+              >
+                {t('herd.select')}
+              </button>
+            )}
           </div>
         )}
       </header>
@@ -70,7 +75,7 @@ export function Herd() {
         <>
           <Legend />
           <HerdCanvas isSelecting={isSelecting} />
-          <Selected />
+          {isOver ? null : <Selected />}
         </>
       )}
     </section>

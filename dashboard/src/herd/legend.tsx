@@ -1,5 +1,6 @@
 import { useMemo, useRef } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
+import { recorded } from '../model/event-source.js';
 import { setSelected, table } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
 import { Icon } from '../parts/icons.js';
@@ -87,16 +88,19 @@ function Lit() {
     lit.has(shownStatus(bot, held)) ? [bot.id] : [],
   );
   const [only] = lit;
+  const isOver = recorded.value !== undefined;
   return (
     <div class="herd-lit">
-      <button
-        type="button"
-        disabled={ids.length === 0}
-        onClick={() => setSelected(new Set([...table.peek().selected, ...ids]))}
-      >
-        {t('herd.selectMany', { n: ids.length })}
-      </button>
-      {lit.size === 1 && only !== undefined && only !== HELD && only !== UNKNOWN ? (
+      {isOver ? null : (
+        <button
+          type="button"
+          disabled={ids.length === 0}
+          onClick={() => setSelected(new Set([...table.peek().selected, ...ids]))}
+        >
+          {t('herd.selectMany', { n: ids.length })}
+        </button>
+      )}
+      {!isOver && lit.size === 1 && only !== undefined && only !== HELD && only !== UNKNOWN ? (
         <a href={botsWith('status', only)}>
           {t('herd.botsThatAre', { status: visible(only) })}
           <Icon name="right" />

@@ -1,7 +1,7 @@
 // The moment that the herd shows, on a slider over the time range: its right end is now while the range is live.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { hrefTo } from '../model/route.js';
+import { hrefIn } from '../model/route.js';
 import { fullTime, second, serverNow } from '../model/time.js';
 import { isLive, presentBounds, showMoment, shownMoment } from '../model/time-range.js';
 import { Icon } from '../parts/icons.js';
@@ -107,7 +107,7 @@ function Notes({ shown }: { shown: number }) {
   }
   return (
     <>
-      <a href={hrefTo('log')}>
+      <a href={hrefIn('log')}>
         {t('moment.log')}
         <Icon name="right" />
       </a>

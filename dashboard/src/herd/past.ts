@@ -1,11 +1,12 @@
 // Runs in tabs. Owns the states of a past moment, which the herd shows instead of the present ones.
 
 import { computed, signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect } from 'preact/hooks';
 import type { BotSnapshot, BotState, PastStates } from '../../../src/client/index.js';
+import { recorded } from '../model/event-source.js';
 import { heldHosts } from '../model/hosts.js';
 import { bots, botsVersion, connection } from '../model/live.js';
-import { api } from '../model/session.js';
+import { eventSource } from '../model/session.js';
 import { shownMoment } from '../model/time-range.js';
 import { UNKNOWN } from './cells.js';
 
@@ -42,7 +43,15 @@ export const herdHeld = computed(() =>
 /** Loads the states of the moment that the page shows. */
 export function usePast(): void {
   const moment = shownMoment.value;
-  const isOpen = connection.value.state === 'open';
+  const source = recorded.value;
+  const isOpen = source !== undefined || connection.value.state === 'open';
+  // What another source said is no answer of this one.
+  useLayoutEffect(
+    () => () => {
+      found.value = undefined;
+    },
+    [source],
+  );
   useEffect(() => {
     if (moment === undefined) {
       found.value = undefined;
@@ -53,7 +62,7 @@ export function usePast(): void {
     const abort = new AbortController();
     const timer = setTimeout(
       () => {
-        api()
+        eventSource()
           .states(Math.round(moment), { signal: abort.signal })
           .then(
             (answer) => {
@@ -75,7 +84,7 @@ export function usePast(): void {
       clearTimeout(timer);
       abort.abort();
     };
-  }, [moment, isOpen]);
+  }, [moment, isOpen, source]);
 }
 
 function pastOf({ states, ...rest }: PastStates): Past {
@@ -88,12 +97,12 @@ function pastOf({ states, ...rest }: PastStates): Past {
 /** A snapshot, without what the journal does not keep. */
 function snapshotOf(state: BotState): BotSnapshot {
   return {
-    ...state,
     started_at_ms: null,
     last_error: null,
     data: {},
     usage: null,
     over_quota: [],
+    ...state,
   };
 }
 

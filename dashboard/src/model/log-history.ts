@@ -1,12 +1,8 @@
-import {
-  ApiError,
-  type DroverClient,
-  type EventsPage,
-  type EventsQuery,
-} from '../../../src/client/index.js';
+import { ApiError, type EventsPage, type EventsQuery } from '../../../src/client/index.js';
 import type { Line } from '../hub/messages.js';
 import type { Bounds } from '../range/range.js';
 import { t } from '../texts/text.js';
+import type { EventSource } from './event-source.js';
 import { historyLines } from './history-lines.js';
 import { type LogFilter, queryOf } from './log-filter.js';
 
@@ -29,7 +25,7 @@ interface Place {
 
 /** Reads the journal page by page, before the first row of a log and after its last. */
 export class LogHistory {
-  readonly #api: () => DroverClient;
+  readonly #source: () => Pick<EventSource, 'events'>;
   readonly #say: (text: string) => void;
   readonly #query: EventsQuery;
   readonly #range: Bounds;
@@ -38,8 +34,12 @@ export class LogHistory {
   /** Nodes of a cluster that did not answer: each is named once. */
   readonly #missing = new Set<string>();
 
-  constructor(filter: LogFilter, api: () => DroverClient, say: (text: string) => void) {
-    this.#api = api;
+  constructor(
+    filter: LogFilter,
+    source: () => Pick<EventSource, 'events'>,
+    say: (text: string) => void,
+  ) {
+    this.#source = source;
     this.#say = say;
     this.#query = { ...queryOf(filter), limit: PAGE };
     this.#range = filter.range ?? { fromMs: undefined, toMs: undefined };
@@ -89,7 +89,7 @@ export class LogHistory {
   async #request(where: EventsQuery, signal: AbortSignal): Promise<EventsPage> {
     for (let tries = 1; ; tries++) {
       try {
-        const page = await this.#api().events({ ...this.#query, ...where, signal });
+        const page = await this.#source().events({ ...this.#query, ...where, signal });
         signal.throwIfAborted();
         return page;
       } catch (thrown) {

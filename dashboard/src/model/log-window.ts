@@ -2,9 +2,10 @@
 // to. At the seam no line appears twice, and none is missing without a gap row.
 
 import { signal } from '@preact/signals';
-import { ApiError, type DroverClient } from '../../../src/client/index.js';
+import { ApiError } from '../../../src/client/index.js';
 import { idBefore, isBehind } from '../hub/line.js';
 import type { Line } from '../hub/messages.js';
+import { type EventSource, recorded } from './event-source.js';
 import { clockAheadMs, connection, lines, linesEpoch } from './live.js';
 import { type LogFilter, passesOf } from './log-filter.js';
 import { LogHistory } from './log-history.js';
@@ -51,21 +52,22 @@ export class LogWindow {
   #isBusy = false;
 
   /**
-   * @param api returns the client of the current session.
+   * @param source returns where events are read: that of the current session, or a recording.
    * @param held the bound while not following.
    * @param say tells the user that the past lines of a node are missing.
    */
   constructor(
     filter: LogFilter,
-    api: () => DroverClient,
+    source: () => Pick<EventSource, 'events'>,
     held: Bounds = HELD,
     say: (text: string) => void = () => {},
   ) {
     this.#heldBound = held;
     this.#passes = passesOf(filter);
     this.#isOver =
-      filter.range?.toMs !== undefined && filter.range.toMs <= Date.now() - clockAheadMs.peek();
-    this.#history = new LogHistory(filter, api, say);
+      recorded.peek() !== undefined ||
+      (filter.range?.toMs !== undefined && filter.range.toMs <= Date.now() - clockAheadMs.peek());
+    this.#history = new LogHistory(filter, source, say);
   }
 
   get rows(): readonly Line[] {
@@ -190,7 +192,7 @@ export class LogWindow {
   /** Loads older lines: one page, or as many as it takes to find some rows. */
   async older(): Promise<void> {
     if (this.#isBusy || !LOADABLE_EDGES.includes(this.top.peek())) return;
-    if (connection.peek().state !== 'open') return;
+    if (!recorded.peek() && connection.peek().state !== 'open') return;
     this.#isBusy = true;
     this.top.value = 'loading';
     const { signal } = this.#abort;

@@ -45,6 +45,16 @@ function keptRange(query: Record<string, string>): Record<string, string> {
   return Object.fromEntries(RANGE_PARAMETERS.map((name) => [name, now.get(name) ?? '']));
 }
 
+/** A view of what the page shows: of the recording in it, or of the service. */
+export function hrefIn(view: string, part = '', query: Record<string, string> = {}): string {
+  const { view: page, part: name } = route.value;
+  if (page !== 'runs' || name === '') return hrefTo(view, part, query);
+  // A bot of a recording is its lines.
+  if (view === 'bots')
+    return hrefTo('runs', name, { q: part === '' ? '' : `bot:${part}`, ...query });
+  return hrefTo('runs', name, { part: view, cause: part, ...query });
+}
+
 export function go(href: string): void {
   location.hash = href;
 }

@@ -8,6 +8,7 @@ import { serviceUrl } from '../hub/service-address.js';
 import { clearToasts, sayError } from '../parts/toasts.js';
 import { type PlainKey, t } from '../texts/text.js';
 import { firing, notify } from './alerts.js';
+import { type EventSource, recorded } from './event-source.js';
 import { applyUpdate, currentState, resetState } from './live.js';
 import { replace } from './route.js';
 import { forgetTable } from './table.js';
@@ -39,6 +40,11 @@ let link: Link | undefined;
 /** The client of the current session. */
 export function api(): DroverClient {
   return client;
+}
+
+/** Where the views of events read: the recording that the page shows, or the service. */
+export function eventSource(): EventSource {
+  return recorded.peek() ?? client;
 }
 
 /** The token that the tab offers to the hub. */

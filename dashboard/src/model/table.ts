@@ -1,6 +1,7 @@
 // Runs in tabs. Owns the state of the bot table (selection, scroll position), so that it survives opening a bot.
 
 import { signal } from '@preact/signals';
+import { recorded } from './event-source.js';
 import { hrefTo } from './route.js';
 
 interface Table {
@@ -17,7 +18,9 @@ const TOP = { href: hrefTo('bots'), current: 0 };
 /** Scroll position in px, for the table with this address. */
 let scrolled = { ...TOP };
 
+/** Nothing of a recording can be selected: what is selected is acted on now. */
 export function setSelected(selected: ReadonlySet<string>): void {
+  if (recorded.peek()) return;
   table.value = { ...table.peek(), selected };
 }
 

@@ -3,7 +3,8 @@
 
 import { computed } from '@preact/signals';
 import { type Bounds, boundsOf, rangeIn, rangeParameters, type TimeRange } from '../range/range.js';
-import { changeQuery, go, hrefTo, RANGE_PARAMETERS, route } from './route.js';
+import { recorded } from './event-source.js';
+import { changeQuery, go, hrefIn, hrefTo, RANGE_PARAMETERS, route } from './route.js';
 import { serverNow } from './time.js';
 
 /** What is shown on each side of a moment, in ms. */
@@ -17,8 +18,18 @@ const written = computed(() => {
 /** The range of the address. What cannot be read in it is left out. */
 export const timeRange = computed<TimeRange>(() => {
   void written.value;
-  return rangeIn(route.peek().query);
+  const range = rangeIn(route.peek().query);
+  return recorded.value ? within(range, recorded.value.range) : range;
 });
+/** The part of a recording that is chosen; all of it where that is none. */
+function within(range: TimeRange, whole: { fromMs: number; toMs: number }): TimeRange {
+  const { fromMs = whole.fromMs, toMs = whole.toMs } = boundsOf(range, whole.toMs);
+  const from = { ms: Math.max(fromMs, whole.fromMs) };
+  const isNone = toMs <= from.ms || fromMs >= whole.toMs;
+  if (isNone) return { from: { ms: whole.fromMs }, toMs: whole.toMs, momentMs: undefined };
+  return { from, toMs: Math.min(toMs, whole.toMs), momentMs: range.momentMs };
+}
+
 /** Whether its right edge is now. */
 export const isLive = computed(() => timeRange.value.toMs === undefined);
 
@@ -39,7 +50,7 @@ export function hrefAt(
   part = '',
   query: Record<string, string> = {},
 ): string {
-  return hrefTo(view, part, { ...query, ...rangeParameters(rangeAround(momentMs)) });
+  return hrefIn(view, part, { ...query, ...rangeParameters(rangeAround(momentMs)) });
 }
 
 /** Shows another range. The browser's way back leads to the one before. */

@@ -3,10 +3,11 @@ import { visible } from '../../../src/shared/contract/escapes.js';
 import { botsText } from '../model/actions.js';
 import { ask } from '../model/asked.js';
 import type { Answered } from '../model/asking.js';
+import { recorded } from '../model/event-source.js';
 import { bots, botsVersion, serviceErrors } from '../model/live.js';
 import { may } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
-import { hrefTo } from '../model/route.js';
+import { hrefIn } from '../model/route.js';
 import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
 import { age, fullTime, second } from '../model/time.js';
@@ -41,9 +42,11 @@ export function CauseView({ cause }: { cause: string }) {
   if (value && group) return <Group answer={answer} loaded={value} group={group} />;
   return (
     <>
-      <ViewHead title={t('page.problems')}>
-        <RangePicker />
-      </ViewHead>
+      {recorded.value ? null : (
+        <ViewHead title={t('page.problems')}>
+          <RangePicker />
+        </ViewHead>
+      )}
       <div class="page">
         <Unanswered of={answer} />
         {value ? (
@@ -57,7 +60,7 @@ export function CauseView({ cause }: { cause: string }) {
 }
 
 function Back() {
-  return <a href={hrefTo('problems')}>{t('incidents.all')}</a>;
+  return <a href={hrefIn('problems')}>{t('incidents.all')}</a>;
 }
 
 interface GroupProps {
@@ -70,10 +73,11 @@ function Group({ answer, loaded, group }: GroupProps) {
   void second.value;
   useThrottled(botsVersion, REDRAW_MS);
   const beside = useBeside(loaded);
+  const ofRun = recorded.value;
   const { cause, type, title, where, reason, count, bot_count, fallen, nodes } = group;
   const { first_at_ms, last_at_ms } = group;
   // Others have been deleted.
-  const present = group.bots.filter((id) => bots.has(id));
+  const present = ofRun ? group.bots : group.bots.filter((id) => bots.has(id));
   const running = present.filter((id) => bots.get(id)?.desired === 'running');
   const button = (action: keyof typeof ICONS, ids: readonly string[], text: string) => (
     <button
@@ -88,26 +92,32 @@ function Group({ answer, loaded, group }: GroupProps) {
   );
   return (
     <>
-      <ViewHead title={t('timeline.incident')} note={<Back />}>
-        {may('control') ? (
-          <>
-            {button(
-              'restart',
-              present,
-              t('incidents.restartAll', { bots: botsText(present.length) }),
-            )}
-            {button('stop', running, t('incidents.stopAll', { bots: botsText(running.length) }))}
-            {button(
-              'config',
-              present,
-              t('incidents.changeAll', { bots: botsText(present.length) }),
-            )}
-          </>
-        ) : (
-          <NeedsScope scope="control" to={t('scope.restartOrStop')} />
-        )}
-        <RangePicker />
-      </ViewHead>
+      {ofRun ? (
+        <p class="run-note">
+          <Back />
+        </p>
+      ) : (
+        <ViewHead title={t('timeline.incident')} note={<Back />}>
+          {may('control') ? (
+            <>
+              {button(
+                'restart',
+                present,
+                t('incidents.restartAll', { bots: botsText(present.length) }),
+              )}
+              {button('stop', running, t('incidents.stopAll', { bots: botsText(running.length) }))}
+              {button(
+                'config',
+                present,
+                t('incidents.changeAll', { bots: botsText(present.length) }),
+              )}
+            </>
+          ) : (
+            <NeedsScope scope="control" to={t('scope.restartOrStop')} />
+          )}
+          <RangePicker />
+        </ViewHead>
+      )}
       <div class="page incident-group">
         <Unanswered of={answer} />
         <section class="card" aria-labelledby="cause-title">
@@ -147,7 +157,7 @@ function Group({ answer, loaded, group }: GroupProps) {
         </section>
         <Timeline beside={beside} counts={group.counts} loaded={loaded} />
         <div class="columns">
-          <Reports cause={cause} count={count} />
+          {ofRun ? null : <Reports cause={cause} count={count} />}
           <GroupBots ids={present} />
         </div>
       </div>
@@ -198,7 +208,8 @@ function GroupBots({ ids }: { ids: readonly string[] }) {
       <ul class="group-bots" {...oneStop}>
         {shown.map((id) => (
           <li key={id}>
-            <a href={hrefTo('bots', id)}>{id}</a> <Status status={bots.get(id)?.status ?? ''} />
+            <a href={hrefIn('bots', id)}>{id}</a>{' '}
+            {recorded.value ? null : <Status status={bots.get(id)?.status ?? ''} />}
           </li>
         ))}
       </ul>

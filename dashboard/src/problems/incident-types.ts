@@ -1,7 +1,9 @@
 import type { Incident } from '../../../src/client/index.js';
 import { type PlainKey, t } from '../texts/text.js';
 
-const TYPES: Record<Incident['type'], PlainKey> = {
+/** Recordings have errors that are only lines. */
+const TYPES: Record<Incident['type'] | 'error line', PlainKey> = {
+  'error line': 'runs.line',
   crash: 'incident.crash',
   hang: 'incident.hang',
   out_of_memory: 'incident.outOfMemory',

@@ -1,7 +1,8 @@
 import type { IncidentGroup, Rule } from '../../../src/client/index.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
+import { recorded } from '../model/event-source.js';
 import { isUnlimited } from '../model/own-token.js';
-import { changeQuery, hrefTo, route } from '../model/route.js';
+import { changeQuery, hrefIn, hrefTo, route } from '../model/route.js';
 import { age, fullTime, second } from '../model/time.js';
 import { isLive, timeRange } from '../model/time-range.js';
 import { useOneStop } from '../parts/one-stop.js';
@@ -59,46 +60,55 @@ function Problems() {
     .sort((a, b) => descending(ORDERS[order](a), ORDERS[order](b)));
   const groups = shown.flatMap(({ group }) => group ?? []);
   const unsure = judged.filter(({ passes }) => passes === undefined).length;
+  const ofRun = recorded.value;
   const range = timeRange.value;
   const when =
     range.from === undefined && range.toMs === undefined
       ? t('incidents.lastDay')
       : rangeText(range);
+  const tools = (
+    <>
+      <label class="sort-by">
+        <span>{t('incidents.sortBy')}</span>
+        <select
+          value={order}
+          onChange={({ currentTarget }) =>
+            changeQuery({ sort: currentTarget.value === 'last' ? '' : currentTarget.value })
+          }
+        >
+          {Object.entries(ORDER_TITLES).map(([name, title]) => (
+            <option key={name} value={name}>
+              {t(title)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <RangePicker />
+    </>
+  );
   return (
     <>
-      <ViewHead
-        title={t('page.problems')}
-        note={
-          value
-            ? t('incidents.note', {
-                range: when,
-                causes: t('incidents.causes', { n: groups.length }),
-                times: t('happening.times', {
-                  n: groups.reduce((sum, group) => sum + inRange(group), 0),
-                }),
-              })
-            : undefined
-        }
-      >
-        <label class="sort-by">
-          <span>{t('incidents.sortBy')}</span>
-          <select
-            value={order}
-            onChange={({ currentTarget }) =>
-              changeQuery({ sort: currentTarget.value === 'last' ? '' : currentTarget.value })
-            }
-          >
-            {Object.entries(ORDER_TITLES).map(([name, title]) => (
-              <option key={name} value={name}>
-                {t(title)}
-              </option>
-            ))}
-          </select>
-        </label>
-        <RangePicker />
-      </ViewHead>
+      {ofRun ? null : (
+        <ViewHead
+          title={t('page.problems')}
+          note={
+            value
+              ? t('incidents.note', {
+                  range: when,
+                  causes: t('incidents.causes', { n: groups.length }),
+                  times: t('happening.times', {
+                    n: groups.reduce((sum, group) => sum + inRange(group), 0),
+                  }),
+                })
+              : undefined
+          }
+        >
+          {tools}
+        </ViewHead>
+      )}
       <div class="toolbar" role="search">
         <QueryBox use="lines" value={q} waitMs={0} onChange={(next) => changeQuery({ q: next })} />
+        {ofRun ? <span class="toolbar-end">{tools}</span> : null}
       </div>
       <div class="page">
         <section class="card" aria-labelledby="causes-title">
@@ -121,8 +131,8 @@ function Problems() {
           ) : null}
         </section>
         {value ? <Timeline beside={beside} counts={sumOf(groups)} loaded={value} /> : null}
-        <RulesCard rules={rules} />
-        {isUnlimited() ? <AlertHistory /> : null}
+        {ofRun ? null : <RulesCard rules={rules} />}
+        {ofRun || !isUnlimited() ? null : <AlertHistory />}
       </div>
     </>
   );
@@ -189,7 +199,7 @@ function GroupRow({ group }: { group: IncidentGroup }) {
   const { first_at_ms, last_at_ms, nodes } = group;
   const times = inRange(group);
   return (
-    <a class="cause" href={hrefTo('problems', cause)} data-cause={cause}>
+    <a class="cause" href={hrefIn('problems', cause)} data-cause={cause}>
       <span class="cause-what">
         <span class="tag tone-bad">{typeText(type)}</span>
         <span class="cause-title">

@@ -1,6 +1,7 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import type { Rule } from '../../../src/client/index.js';
 import { firing } from '../model/alerts.js';
+import { recorded } from '../model/event-source.js';
 import { isUnlimited, may } from '../model/own-token.js';
 import { type Resource, useResource } from '../model/resource.js';
 import { changeQuery, route } from '../model/route.js';
@@ -22,9 +23,9 @@ import { STATE_ORDER } from './rule-text.js';
 /** Values change all the time; that a rule fires comes with the stream. */
 const RELOAD_MS = 2000;
 
-/** All rules; none for a token that is limited to some bots, which may not see them. */
+/** All rules; none for a token that is limited to some bots, which may not see them, and beside a recording. */
 export function useRules(): Resource<Rule[]> {
-  const isAllowed = isUnlimited();
+  const isAllowed = isUnlimited() && recorded.value === undefined;
   return useResource(
     async (signal) => (isAllowed ? await api().rules.list({ signal }) : []),
     [isAllowed],

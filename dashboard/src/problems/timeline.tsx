@@ -1,5 +1,5 @@
 import { visible } from '../../../src/shared/contract/escapes.js';
-import { hrefTo } from '../model/route.js';
+import { hrefIn } from '../model/route.js';
 import { fullTime } from '../model/time.js';
 import { hrefAt } from '../model/time-range.js';
 import { useMore } from '../parts/more.js';
@@ -59,7 +59,7 @@ export function Timeline({ beside, counts, loaded }: Props) {
                   {one.cause === undefined ? (
                     visible(happeningText(one))
                   ) : (
-                    <a href={hrefTo('problems', one.cause)}>{visible(happeningText(one))}</a>
+                    <a href={hrefIn('problems', one.cause)}>{visible(happeningText(one))}</a>
                   )}
                 </span>
               </li>

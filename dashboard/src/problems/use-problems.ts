@@ -10,7 +10,7 @@ import type {
 import type { Answered } from '../model/asking.js';
 import { serviceErrors } from '../model/live.js';
 import { type Resource, useResource } from '../model/resource.js';
-import { api } from '../model/session.js';
+import { api, eventSource } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
 import { BesideSearch, extendAll, type Found } from './beside-search.js';
 import { fitted, type Range } from './fitted-range.js';
@@ -40,7 +40,7 @@ export function useGroups(cause?: string): Resource<LoadedGroups> {
     async (signal) => {
       const read = (range: Range, more: { cause?: string } = {}): Promise<IncidentGroups> => {
         const ends = { after: Math.floor(range.after), before: Math.ceil(range.before) };
-        return api().incidentGroups({ ...ends, limit: 1000, ...more, signal });
+        return eventSource().incidentGroups({ ...ends, limit: 1000, ...more, signal });
       };
       const whole = incidentRange();
       const all = await read(whole);
@@ -92,7 +92,7 @@ export interface Beside extends Answered<Found | undefined> {
 export function useBeside(loaded: LoadedGroups | undefined): Beside {
   const searches = useRef(
     HAPPENINGS_QUERIES.map(
-      (query) => new BesideSearch((where) => api().events({ ...where, query })),
+      (query) => new BesideSearch((where) => eventSource().events({ ...where, query })),
     ),
   ).current;
   // One that nobody has chosen moves on with its length; of another the beginning is fixed.

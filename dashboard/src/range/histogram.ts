@@ -2,7 +2,7 @@
 // newest first.
 
 import { signal } from '@preact/signals';
-import type { Stats } from '../../../src/client/index.js';
+import type { Counted } from '../model/event-source.js';
 
 export const SEVERITIES = ['error', 'warn', 'state', 'info'] as const;
 export type Severity = (typeof SEVERITIES)[number];
@@ -15,11 +15,11 @@ export interface Bars {
   stepS: number;
 }
 
-/** Asks the service. Times in ms. */
+/** Asks the source of events. Times in ms. */
 export type AskStats = (
   where: { after: number; before: number; step: number },
   signal: AbortSignal,
-) => Promise<Stats>;
+) => Promise<Counted>;
 
 /** Bound of the answers that one count takes: beyond it the oldest bars stay empty, and it says so. */
 const MAX_ANSWERS = 40;

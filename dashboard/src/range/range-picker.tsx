@@ -1,6 +1,7 @@
 // The time range of the page: what it is, steps to earlier and later, and a menu to pick one or to type it.
 
 import { useRef, useState } from 'preact/hooks';
+import { recorded } from '../model/event-source.js';
 import { settings } from '../model/settings.js';
 import { serverNow } from '../model/time.js';
 import { isLive, presentBounds, showRange, timeRange } from '../model/time-range.js';
@@ -73,9 +74,9 @@ export function RangePicker() {
         <div class="menu-items range-menu">
           <Typed onPick={pick} />
           <button type="button" aria-pressed={isSame(range, LIVE)} onClick={() => pick(LIVE)}>
-            {t('range.fromBeginning')}
+            {t(recorded.value ? 'range.wholeRun' : 'range.fromBeginning')}
           </button>
-          {PRESETS.map((agoMs) => (
+          {(recorded.value ? [] : PRESETS).map((agoMs) => (
             <button
               key={agoMs}
               type="button"
@@ -101,10 +102,10 @@ export function RangePicker() {
         <button
           type="button"
           class="range-live"
-          title={t('range.backToNow')}
+          title={t(recorded.value ? 'range.wholeRun' : 'range.backToNow')}
           onClick={() => showRange(LIVE)}
         >
-          {t('range.live')}
+          {t(recorded.value ? 'range.wholeRun' : 'range.live')}
         </button>
       )}
     </fieldset>

@@ -2,11 +2,12 @@
 
 import { useState } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
+import { hrefAt } from '../model/time-range.js';
+import { Icon } from '../parts/icons.js';
 import { LineText } from '../parts/text.js';
 import { numberText, t } from '../texts/text.js';
-import { Moment } from './causes-view.js';
 import type { Result, RunExpectation } from './run-facts.js';
-import { lengthText } from './run-time.js';
+import { lengthText, sinceText } from './run-time.js';
 
 /** Expectations that are drawn before somebody asks for all. */
 const FIRST = 300;
@@ -14,11 +15,11 @@ export const RESULTS: readonly Result[] = ['failed', 'passed', 'skipped'];
 
 interface Props {
   expectations: readonly RunExpectation[];
-  /** The run has a log, so a time leads to it. */
-  hasLog: boolean;
+  /** When the run began, if it has a log: a time leads to it. */
+  startedAtMs: number | undefined;
 }
 
-export function ExpectationsView({ expectations, hasLog }: Props) {
+export function ExpectationsView({ expectations, startedAtMs }: Props) {
   const [only, setOnly] = useState<Result>();
   const [isAll, setAll] = useState(false);
   const fitting = expectations.filter(({ result }) => only === undefined || result === only);
@@ -46,7 +47,7 @@ export function ExpectationsView({ expectations, hasLog }: Props) {
       {expectations.length === 0 ? <p class="muted">{t('runs.noResults')}</p> : null}
       <ul class="run-expectations">
         {shown.map((one, at) => (
-          <Expectation key={at} expectation={one} hasLog={hasLog} />
+          <Expectation key={at} expectation={one} startedAtMs={startedAtMs} />
         ))}
       </ul>
       {shown.length < sorted.length ? (
@@ -58,7 +59,13 @@ export function ExpectationsView({ expectations, hasLog }: Props) {
   );
 }
 
-function Expectation({ expectation, hasLog }: { expectation: RunExpectation; hasLog: boolean }) {
+function Expectation({
+  expectation,
+  startedAtMs,
+}: {
+  expectation: RunExpectation;
+  startedAtMs: number | undefined;
+}) {
   const { name, result, message, afterMs } = expectation;
   return (
     <li class={`run-expectation is-${result}`} data-result={result}>
@@ -71,8 +78,15 @@ function Expectation({ expectation, hasLog }: { expectation: RunExpectation; has
           </span>
         )}
       </span>
-      {afterMs === null ? null : hasLog ? (
-        <Moment ms={afterMs} />
+      {afterMs === null ? null : startedAtMs !== undefined ? (
+        <a
+          class="run-moment"
+          href={hrefAt('log', startedAtMs + afterMs)}
+          title={t('incidents.openLog')}
+        >
+          {sinceText(afterMs)}
+          <Icon name="right" />
+        </a>
       ) : (
         <span class="muted">{lengthText(afterMs)}</span>
       )}

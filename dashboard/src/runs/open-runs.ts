@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import { type Said, saidBy } from './note.js';
 import type { RunFacts } from './run-facts.js';
 import { RunLink } from './run-link.js';
+import { RunSource } from './run-source.js';
 
 /** Runs that are open at once; the one that was opened first is closed for a further one. */
 export const MAX_OPEN = 8;
@@ -14,6 +15,8 @@ export interface OpenRun {
   bytes: number;
   link: RunLink;
   facts: RunFacts | undefined;
+  /** Undefined of a report alone, and while it is read. */
+  source: RunSource | undefined;
   /** How much of the file was read, in bytes. */
   read: number;
   /** Why it could not be opened. */
@@ -69,7 +72,7 @@ async function open({
   closeRun(name);
   while (openRuns.value.length >= MAX_OPEN) closeRun(openRuns.value[0]?.name ?? '');
   const link = new RunLink();
-  const none = { facts: undefined, read: 0, error: undefined };
+  const none = { facts: undefined, source: undefined, read: 0, error: undefined };
   openRuns.value = [...openRuns.value, { name, bytes: content.size, link, ...none }];
   const isOpen = (): boolean => runNamed(name)?.link === link;
   try {
@@ -77,7 +80,8 @@ async function open({
       if (isOpen()) change(name, { read });
     });
     if (!isOpen()) return undefined;
-    change(name, { facts, read: content.size });
+    const source = facts.recording && new RunSource(link, facts.recording);
+    change(name, { facts, source, read: content.size });
     return name;
   } catch (thrown) {
     link.close();

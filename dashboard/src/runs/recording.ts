@@ -1,31 +1,40 @@
 // Runs in the worker of a run. Owns the index of a recording: where each line of the log is in the file. The lines themselves stay
 // in the file and are read when they are shown, so that memory is bounded by the index: 21 bytes a line.
 
-import type { BotSnapshot, GapEvent, Level } from '../../../src/client/index.js';
+import type {
+  BotSnapshot,
+  EventsPage,
+  EventsQuery,
+  GapEvent,
+  IncidentGroups,
+  IncidentGroupsQuery,
+  Level,
+  PastStates,
+  StatsQuery,
+  StreamEvent,
+} from '../../../src/client/index.js';
 import { LEVELS } from '../../../src/shared/contract/event-kinds.js';
-import { gapLine, logLine } from '../hub/line.js';
-import type { Line } from '../hub/messages.js';
+import type { Counted } from '../model/event-source.js';
 import { firstWhere } from '../model/first-where.js';
 import { Floats, Words } from './columns.js';
 import { type FileLine, fileLines } from './file-lines.js';
 import { type RecordedLine, recordedLine } from './log-line.js';
 import { type Note, NoteError, note } from './note.js';
-import { type HerdBot, RunBots } from './run-bots.js';
+import { RunBots } from './run-bots.js';
 import { RunCauses } from './run-causes.js';
 import type { LineCounts, Part, RecordingFacts } from './run-facts.js';
 import { type EventTest, runTest } from './run-query.js';
+import { RunSearch } from './run-search.js';
 
 /** Rows of the log that are kept, 100 MB of index. What follows in the file is not read. */
 const MAX_ROWS = 5_000_000;
 const VERSION = 1;
 const GAP: number = LEVELS.length;
-/** Rows are counted by this many columns: the levels, and gaps. */
-export const BAR_COLUMNS = GAP + 1;
 
-/** A line of a run, with its time in ms since the start. */
-export interface RunLine extends Line {
-  sinceMs: number;
-}
+/** Searches that are kept: of the log, its bars, and what happened beside incidents. */
+const MAX_SEARCHES = 4;
+/** Ids of rows are those of one epoch, in their order. */
+const EPOCH = 'run';
 
 interface Head {
   started_at_ms: number;
@@ -48,9 +57,8 @@ export class Recording {
   #end: { by: string; run_ms: number; missing: string | null } | undefined;
   #events = 0;
   #lastMs = 0;
-  /** Rows that the query lets through; undefined when all are. */
-  #matches: Words | undefined;
-  #round = 0;
+  /** By query. */
+  readonly #searches = new Map<string, RunSearch>();
 
   constructor(file: Blob, maxRows = MAX_ROWS) {
     this.#file = file;
@@ -67,8 +75,8 @@ export class Recording {
       events: this.#events,
       rows: this.#at.length,
       levels: this.#levels,
-      bots: [...this.#bots.all],
-      causes: this.#causes.list(),
+      bots: this.#bots.all.length,
+      causes: this.#causes.count,
     };
   }
 
@@ -111,85 +119,173 @@ export class Recording {
     this.#note({ broken, firstBroken, isFull, isCut });
   }
 
-  /** Chooses the rows that the query lets through. @param onPart is told how many there are so far. @returns whether it is done: another one may have been chosen meanwhile. */
-  async select(query: string, onPart: (part: Part) => void): Promise<boolean> {
-    const round = ++this.#round;
-    const test = runTest(query);
-    if (!test) {
-      this.#matches = undefined;
-      return true;
+  /** Ends the searches. What they have found stays. */
+  stop(): void {
+    for (const search of this.#searches.values()) search.end();
+  }
+
+  /** Begins each search again that is asked for. */
+  again(): void {
+    this.stop();
+    this.#searches.clear();
+  }
+
+  /** The rows that a query lets through, oldest or newest first: a page is answered as soon as its rows are found. */
+  async events(asked: EventsQuery, onPart: (part: Part) => void): Promise<EventsPage> {
+    const {
+      order = 'newest',
+      after,
+      before,
+      limit = 100,
+      cursor,
+      session = [],
+      query = '',
+    } = asked;
+    const ofBots = session.length === 0 ? '' : `bot:${session.join()} `;
+    const search = this.#searchFor(ofBots + query, onPart);
+    const isNewest = order === 'newest';
+    let from = this.#rowAfter(after);
+    let to = this.#rowBefore(before);
+    if (cursor !== undefined) [from, to] = isNewest ? [from, Number(cursor)] : [Number(cursor), to];
+    await search.until(
+      () =>
+        search.seen >= to ||
+        (!isNewest && search.indexOf(search.seen) - search.indexOf(from) > limit),
+    );
+    const [first, last] = [
+      search.indexOf(from),
+      Math.max(search.indexOf(from), search.indexOf(to)),
+    ];
+    const [begin, end] = isNewest
+      ? [Math.max(first, last - limit), last]
+      : [first, Math.min(last, first + limit)];
+    const rows = Array.from({ length: end - begin }, (_, n) => search.rowOf(begin + n));
+    const events = await Promise.all(rows.map((row) => this.#event(row)));
+    if (isNewest) {
+      return { events: events.reverse(), cursor: begin > first ? String(rows[0]) : null };
     }
-    const matches = new Words();
-    this.#matches = matches;
+    return { events, cursor: end < last ? String(search.rowOf(end)) : null };
+  }
+
+  /** Counts the lines that a query lets through, in steps of the range. */
+  async stats(
+    { after, before, step = 10, query = '' }: StatsQuery,
+    onPart: (part: Part) => void,
+  ): Promise<Counted> {
+    const search = this.#searchFor(query, onPart);
+    const to = this.#rowBefore(before);
+    await search.until(() => search.seen >= to);
+    const buckets = new Map<number, { at_ms: number; levels: Record<string, number> }>();
+    for (let at = search.indexOf(this.#rowAfter(after)); at < search.indexOf(to); at++) {
+      const row = search.rowOf(at);
+      const level = LEVELS[this.#level[row] as number];
+      if (level === undefined) continue;
+      const ms = Math.floor(this.#timeOf(row) / 1000 / step) * step * 1000;
+      const bucket = buckets.get(ms) ?? { at_ms: ms, levels: {} };
+      bucket.levels[level] = (bucket.levels[level] ?? 0) + 1;
+      buckets.set(ms, bucket);
+    }
+    return { buckets: [...buckets.values()], counted_from_ms: null };
+  }
+
+  /** The bots at a time. */
+  states(atMs: number): PastStates {
+    const started = this.#head.started_at_ms;
+    return {
+      at_ms: atMs,
+      known_from_ms: started,
+      is_in_gap: false,
+      states: this.#bots.at(atMs - started, started),
+      unknown: [],
+    };
+  }
+
+  /** Failures and error lines by cause. */
+  incidentGroups({ cause, after, before }: IncidentGroupsQuery): IncidentGroups {
+    const started = this.#head.started_at_ms;
+    const step = this.#causes.stepFor(this.#lastMs);
+    const timeOf = (at: number): number => started + at * step;
+    const isIn = (at: number): boolean =>
+      timeOf(at + 1) > Number(after ?? 0) &&
+      timeOf(at) < Number(before ?? Number.POSITIVE_INFINITY);
+    const groups = this.#causes
+      .list(step, started)
+      .map((group) => ({ ...group, counts: group.counts.map((n, at) => (isIn(at) ? n : 0)) }))
+      .filter((group) => group.counts.some((n) => n > 0))
+      .filter((group) => cause === undefined || group.cause === cause);
+    return { groups, from_ms: started, step_ms: step, forgotten: 0, missing: [] };
+  }
+
+  /** The search for a query, which runs from the beginning of the file to its end. */
+  #searchFor(query: string, onPart: (part: Part) => void): RunSearch {
+    const known = this.#searches.get(query);
+    if (known) {
+      known.onPart(onPart);
+      return known;
+    }
+    const test = runTest(query);
+    const search = new RunSearch(this.#at.length, test !== undefined);
+    this.#searches.delete(query);
+    this.#searches.set(query, search);
+    search.onPart(onPart);
+    if (test) {
+      this.#run(search, test).then(
+        () => search.finish(),
+        (thrown: Error) => search.finish(thrown),
+      );
+    }
+    const [oldest, first] = [...this.#searches][0] ?? [];
+    if (this.#searches.size > MAX_SEARCHES && oldest !== undefined) {
+      first?.end();
+      this.#searches.delete(oldest);
+    }
+    return search;
+  }
+
+  async #run(search: RunSearch, test: EventTest): Promise<void> {
     let row = 0;
     for await (const lines of fileLines(this.#file)) {
-      if (round !== this.#round) return false;
+      if (search.isEnded) return;
       for (const line of lines) {
         const isRow = row < this.#at.length && line.at === this.#place.at(row);
-        if (passes(line, isRow ? this.#level[row] : undefined, test)) matches.push(row);
+        if (passes(line, isRow ? this.#level[row] : undefined, test)) search.add(row);
         if (isRow) row += 1;
       }
-      onPart({ n: matches.length, share: row / Math.max(1, this.#at.length) });
-      if (row >= this.#at.length) break;
+      search.saw(row);
+      if (row >= this.#at.length) return;
     }
-    return round === this.#round;
   }
 
-  /** Ends a search. What it has chosen stays. @returns how many rows that are. */
-  stop(): number {
-    this.#round += 1;
-    return this.count;
+  /** The first row after an id, or at a time or after it. */
+  #rowAfter(place: string | number | undefined): number {
+    return typeof place === 'string' ? rowOf(place) + 1 : this.#rowAt(place ?? 0);
   }
 
-  /** Of the chosen rows. */
-  get count(): number {
-    return this.#matches?.length ?? this.#at.length;
+  /** The first row that is not before an id or a time. */
+  #rowBefore(place: string | number | undefined): number {
+    return typeof place === 'string'
+      ? rowOf(place)
+      : this.#rowAt(place ?? Number.POSITIVE_INFINITY);
   }
 
-  /** The first chosen row at a time or after it, by its number among the chosen ones. */
-  indexAt(ms: number): number {
-    return firstWhere(0, this.count, (index) => this.#at.at(this.#row(index)) >= ms);
+  #rowAt(ms: number): number {
+    return firstWhere(0, this.#at.length, (row) => this.#timeOf(row) >= ms);
   }
 
-  /** @returns for each bar the chosen rows by level, then gaps: {@link BAR_COLUMNS} numbers. */
-  bars(fromMs: number, stepMs: number, count: number): number[] {
-    const bars = new Array<number>(count * BAR_COLUMNS).fill(0);
-    const to = this.indexAt(fromMs + stepMs * count);
-    for (let index = this.indexAt(fromMs); index < to; index++) {
-      const row = this.#row(index);
-      const bar = Math.floor((this.#at.at(row) - fromMs) / stepMs);
-      const column = bar * BAR_COLUMNS + (this.#level[row] as number);
-      bars[column] = (bars[column] as number) + 1;
-    }
-    return bars;
+  #timeOf(row: number): number {
+    return this.#head.started_at_ms + this.#at.at(row);
   }
 
-  /** The chosen rows from one number to another, read from the file. */
-  async rows(from: number, to: number): Promise<RunLine[]> {
-    const chosen = Array.from({ length: Math.max(0, Math.min(to, this.count) - from) }, (_, n) =>
-      this.#row(from + n),
-    );
-    return Promise.all(chosen.map((row) => this.#line(row)));
-  }
-
-  /** The bots at a time, in ms since the start. */
-  herd(ms: number): HerdBot[] {
-    return this.#bots.at(ms);
-  }
-
-  #row(index: number): number {
-    return this.#matches ? this.#matches.at(index) : index;
-  }
-
-  async #line(row: number): Promise<RunLine> {
+  async #event(row: number): Promise<StreamEvent> {
     const place = this.#place.at(row);
     const text = await this.#file.slice(place, place + this.#size.at(row)).text();
     const event = eventIn(text);
-    const sinceMs = this.#at.at(row);
-    const at = this.#head.started_at_ms + sinceMs;
-    const id = String(row);
-    if (event?.event === 'log') return { ...logLine(id, event.data), n: row, sinceMs };
-    if (event?.event === 'gap') return { ...gapLine(id, event.data, at), n: row, sinceMs };
+    const id = `${EPOCH}-${row + 1}`;
+    // The time of a row never goes back.
+    if (event?.event === 'log') {
+      return { id, event: 'log', data: { ...event.data, timestamp_ms: this.#timeOf(row) } };
+    }
+    if (event?.event === 'gap') return { id, event: 'gap', data: event.data };
     throw new NoteError(note('runs.changed'));
   }
 
@@ -208,7 +304,7 @@ export class Recording {
     if (event.event === 'session') {
       const reason = this.#bots.see(event.data.snapshot, atMs);
       if (reason !== undefined) {
-        this.#causes.add('failure', reason, event.data.snapshot.id, atMs);
+        this.#causes.add('failed', reason, event.data.snapshot.id, atMs);
       }
       return true;
     }
@@ -259,6 +355,11 @@ export class Recording {
     add(fullMs !== undefined, note('runs.herdFull', { s: secondsOf(fullMs ?? 0) }));
     add(this.#causes.beyond > 0, note('runs.beyond', { n: this.#causes.beyond }));
   }
+}
+
+/** Of an id of a row. */
+function rowOf(id: string): number {
+  return Number(id.slice(EPOCH.length + 1)) - 1;
 }
 
 /** With one decimal. */

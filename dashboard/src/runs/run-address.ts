@@ -1,49 +1,17 @@
-// Runs in tabs. What a page about runs shows, in its address: `#/runs/<name>?q=&after=&before=&at=&show=`. Times are in ms since
-// the start of the run, so that they mean the same in two runs.
+// Runs in tabs. The address of a run, `#/runs/<name>?part=`: the rest is that of the views.
 
 import { changeQuery, hrefTo, route } from '../model/route.js';
 
-export const PARTS = ['log', 'herd', 'causes', 'expectations'] as const;
+export const PARTS = ['log', 'herd', 'problems', 'expectations'] as const;
 export type RunPart = (typeof PARTS)[number];
 
-export interface RunAddress {
-  /** Empty: the list of runs. */
-  name: string;
-  query: string;
-  afterMs: number | undefined;
-  beforeMs: number | undefined;
-  atMs: number | undefined;
-  /** Undefined: what the run has. */
-  part: RunPart | undefined;
+/** What of the run is shown. */
+export function shownPart(): RunPart {
+  return PARTS.find((one) => one === route.value.query.get('part')) ?? 'log';
 }
 
-export function runAddress(): RunAddress {
-  const { part: name, query } = route.value;
-  const time = (parameter: string): number | undefined => {
-    const text = query.get(parameter) ?? '';
-    return /^\d{1,13}$/.test(text) ? Number(text) : undefined;
-  };
-  const part = PARTS.find((one) => one === query.get('show'));
-  return {
-    name,
-    query: query.get('q') ?? '',
-    afterMs: time('after'),
-    beforeMs: time('before'),
-    atMs: time('at'),
-    part,
-  };
-}
-
-type Changes = Partial<Omit<RunAddress, 'name'>>;
-
-/** Changes what is shown. A value that is undefined is removed. */
-export function showInRun(changes: Changes): void {
-  const names = { query: 'q', afterMs: 'after', beforeMs: 'before', atMs: 'at', part: 'show' };
-  const pairs = Object.entries(changes).map(([name, value]) => [
-    names[name as keyof Changes],
-    value === undefined ? '' : String(typeof value === 'number' ? Math.round(value) : value),
-  ]);
-  changeQuery(Object.fromEntries(pairs));
+export function showPart(part: RunPart): void {
+  changeQuery({ part, cause: '' });
 }
 
 export function hrefOfRun(name: string): string {

@@ -1,6 +1,6 @@
 // Runs in the worker of a run. Owns its bots, and each change of a status: what the herd was at any moment.
 
-import type { BotSnapshot } from '../../../src/client/index.js';
+import type { BotSnapshot, BotState } from '../../../src/client/index.js';
 import { hasLeft } from '../../../src/shared/contract/events.js';
 import { Floats, Words } from './columns.js';
 import type { RunBot } from './run-facts.js';
@@ -13,8 +13,8 @@ const MAX_CHANGES = 2_000_000;
 const MAX_STATUSES = 10_000;
 const MANY = '…';
 
-/** A bot as the herd shows it. */
-export type HerdBot = Pick<RunBot, 'id' | 'kind' | 'labels' | 'host' | 'node' | 'status'>;
+/** A bot as the herd shows it: its data are how many lines it wrote in the whole run. */
+type HerdBot = BotState & { data: Record<string, number> };
 
 export class RunBots {
   readonly #bots: RunBot[] = [];
@@ -78,18 +78,20 @@ export class RunBots {
     return hasFailed || last_error !== before ? last_error : undefined;
   }
 
-  /** The bots that were there at a moment. */
-  at(atMs: number): HerdBot[] {
+  /** The bots that were there at a moment. @param startedAtMs when the run began. */
+  at(atMs: number, startedAtMs: number): HerdBot[] {
     const found = new Map<number, number>();
     for (let change = 0; change < this.#at.length && this.#at.at(change) <= atMs; change++) {
-      found.set(this.#bot.at(change), this.#status.at(change));
+      found.set(this.#bot.at(change), change);
     }
-    return [...found].flatMap(([index, status]): HerdBot[] => {
+    return [...found].flatMap(([index, change]): HerdBot[] => {
       const bot = this.#bots[index];
-      const name = this.#statuses[status] ?? MANY;
-      if (!bot || hasLeft(name)) return [];
-      const { id, kind, labels, host, node } = bot;
-      return [{ id, kind, labels, host, ...(node !== undefined && { node }), status: name }];
+      const status = this.#statuses[this.#status.at(change)] ?? MANY;
+      if (!bot || hasLeft(status)) return [];
+      const { lines, errors, firstMs: _, ...own } = bot;
+      const since_ms = startedAtMs + this.#at.at(change);
+      const counts = { lines, errors };
+      return [{ ...own, status, desired: 'running', restarts: 0, since_ms, data: counts }];
     });
   }
 

@@ -1,22 +1,49 @@
 // Runs in the worker of a run. Owns its failures and error lines, grouped by cause.
 
+import type { IncidentGroup } from '../../../src/client/index.js';
 import { causeOf } from '../../../src/shared/incidents/cause.js';
-import { MAX_CAUSE_BOTS, type RunCause } from './run-facts.js';
 
 /** Causes that are listed. Further ones are counted together. */
 const MAX_CAUSES = 1000;
+/** Bots that a cause names, the first of them. */
+const MAX_BOTS = 100;
 /** Texts whose cause is kept: the same line comes often, and to normalise it costs more than to read it. */
 const MAX_TEXTS = 20_000;
 /** Units of a message that are kept. */
 const MAX_MESSAGE = 8192;
+/** Steps in which a cause is counted: of a longer run they are longer. */
+const MAX_STEPS = 64;
+
+/** A bot failed, or a line has the level `error`: the service has no incidents of those. */
+type CauseType = 'failed' | 'error line';
+
+interface Cause {
+  cause: string;
+  type: CauseType;
+  title: string;
+  /** As it was first, the whole of it. */
+  message: string;
+  count: number;
+  bots: Set<string>;
+  /** In ms since the start of the run. */
+  firstMs: number;
+  lastMs: number;
+  /** How often in each step. */
+  counts: number[];
+  stepMs: number;
+}
 
 export class RunCauses {
-  readonly #groups = new Map<string, RunCause>();
+  readonly #groups = new Map<string, Cause>();
   readonly #known = new Map<string, string>();
   /** Failures and lines of causes beyond the bound. */
   beyond = 0;
 
-  add(type: RunCause['type'], message: string, bot: string | null, atMs: number): void {
+  get count(): number {
+    return this.#groups.size;
+  }
+
+  add(type: CauseType, message: string, bot: string | null, atMs: number): void {
     const text = `${type}\n${bot ?? ''}\n${message}`;
     let key = this.#known.get(text);
     let title: string | undefined;
@@ -37,31 +64,67 @@ export class RunCauses {
         return;
       }
       group = {
-        cause: key.slice(type.length + 1),
+        // The same failure may be a line too.
+        cause: `${type === 'failed' ? '' : 'line-'}${key.slice(type.length + 1)}`,
         type,
         title: title ?? message,
         message: message.slice(0, MAX_MESSAGE),
         count: 0,
-        bots: [],
+        bots: new Set(),
         firstMs: atMs,
         lastMs: atMs,
+        counts: [],
+        stepMs: 1000,
       };
       this.#groups.set(key, group);
     }
     group.count += 1;
     group.lastMs = atMs;
-    if (bot !== null && group.bots.length < MAX_CAUSE_BOTS && !group.bots.includes(bot)) {
-      group.bots.push(bot);
-    }
+    widen(group, this.stepFor(atMs));
+    const step = Math.floor(atMs / group.stepMs);
+    group.counts[step] = (group.counts[step] ?? 0) + 1;
+    if (bot !== null && group.bots.size < MAX_BOTS) group.bots.add(bot);
   }
 
-  /** Failures first, then what is most frequent. */
-  list(): RunCause[] {
-    return [...this.#groups.values()].sort(
-      (a, b) =>
-        Number(a.type === 'error line') - Number(b.type === 'error line') ||
-        b.count - a.count ||
-        a.firstMs - b.firstMs,
+  /** The length of the steps of a run that is so long, in ms. */
+  stepFor(lengthMs: number): number {
+    let stepMs = 1000;
+    while (lengthMs >= stepMs * MAX_STEPS) stepMs *= 2;
+    return stepMs;
+  }
+
+  /** @param stepMs of the whole run. @param startedAtMs when it began. */
+  list(stepMs: number, startedAtMs: number): IncidentGroup[] {
+    return [...this.#groups.values()].map((group) => {
+      widen(group, stepMs);
+      const { cause, type, title, message, count, bots, firstMs, lastMs, counts } = group;
+      return {
+        cause,
+        type: type as IncidentGroup['type'],
+        title,
+        where: null,
+        reason: message,
+        count,
+        bots: [...bots],
+        bot_count: bots.size,
+        fallen: 0,
+        first_at_ms: startedAtMs + firstMs,
+        last_at_ms: startedAtMs + lastMs,
+        latest: null,
+        counts: Array.from({ length: MAX_STEPS }, (_, at) => counts[at] ?? 0),
+      };
+    });
+  }
+}
+
+/** Counts in longer steps. */
+function widen(group: Cause, stepMs: number): void {
+  while (group.stepMs < stepMs) {
+    const { counts } = group;
+    group.counts = Array.from(
+      { length: Math.ceil(counts.length / 2) },
+      (_, at) => (counts[at * 2] ?? 0) + (counts[at * 2 + 1] ?? 0),
     );
+    group.stepMs *= 2;
   }
 }

@@ -19,25 +19,6 @@ export interface RunBot {
   errors: number;
 }
 
-/** What several failures or error lines have in common. */
-export interface RunCause {
-  /** The same in every run: src/shared/incidents/cause.ts. */
-  cause: string;
-  /** A bot failed, or a line has the level `error`. */
-  type: 'failure' | 'error line';
-  title: string;
-  /** The message as it was first, the whole of it. */
-  message: string;
-  count: number;
-  /** The first of them, at most {@link MAX_CAUSE_BOTS}. */
-  bots: string[];
-  firstMs: number;
-  lastMs: number;
-}
-
-/** Bots that a cause names. */
-export const MAX_CAUSE_BOTS = 100;
-
 export type Result = 'passed' | 'failed' | 'skipped';
 
 export interface RunExpectation {
@@ -66,8 +47,9 @@ export interface RecordingFacts {
   /** Rows of the log: lines and gaps. */
   rows: number;
   levels: LineCounts;
-  bots: RunBot[];
-  causes: RunCause[];
+  bots: number;
+  /** How many there are of failures and error lines. */
+  causes: number;
 }
 
 export interface RunFacts {

@@ -1,21 +1,28 @@
 // The messages between the page and the worker of a run.
 
+import type {
+  EventsPage,
+  EventsQuery,
+  IncidentGroups,
+  IncidentGroupsQuery,
+  PastStates,
+  StatsQuery,
+} from '../../../src/client/index.js';
+import type { Counted } from '../model/event-source.js';
 import type { Said } from './note.js';
-import type { RunLine } from './recording.js';
-import type { HerdBot } from './run-bots.js';
 import type { Part, RunFacts } from './run-facts.js';
 
 /** What the page asks, and what it gets. One question may be asked while another is answered. */
 export interface RunCalls {
   open: (file: Blob) => RunFacts;
-  /** Whether the rows are all chosen, and no other query was set meanwhile. */
-  select: (query: string) => { isDone: boolean; count: number };
-  /** Ends a `select`. The rows that it has chosen stay: so many. */
-  stop: () => number;
-  indexAt: (ms: number) => number;
-  bars: (fromMs: number, stepMs: number, count: number) => number[];
-  rows: (from: number, to: number) => RunLine[];
-  herd: (ms: number) => HerdBot[];
+  /** Ends the searches. What they have found stays. */
+  stop: () => void;
+  /** Begins each search again that is asked for. */
+  again: () => void;
+  events: (query: EventsQuery) => EventsPage;
+  stats: (query: StatsQuery) => Counted;
+  states: (atMs: number) => PastStates;
+  incidentGroups: (query: IncidentGroupsQuery) => IncidentGroups;
 }
 
 export type RunCall = keyof RunCalls;

@@ -4,9 +4,6 @@ import { t } from '../texts/text.js';
 
 const MINUTE_S = 60;
 const HOUR_S = 3600;
-/** Lengths of bars below a second, in ms. */
-const SHORT_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
-
 /** `+0:07.482`, `+1:02:03.004`. */
 export function sinceText(ms: number): string {
   const whole = Math.max(0, Math.round(ms));
@@ -28,17 +25,4 @@ export function lengthText(ms: number): string {
   return hours > 0
     ? t('time.hoursMinutes', { hours, minutes })
     : t('runs.minutesSeconds', { minutes, seconds: seconds % MINUTE_S });
-}
-
-/** Bars of equal length over a whole run. @param most bars at most. */
-export function barsFor(lengthMs: number, most: number): { stepMs: number; count: number } {
-  const short = SHORT_STEPS.find((step) => lengthMs / step < most);
-  let stepMs = short ?? 1000;
-  for (const factor of [2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600]) {
-    if (lengthMs / stepMs < most) break;
-    stepMs = factor * 1000;
-  }
-  if (lengthMs / stepMs >= most)
-    stepMs = Math.ceil(lengthMs / most / HOUR_S / 1000) * HOUR_S * 1000;
-  return { stepMs, count: Math.floor(lengthMs / stepMs) + 1 };
 }

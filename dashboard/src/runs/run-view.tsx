@@ -1,34 +1,35 @@
 // One run: its lines over time, its log, herd, incidents and expectations.
 
 import type { VNode } from 'preact';
+import { useEffect, useLayoutEffect } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
-import { hrefTo } from '../model/route.js';
+import { Herd } from '../herd/herd.js';
+import { recorded } from '../model/event-source.js';
+import { useLogAddress } from '../model/log-address.js';
+import { hrefTo, route } from '../model/route.js';
 import { fullTime } from '../model/time.js';
+import { timeRange } from '../model/time-range.js';
 import { Icon } from '../parts/icons.js';
 import { sizeText } from '../parts/size.js';
 import { ViewHead } from '../parts/view-head.js';
-import { QueryBox } from '../query/query-box.js';
+import { ProblemsView } from '../problems/problems-view.js';
+import { RangePicker } from '../range/range-picker.js';
 import { numberText, type PlainKey, t } from '../texts/text.js';
-import { CausesView } from './causes-view.js';
+import { LogPane } from '../views/log-pane.js';
 import { ExpectationsView } from './expectations-view.js';
 import { note } from './note.js';
 import { noteText } from './note-text.js';
 import type { OpenRun } from './open-runs.js';
-import { PARTS, type RunPart, runAddress, showInRun } from './run-address.js';
-import { RunChart } from './run-chart.js';
+import { PARTS, type RunPart, shownPart, showPart } from './run-address.js';
 import type { RunFacts } from './run-facts.js';
-import { RunHerd } from './run-herd.js';
-import { RunLog } from './run-log.js';
-import { lengthText, sinceText } from './run-time.js';
-import { useSelection } from './use-selection.js';
-
-/** How long to wait for more letters, in ms: a query reads the whole file. */
-export const QUERY_WAIT_MS = 300;
+import type { RunSource } from './run-source.js';
+import { lengthText } from './run-time.js';
+import { SearchState } from './search-state.js';
 
 const TITLES: Readonly<Record<RunPart, PlainKey>> = {
   log: 'page.log',
   herd: 'herd.title',
-  causes: 'page.incidents',
+  problems: 'page.problems',
   expectations: 'runs.expectations',
 };
 
@@ -88,7 +89,7 @@ function Summary({ facts: { recording, expectations } }: { facts: RunFacts }) {
           fullTime(recording.startedAtMs),
           lengthText(recording.lengthMs),
           t('count.lines', { n: recording.rows }),
-          t('count.bots', { n: recording.bots.length }),
+          t('count.bots', { n: recording.bots }),
         ]
       : []),
     ...(expectations ? [t('runs.failedOf', { n: failed, all: expectations.length })] : []),
@@ -110,36 +111,35 @@ function Notes({ facts: { notes, recording } }: { facts: RunFacts }) {
 }
 
 function Opened({ run, facts }: { run: OpenRun; facts: RunFacts }) {
-  const { recording, expectations } = facts;
-  if (!recording) {
-    return (
-      <div class="run-body">
-        <Notes facts={facts} />
-        <ExpectationsView expectations={expectations ?? []} hasLog={false} />
-      </div>
-    );
-  }
-  return <Recorded run={run} facts={facts} />;
-}
-
-function Recorded({ run, facts }: { run: OpenRun; facts: RunFacts }) {
-  const { recording, expectations } = facts;
-  const address = runAddress();
-  const { query, afterMs, beforeMs, atMs } = address;
-  const selection = useSelection(run, query);
-  const part = address.part ?? 'log';
-  const counts: Partial<Record<RunPart, number>> = {
-    herd: recording?.bots.length ?? 0,
-    causes: recording?.causes.length ?? 0,
-    expectations: expectations?.length ?? 0,
-  };
+  const { source } = run;
+  useLayoutEffect(() => {
+    recorded.value = source;
+    return () => {
+      recorded.value = undefined;
+    };
+  }, [source]);
   return (
     <div class="run-body">
       <Notes facts={facts} />
-      <QueryLine query={query} afterMs={afterMs} beforeMs={beforeMs} />
-      <div class="log-times">
-        <RunChart run={run} selection={selection} lengthMs={recording?.lengthMs ?? 0} atMs={atMs} />
-      </div>
+      {source === undefined ? (
+        <ExpectationsView expectations={facts.expectations ?? []} startedAtMs={undefined} />
+      ) : recorded.value === source ? (
+        <Parts source={source} facts={facts} />
+      ) : null}
+    </div>
+  );
+}
+
+function Parts({ source, facts }: { source: RunSource; facts: RunFacts }) {
+  const { recording, expectations } = facts;
+  const part = shownPart();
+  const counts: Partial<Record<RunPart, number>> = {
+    herd: recording?.bots ?? 0,
+    problems: recording?.causes ?? 0,
+    expectations: expectations?.length ?? 0,
+  };
+  return (
+    <>
       <fieldset class="segments run-parts" aria-label={t('runs.parts')}>
         {PARTS.map((one) => (
           <label key={one}>
@@ -147,7 +147,7 @@ function Recorded({ run, facts }: { run: OpenRun; facts: RunFacts }) {
               type="radio"
               name="run-part"
               checked={part === one}
-              onChange={() => showInRun({ part: one })}
+              onChange={() => showPart(one)}
             />
             <span>
               {t(TITLES[one])}
@@ -157,56 +157,33 @@ function Recorded({ run, facts }: { run: OpenRun; facts: RunFacts }) {
         ))}
       </fieldset>
       {part === 'log' ? (
-        <RunLog
-          run={run}
-          selection={selection}
-          query={query}
-          afterMs={afterMs}
-          beforeMs={beforeMs}
-          atMs={atMs}
-        />
+        <Lines source={source} />
       ) : part === 'herd' ? (
-        <RunHerd run={run} atMs={atMs} />
-      ) : part === 'causes' ? (
-        <CausesView causes={recording?.causes ?? []} />
+        <div class="run-part">
+          <RangePicker />
+          <Herd />
+        </div>
+      ) : part === 'problems' ? (
+        <ProblemsView cause={route.value.query.get('cause') ?? ''} />
       ) : expectations ? (
-        <ExpectationsView expectations={expectations} hasLog />
+        <ExpectationsView expectations={expectations} startedAtMs={source.range.fromMs} />
       ) : (
         <p class="empty muted">{t('runs.noExpectations')}</p>
       )}
-    </div>
+    </>
   );
 }
 
-interface QueryLineProps {
-  query: string;
-  afterMs: number | undefined;
-  beforeMs: number | undefined;
-}
-
-/** The query and the range, which can be taken back. */
-function QueryLine({ query, afterMs, beforeMs }: QueryLineProps) {
+/** The log, from the beginning of the range on. */
+function Lines({ source }: { source: RunSource }) {
+  const address = useLogAddress();
+  const { query, range } = address.filter;
+  useEffect(() => source.forget(), [query]);
+  const at = route.value.query.get('at') ?? timeRange.value.momentMs ?? range?.fromMs;
   return (
-    <div class="toolbar" role="search">
-      <QueryBox
-        use="lines"
-        value={query}
-        waitMs={QUERY_WAIT_MS}
-        onChange={(next) => showInRun({ query: next, atMs: undefined })}
-      />
-      {afterMs === undefined && beforeMs === undefined ? null : (
-        <span class="toolbar-end">
-          <button
-            type="button"
-            title={t('runs.whole')}
-            onClick={() => showInRun({ afterMs: undefined, beforeMs: undefined })}
-          >
-            {sinceText(afterMs ?? 0)} –{' '}
-            {beforeMs === undefined ? t('runs.end') : sinceText(beforeMs)}
-            <Icon name="close" />
-          </button>
-        </span>
-      )}
-    </div>
+    <>
+      <SearchState source={source} />
+      <LogPane key={source.round.value} {...address} at={at} />
+    </>
   );
 }

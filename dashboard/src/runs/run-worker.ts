@@ -41,20 +41,17 @@ async function answer(id: number, call: ToRun['call'], args: unknown[]): Promise
   const of = recording;
   if (!of) throw new NoteError(note('runs.noRecording'));
   switch (call) {
-    case 'select': {
-      const [query] = args as Parameters<RunCalls['select']>;
-      const isDone = await of.select(query, onPart);
-      return { isDone, count: of.count } satisfies ReturnType<RunCalls['select']>;
-    }
     case 'stop':
       return of.stop();
-    case 'indexAt':
-      return of.indexAt(...(args as Parameters<RunCalls['indexAt']>));
-    case 'bars':
-      return of.bars(...(args as Parameters<RunCalls['bars']>));
-    case 'rows':
-      return of.rows(...(args as Parameters<RunCalls['rows']>));
+    case 'again':
+      return of.again();
+    case 'events':
+      return of.events(...(args as Parameters<RunCalls['events']>), onPart);
+    case 'stats':
+      return of.stats(...(args as Parameters<RunCalls['stats']>), onPart);
+    case 'states':
+      return of.states(...(args as Parameters<RunCalls['states']>));
     default:
-      return of.herd(...(args as Parameters<RunCalls['herd']>));
+      return of.incidentGroups(...(args as Parameters<RunCalls['incidentGroups']>));
   }
 }

@@ -3,7 +3,7 @@
 import { useEffect } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { useResource } from '../model/resource.js';
-import { go, hrefTo } from '../model/route.js';
+import { go, hrefTo, route } from '../model/route.js';
 import { api } from '../model/session.js';
 import { fullTime } from '../model/time.js';
 import { CloseButton } from '../parts/close-button.js';
@@ -24,12 +24,12 @@ import {
   openRuns,
   runNamed,
 } from './open-runs.js';
-import { hrefOfRun, runAddress } from './run-address.js';
+import { hrefOfRun } from './run-address.js';
 import { lengthText } from './run-time.js';
 import { Reading, RunView } from './run-view.js';
 
 export function RunsView() {
-  const { name } = runAddress();
+  const { part: name } = route.value;
   const run = openRuns.value.find((one) => one.name === name);
   if (name === '') return <RunList />;
   if (!run) return <NotOpen name={name} />;

@@ -1,10 +1,10 @@
 // How far the search of a run is, for one that takes long; and that it was cancelled.
 
 import { t } from '../texts/text.js';
-import type { Selection } from './use-selection.js';
+import type { RunSource } from './run-source.js';
 
-export function SearchState({ selection }: { selection: Selection }) {
-  const { search, cancel, again } = selection;
+export function SearchState({ source }: { source: RunSource }) {
+  const { value: search } = source.search;
   if (!search) return null;
   const { share, isCancelled } = search;
   const n = Math.floor(share * 100);
@@ -24,7 +24,7 @@ export function SearchState({ selection }: { selection: Selection }) {
         aria-label={isCancelled ? undefined : t('runs.cancelSearch')}
         // A key that is held does not begin again what it has cancelled.
         onKeyDown={(event) => event.repeat && event.preventDefault()}
-        onClick={isCancelled ? again : cancel}
+        onClick={() => (isCancelled ? source.again() : source.cancel())}
       >
         {isCancelled ? t('runs.searchAgain') : t('button.cancel')}
       </button>

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Line } from '../hub/messages.js';
-import { changeQuery, hrefTo, route } from '../model/route.js';
+import { changeQuery, hrefIn, route } from '../model/route.js';
 import { day, serverNow } from '../model/time.js';
 import { useWidth } from '../model/width.js';
 import { useFocusFor } from '../parts/focus.js';
@@ -96,7 +96,7 @@ export function LineContext({ around: { bot, id }, keys }: Props) {
           {t('log.back')}
         </button>
         <h2>
-          {bot === null ? name : <a href={hrefTo('bots', bot)}>{name}</a>}
+          {bot === null ? name : <a href={hrefIn('bots', bot)}>{name}</a>}
           {line ? (
             <span class="muted"> {t('log.aroundTime', { time: momentText(line.at) })}</span>
           ) : null}

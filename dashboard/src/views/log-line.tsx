@@ -3,7 +3,7 @@ import { visible, withoutEscapes } from '../../../src/shared/contract/escapes.js
 import type { FieldName } from '../../../src/shared/query/fields.js';
 import type { Line } from '../hub/messages.js';
 import { eventOf } from '../model/download.js';
-import { hrefTo } from '../model/route.js';
+import { hrefIn } from '../model/route.js';
 import { clockTime, day, fullTime } from '../model/time.js';
 import { CloseButton } from '../parts/close-button.js';
 import { copy } from '../parts/copy.js';
@@ -43,7 +43,7 @@ export function Whole(props: WholeProps) {
         <Level level={level} />
         <time>{fullTime(at)}</time>
         {scope === '' ? null : <span>{visible(scope)}</span>}
-        {bot === null ? null : <a href={hrefTo('bots', bot)}>{bot}</a>}
+        {bot === null ? null : <a href={hrefIn('bots', bot)}>{bot}</a>}
         {dir === null ? null : (
           <span class={`dir-${dir}`}>
             {dir === 'in' ? t('log.incomingArrow') : t('log.outgoingArrow')} {transport}

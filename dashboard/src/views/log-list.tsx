@@ -43,7 +43,7 @@ interface Props {
   look: (line: Line, index: number) => { isSelected: boolean; isPair?: boolean; took?: string };
   mark?: string;
   today: string;
-  clockOf?: (line: Line) => string;
+  clockOf?: ((line: Line) => string) | undefined;
   onChoose: (index: number, isRange: boolean) => void;
   onPick?: (what: Picked) => void;
   /** Shows the lines around the row at the cursor. */

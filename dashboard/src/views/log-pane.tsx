@@ -4,8 +4,9 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ColumnsMenu } from '../columns/columns-menu.js';
 import type { Line } from '../hub/messages.js';
 import { serviceUrl } from '../hub/service-address.js';
+import { recorded } from '../model/event-source.js';
 import { isFiltered, type LogFilter, markOf } from '../model/log-filter.js';
-import { hrefTo } from '../model/route.js';
+import { hrefIn } from '../model/route.js';
 import { day, serverNow } from '../model/time.js';
 import { useWidth } from '../model/width.js';
 import { copy } from '../parts/copy.js';
@@ -14,6 +15,7 @@ import { say } from '../parts/toasts.js';
 import { AlertLink } from '../problems/alert-link.js';
 import { picked } from '../query/edit-query.js';
 import { SavedViewsMenu } from '../query/saved-views-menu.js';
+import { sinceText } from '../runs/run-time.js';
 import { useKeys } from '../shell/keys.js';
 import { t } from '../texts/text.js';
 import { LogParts } from '../wire/log-parts.js';
@@ -67,10 +69,14 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
     [chosenColumns.columns, isOfOne],
   );
   const cells = useLogCells(columns, true);
+  const ofRun = recorded.value;
 
   const { shown, load } = useLogWindow(filter, at, following, (id) => {
-    if (id === undefined)
-      return say(typeof at === 'string' ? t('log.notStored') : t('log.noneAtTime'));
+    if (id === undefined) {
+      // A recording opens at its beginning: nobody asked for that moment.
+      if (!ofRun) say(typeof at === 'string' ? t('log.notStored') : t('log.noneAtTime'));
+      return;
+    }
     setFollowing(false);
     setCursor(id);
     setReveal({ id, round: 0 });
@@ -145,7 +151,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
   const copyLink = (): void => {
     if (!chosen) say(t('log.selectFirst'));
     else
-      void copy(`${serviceUrl()}/${hrefTo('log', '', { at: chosen.id, to: '' })}`, t('term.link'));
+      void copy(`${serviceUrl()}/${hrefIn('log', '', { at: chosen.id, to: '' })}`, t('term.link'));
   };
 
   const openContext = (): void => {
@@ -196,6 +202,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
   const revealAt = reveal ? rows.findIndex(({ id }) => id === reveal.id) : -1;
   const today = day(serverNow());
   const withBot = !isOfOne;
+  const isOfService = withBot && !ofRun;
   const mark = markOf(filter);
   return (
     <div
@@ -214,8 +221,8 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
             <span>{isFollowing ? t('log.pause') : t('log.follow')}</span>
           </button>
         ) : null}
-        {withBot ? <SavedViewsMenu /> : null}
-        {withBot ? <AlertLink query={filter.query} on="lines" /> : null}
+        {isOfService ? <SavedViewsMenu /> : null}
+        {isOfService ? <AlertLink query={filter.query} on="lines" /> : null}
         <ColumnsMenu table={LOG_TABLE} chosen={chosenColumns} offer={offeredColumns} />
         <DownloadMenu shown={shown} filter={filter} />
       </Toolbar>
@@ -239,6 +246,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
             took: tookIn(line, pairs.of(line)),
           })}
           mark={mark}
+          clockOf={ofRun && ((line) => sinceText(line.at - ofRun.range.fromMs))}
           today={today}
           onChoose={(index, isRange) => {
             const line = rows[index];

@@ -2,9 +2,10 @@
 
 import { useMemo } from 'preact/hooks';
 import { printTerm } from '../../../src/shared/query/print-query.js';
+import { recorded } from '../model/event-source.js';
 import { isFiltered, type LogFilter } from '../model/log-filter.js';
 import { ownToken } from '../model/own-token.js';
-import { api } from '../model/session.js';
+import { eventSource } from '../model/session.js';
 import type { AskStats } from '../range/histogram.js';
 import { HistogramView } from '../range/histogram-view.js';
 import { RangePicker } from '../range/range-picker.js';
@@ -14,23 +15,25 @@ const KEPT_STEP_S = 10;
 
 export function LogTimes({ filter }: { filter: LogFilter }) {
   const { query, bot } = filter;
+  const source = recorded.value;
   // A query that cannot be read selects everything.
   const isReadable = isFiltered(filter);
   const isWhole = !isReadable && bot === undefined && !isLimited();
   const ask = useMemo(
-    () => asking(isWhole ? undefined : queryFor(isReadable ? query : '', bot)),
-    [query, bot, isWhole, isReadable],
+    // A recording is searched once for its lines and their counts.
+    () => asking(isWhole ? undefined : source ? query : queryFor(isReadable ? query : '', bot)),
+    [source, query, bot, isWhole, isReadable],
   );
   return (
     <div class="log-times">
       <RangePicker />
-      <HistogramView ask={ask} leastStepS={isWhole ? KEPT_STEP_S : 1} />
+      <HistogramView ask={ask} leastStepS={isWhole && !source ? KEPT_STEP_S : 1} />
     </div>
   );
 }
 
 function asking(query: string | undefined): AskStats {
-  return (where, signal) => api().stats({ ...where, query, signal });
+  return (where, signal) => eventSource().stats({ ...where, query, signal });
 }
 
 /** A token that is limited to some bots counts the lines that it reaches. */

@@ -1,4 +1,5 @@
 import { downloadJournal, downloadRows } from '../model/download.js';
+import { recorded } from '../model/event-source.js';
 import { LEVEL_NAMES, type LogFilter } from '../model/log-filter.js';
 import type { LogWindow } from '../model/log-window.js';
 import { Menu } from '../parts/menu.js';
@@ -54,18 +55,20 @@ export function DownloadMenu({ shown, filter }: { shown: LogWindow; filter: LogF
           >
             {t('log.loadedLines', { n: shown.rows.length })}
           </button>
-          <button
-            type="button"
-            onClick={() => {
-              close();
-              say(t('log.preparing'));
-              downloadJournal(filter).catch((thrown: unknown) =>
-                sayError(thrown, t('log.downloadFailed')),
-              );
-            }}
-          >
-            {t('log.allMatching')}
-          </button>
+          {recorded.value ? null : (
+            <button
+              type="button"
+              onClick={() => {
+                close();
+                say(t('log.preparing'));
+                downloadJournal(filter).catch((thrown: unknown) =>
+                  sayError(thrown, t('log.downloadFailed')),
+                );
+              }}
+            >
+              {t('log.allMatching')}
+            </button>
+          )}
         </>
       )}
     </Menu>

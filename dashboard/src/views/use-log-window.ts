@@ -1,9 +1,10 @@
 import { effect } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
+import { recorded } from '../model/event-source.js';
 import { connection, linesEpoch, linesVersion } from '../model/live.js';
 import type { LogFilter } from '../model/log-filter.js';
 import { LogWindow } from '../model/log-window.js';
-import { api } from '../model/session.js';
+import { eventSource } from '../model/session.js';
 import { say } from '../parts/toasts.js';
 
 interface Shown {
@@ -25,7 +26,7 @@ export function useLogWindow(
 ): Shown {
   const key = JSON.stringify(filter);
   const shown = useMemo(() => {
-    const window = new LogWindow(filter, api, undefined, say);
+    const window = new LogWindow(filter, eventSource, undefined, say);
     if (place === undefined) window.begin();
     return window;
   }, [key, place]);
@@ -37,7 +38,7 @@ export function useLogWindow(
       onPlace(row === undefined ? undefined : shown.rows.at(row)?.id);
     });
   };
-  const isOpen = connection.value.state === 'open';
+  const isOpen = recorded.value !== undefined || connection.value.state === 'open';
   useEffect(() => () => shown.close(), [shown]);
   useEffect(() => {
     if (!isOpen) return;

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { inWords } from '../../../dashboard/src/model/history-lines.js';
+import { historyLines } from '../../../dashboard/src/model/history-lines.js';
 import { fileLines, MAX_LINE } from '../../../dashboard/src/runs/file-lines.js';
 import { saidBy } from '../../../dashboard/src/runs/note.js';
 import { noteText } from '../../../dashboard/src/runs/note-text.js';
-import { BAR_COLUMNS, Recording } from '../../../dashboard/src/runs/recording.js';
+import { Recording } from '../../../dashboard/src/runs/recording.js';
 import { readReport } from '../../../dashboard/src/runs/report.js';
 import { openFile } from '../../../dashboard/src/runs/run-file.js';
-import { barsFor, lengthText, sinceText } from '../../../dashboard/src/runs/run-time.js';
+import { lengthText, sinceText } from '../../../dashboard/src/runs/run-time.js';
 import { junitReport } from '../../../src/cli/recording/check-report.js';
-import { recording, recordingLines, type Step } from '../../harness/recordings.js';
+import { recording, recordingLines, STARTED_AT_MS, type Step } from '../../harness/recordings.js';
 
 const STEPS: Step[] = [
   { at: 0, bot: 'old-1', status: 'failed', error: 'before the run' },
@@ -39,21 +39,40 @@ async function read(text: string, maxRows?: number): Promise<Recording> {
   return found;
 }
 
-async function texts(of: Recording): Promise<string[]> {
-  return (await of.rows(0, of.count)).map((line) => inWords(line).text);
+/** All lines that a query lets through, page by page. */
+async function texts(of: Recording, query = '', order: 'newest' | 'oldest' = 'oldest') {
+  const found: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await of.events({ query, order, limit: 2, cursor }, nothing);
+    expect(page.events.length).toBeLessThanOrEqual(2);
+    found.push(...historyLines(page.events).map(({ text }) => text));
+    cursor = page.cursor ?? undefined;
+  } while (cursor !== undefined);
+  return found;
 }
+const groupsOf = (of: Recording) =>
+  of.incidentGroups({}).groups.map(({ first_at_ms, last_at_ms, ...rest }) => ({
+    ...rest,
+    first: first_at_ms - STARTED_AT_MS,
+    last: last_at_ms - STARTED_AT_MS,
+  }));
 
 describe('a recording', () => {
   it('is counted, with its bots and causes', async () => {
-    const { facts, notes } = await read(recording(STEPS, 2000));
-    expect(notes).toEqual([]);
-    expect(facts).toMatchObject({ lengthMs: 2000, events: 11, rows: 6, endedBy: 'command' });
-    expect(facts.levels).toEqual({ info: 2, warn: 1, error: 2, state: 0 });
-    expect(facts.bots[1]).toMatchObject({ id: 'demo-1', lines: 4, errors: 2, status: 'deleted' });
-    expect(facts.causes).toMatchObject([
-      { type: 'failure', count: 1, bots: ['demo-1'], firstMs: 1001 },
-      { type: 'error line', title: 'lost <address>', count: 2, firstMs: 1000, lastMs: 1500 },
+    const of = await read(recording(STEPS, 2000));
+    expect(of.notes).toEqual([]);
+    expect(of.facts).toMatchObject({ lengthMs: 2000, events: 11, rows: 6, endedBy: 'command' });
+    expect(of.facts).toMatchObject({ bots: 2, causes: 2 });
+    expect(of.facts.levels).toEqual({ info: 2, warn: 1, error: 2, state: 0 });
+    expect(groupsOf(of)).toMatchObject([
+      { type: 'error line', title: 'lost <address>', count: 2, first: 1000, last: 1500 },
+      { type: 'failed', count: 1, bots: ['demo-1'], first: 1001 },
     ]);
+    const [{ cause = '' } = {}] = groupsOf(of);
+    const only = of.incidentGroups({ cause, after: STARTED_AT_MS, before: STARTED_AT_MS + 2000 });
+    expect(only.groups.map(({ counts }) => counts.slice(0, 3))).toEqual([[0, 2, 0]]);
+    expect(of.incidentGroups({ before: STARTED_AT_MS + 999 }).groups).toEqual([]);
   });
 
   it('has its rows read from the file, as bytes', async () => {
@@ -62,9 +81,10 @@ describe('a recording', () => {
       { at: 2, line: 'next' },
     ];
     const of = await read(recording(steps, 3).replaceAll('\n', '\r\n'));
-    expect(await of.rows(0, 9)).toMatchObject([
-      { text: 'größer 🐑', sinceMs: 1, level: 'info' },
-      { text: 'next', sinceMs: 2 },
+    const { events } = await of.events({ order: 'oldest' }, nothing);
+    expect(historyLines(events)).toMatchObject([
+      { text: 'größer 🐑', at: STARTED_AT_MS + 1, level: 'info' },
+      { text: 'next', at: STARTED_AT_MS + 2 },
     ]);
   });
 
@@ -77,58 +97,77 @@ describe('a recording', () => {
     ['label:team=a', ['hello']],
   ])('is searched with %s', async (query, found) => {
     const of = await read(recording(STEPS, 2000));
-    expect(await of.select(query, nothing)).toBe(true);
-    const shown = await texts(of);
+    const shown = await texts(of, query);
+    expect(await texts(of, query, 'newest')).toEqual(shown.toReversed());
     // Gaps are always shown, with what is missing in words.
     const gap = '7 events are missing here (e-1 to e-9)';
     expect(shown).toContain(gap);
     expect(shown.filter((text) => text !== gap)).toEqual(found);
   });
 
-  it('drops a search when another one begins', async () => {
+  it('has pages before and after a line, and a range', async () => {
     const of = await read(recording(STEPS, 2000));
-    const [first, second] = [of.select('hello', nothing), of.select('level:error', nothing)];
-    expect([await first, await second]).toEqual([false, true]);
-    expect(of.count).toBe(3);
-    await of.select('', nothing);
-    expect(of.count).toBe(6);
+    const { events } = await of.events({ order: 'oldest', limit: 3 }, nothing);
+    const id = events[1]?.id ?? '';
+    const page = async (where: Parameters<Recording['events']>[0]): Promise<string[]> =>
+      historyLines((await of.events(where, nothing)).events).map(({ text }) => text);
+    expect(await page({ before: id })).toEqual(['hello']);
+    expect(await page({ after: id, order: 'oldest', limit: 2 })).toEqual([
+      '7 events are missing here (e-1 to e-9)',
+      'lost 10.0.0.1:99',
+    ]);
+    const range = { after: STARTED_AT_MS + 1000, before: STARTED_AT_MS + 1600 };
+    expect(await page(range)).toEqual(['lost 10.0.0.2:99', 'lost 10.0.0.1:99']);
+    expect(await page({ ...range, session: ['nobody'] })).toEqual([]);
   });
 
-  it('says how far a search is; a cancelled one keeps what it has found', async () => {
+  it('says how far a search is; one that is ended keeps what it has found, until it is begun again', async () => {
     // More than is read at once.
     const steps = Array.from({ length: 30_000 }, (_, at) => ({ at, line: `busy ${at}` }));
     const of = await read(recording(steps, 30_000));
+    const query = '/busy \\d*7$/';
+    const counted = async (onPart: (part: { share: number }) => void): Promise<number> => {
+      const { buckets } = await of.stats({ query, step: 60 }, onPart);
+      return buckets.reduce((sum, { levels }) => sum + (levels['info'] ?? 0), 0);
+    };
     const shares: number[] = [];
-    expect(await of.select('/busy \\d*7$/', ({ share }) => shares.push(share))).toBe(true);
-    expect(of.count).toBe(3000);
+    expect(await counted(({ share }) => shares.push(share))).toBe(3000);
     expect(shares.length).toBeGreaterThan(2);
     expect(shares).toEqual([...shares].sort((a, b) => a - b));
     expect(shares.at(-1)).toBe(1);
-    let stopped = 0;
-    const isDone = await of.select('/busy \\d*7$/', () => {
-      stopped = of.stop();
-    });
-    expect(isDone).toBe(false);
+    of.again();
+    const stopped = await counted(() => of.stop());
     expect(stopped).toBeGreaterThan(0);
     expect(stopped).toBeLessThan(3000);
-    expect(of.count).toBe(stopped);
-    expect(await texts(of)).toContain('busy 7');
+    expect(await counted(nothing)).toBe(stopped);
+    const { events } = await of.events({ query, order: 'oldest', limit: 1 }, nothing);
+    expect(historyLines(events)[0]?.text).toBe('busy 7');
+    of.again();
+    expect(await counted(nothing)).toBe(3000);
   });
 
-  it('is counted in bars, and found by time', async () => {
+  it('is counted over time, without gaps', async () => {
     const of = await read(recording(STEPS, 2000));
-    const bars = of.bars(0, 1000, 2);
-    expect(bars.slice(0, BAR_COLUMNS)).toEqual([1, 1, 0, 0, 1]);
-    expect(bars.slice(BAR_COLUMNS)).toEqual([1, 0, 2, 0, 0]);
-    expect([0, 11, 1500, 9999].map((ms) => of.indexAt(ms))).toEqual([0, 1, 4, 6]);
+    const { buckets } = await of.stats({ step: 1 }, nothing);
+    expect(buckets).toEqual([
+      { at_ms: STARTED_AT_MS, levels: { info: 1, warn: 1 } },
+      { at_ms: STARTED_AT_MS + 1000, levels: { error: 2, info: 1 } },
+    ]);
+    const ofErrors = await of.stats({ step: 1, query: 'level:error' }, nothing);
+    expect(ofErrors.buckets).toEqual([{ at_ms: STARTED_AT_MS + 1000, levels: { error: 2 } }]);
   });
 
   it('knows the herd of each moment', async () => {
     const of = await read(recording(STEPS, 2000));
-    const at = (ms: number) => of.herd(ms).map(({ id, status }) => `${id} ${status}`);
+    const at = (ms: number) =>
+      of.states(STARTED_AT_MS + ms).states.map(({ id, status }) => `${id} ${status}`);
     expect(at(19)).toEqual(['old-1 failed', 'demo-1 starting']);
     expect(at(1200)).toEqual(['old-1 failed', 'demo-1 backoff']);
     expect(at(2000)).toEqual(['old-1 failed']);
+    expect(of.states(STARTED_AT_MS + 1200).states[1]).toMatchObject({
+      since_ms: STARTED_AT_MS + 1001,
+      data: { lines: 4, errors: 2 },
+    });
   });
 
   it('shows what is readable of one that is broken or cut off', async () => {
@@ -161,7 +200,8 @@ describe('a recording', () => {
       { at: 20, line: 'second' },
     ];
     const of = await read(recording(steps, 60));
-    expect((await of.rows(0, 2)).map(({ sinceMs }) => sinceMs)).toEqual([50, 50]);
+    const { events } = await of.events({}, nothing);
+    expect(historyLines(events).map(({ at }) => at - STARTED_AT_MS)).toEqual([50, 50]);
   });
 });
 
@@ -273,12 +313,3 @@ it('times of a run are written as people read them', () => {
     '2 h 5 min',
   ]);
 });
-
-it.each([0, 40, 1999, 60_000, 86_400_000, 90 * 86_400_000])(
-  'bars cover a run of %d ms, and are not too many',
-  (lengthMs) => {
-    const { stepMs, count } = barsFor(lengthMs, 100);
-    expect(stepMs * count).toBeGreaterThan(lengthMs);
-    expect(count).toBeLessThanOrEqual(101);
-  },
-);
