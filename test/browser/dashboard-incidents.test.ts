@@ -228,7 +228,7 @@ it('rules that fire and causes are one list under one query, and the old address
   await page.getByRole('combobox', { name: 'Search lines' }).fill('bot:trader-6');
   await cause('out of paint').waitFor();
   await cause('no reply from').waitFor({ state: 'detached' });
-  await page.getByRole('combobox', { name: 'Search lines' }).fill('bot:nobody');
+  await page.getByRole('combobox', { name: 'Search lines' }).fill('scope:nowhere');
   await page.getByText('Nothing in this time matches the query.').waitFor();
   // What fires now is not of a time that is over.
   await show(page, '#/incidents?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z');

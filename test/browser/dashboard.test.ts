@@ -142,6 +142,8 @@ describe('sign-in', () => {
     await openWithToken(page, service, token);
     await show(page, '#/bots');
     await row('painter-1').waitFor();
+    // Its only bot is there.
+    await expect.poll(() => page.getByRole('button', { name: 'New bot' }).count()).toBe(0);
     const menu = page.getByRole('navigation').getByRole('link');
     await expect.poll(() => menu.getByText('Runs').count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Alert on this' }).count()).toBe(0);

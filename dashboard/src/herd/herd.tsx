@@ -3,7 +3,7 @@ import { cluster } from '../model/cluster.js';
 import { recorded } from '../model/event-source.js';
 import { useHosts } from '../model/hosts.js';
 import { isLoaded, loaded } from '../model/live.js';
-import { may } from '../model/own-token.js';
+import { mayCreate } from '../model/own-token.js';
 import { hrefIn, hrefTo } from '../model/route.js';
 import { useThrottled } from '../model/throttle.js';
 import { shownMoment } from '../model/time-range.js';
@@ -162,7 +162,7 @@ function Empty() {
   return (
     <div class="herd-none">
       <p>{t('bots.none')}</p>
-      {may('control') ? (
+      {mayCreate() ? (
         <p class="muted">
           {rich('herd.createFirst', { bots: <a href={hrefTo('bots')}>{t('term.bots')}</a> })}
         </p>

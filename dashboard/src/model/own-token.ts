@@ -2,7 +2,7 @@
 
 import { effect, signal } from '@preact/signals';
 import type { Scope, TokenInfo } from '../../../src/client/index.js';
-import { connection } from './live.js';
+import { bots, connection } from './live.js';
 import { api, type Session, session } from './session.js';
 
 /** Undefined until it is known. */
@@ -23,6 +23,12 @@ export function mayOpen(page: string): boolean {
 /** Whether the session's token is about all bots, as rules and recordings are. True until that is known. */
 export function isUnlimited(): boolean {
   return ownToken.value?.bots == null && ownToken.value?.labels == null;
+}
+
+/** Whether the session's token may create a bot: one that is limited to ids, while one of them has no bot. */
+export function mayCreate(): boolean {
+  const ids = ownToken.value?.bots;
+  return may('control') && (ids == null || ids.some((id) => !bots.has(id)));
 }
 
 let asked: Session | undefined;

@@ -3,7 +3,7 @@ import type { BotAction, BotSnapshot } from '../../../src/client/index.js';
 import { drafts } from '../config/drafts.js';
 import { actionText, actOnOne, type Before } from '../model/actions.js';
 import { bots, botsVersion, isLoaded, loaded, serviceErrors } from '../model/live.js';
-import { may } from '../model/own-token.js';
+import { may, mayCreate } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
 import { changeQuery, go, route } from '../model/route.js';
 import { api } from '../model/session.js';
@@ -171,7 +171,7 @@ export function BotView({ id }: { id: string }) {
               </button>
             ))
           : null}
-        {may('control') && bot ? (
+        {mayCreate() && bot ? (
           <button type="button" onClick={() => void duplicate(bot)}>
             <Icon name="add" />
             {t('create.duplicate')}

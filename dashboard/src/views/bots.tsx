@@ -3,7 +3,7 @@ import { ColumnsMenu } from '../columns/columns-menu.js';
 import { rowHeightOf } from '../model/density.js';
 import { wantAllLastLines } from '../model/last-lines.js';
 import { bots, botsVersion, isLoaded, linesVersion, loaded } from '../model/live.js';
-import { may } from '../model/own-token.js';
+import { mayCreate } from '../model/own-token.js';
 import { changeQuery, go, hrefTo, route } from '../model/route.js';
 import { scrolledOf, setActive, setSelected, table } from '../model/table.js';
 import { NEVER, useThrottled } from '../model/throttle.js';
@@ -87,7 +87,7 @@ export function BotsView() {
       run: () => active !== undefined && toggle(active),
     },
     { keys: '*', does: t('bots.toggleAll'), run: toggleAll },
-    ...(may('control') ? [{ keys: 'n', does: t('bots.new'), run: () => setCreating(true) }] : []),
+    ...(mayCreate() ? [{ keys: 'n', does: t('bots.new'), run: () => setCreating(true) }] : []),
     { keys: 'Escape', does: t('bots.clearSelection'), run: () => setSelected(new Set()) },
   ]);
 
@@ -108,7 +108,7 @@ export function BotsView() {
           </span>
         }
       >
-        {may('control') ? <NewBot onClick={() => setCreating(true)} /> : null}
+        {mayCreate() ? <NewBot onClick={() => setCreating(true)} /> : null}
       </ViewHead>
       <Filters query={query}>
         <ColumnsMenu table={BOTS_TABLE} chosen={chosen} offer={offeredColumns} isLong />
@@ -184,7 +184,7 @@ function NothingShown({ isFiltered, onCreate }: { isFiltered: boolean; onCreate:
   return (
     <div class="empty">
       <p>{t('bots.none')}</p>
-      {may('control') ? <NewBot onClick={onCreate} /> : null}
+      {mayCreate() ? <NewBot onClick={onCreate} /> : null}
     </div>
   );
 }
