@@ -18,10 +18,7 @@ import { Legend } from './legend.js';
 import { herdBots, herdHeld, herdVersion, past, pastError, usePast } from './past.js';
 import { groupBy, herdView } from './view.js';
 
-const Moment = lazyView(
-  async () => (await import('./moment.js')).Moment,
-  <div class="moment is-loading" />,
-);
+const MomentNotes = lazyView(async () => (await import('./moment-notes.js')).MomentNotes);
 
 const REDRAW_MS = 500;
 /** Labels change rarely, and to collect them visits each. */
@@ -34,7 +31,8 @@ export function Herd() {
   useThrottled(herdVersion, REDRAW_MS);
   // Nothing in a recording can be acted on.
   const isOver = recorded.value !== undefined;
-  const isPast = shownMoment.value !== undefined;
+  const moment = shownMoment.value;
+  const isPast = moment !== undefined;
   const shown = herdBots();
   const isKnown = isPast
     ? past.value !== undefined && (shown.size > 0 || isReached())
@@ -64,7 +62,7 @@ export function Herd() {
           </div>
         )}
       </header>
-      <Moment />
+      {moment === undefined ? null : <MomentNotes shown={moment} />}
       {shown.size === 0 ? (
         isPast ? (
           <NoPast />

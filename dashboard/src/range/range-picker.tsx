@@ -10,6 +10,7 @@ import { useKeys } from '../shell/keys.js';
 import { t } from '../texts/text.js';
 import { type Parsed, parseRange } from './parse-range.js';
 import { LIVE, type TimeRange } from './range.js';
+import { RangeHandle } from './range-handle.js';
 import { lastText, rangeText } from './range-text.js';
 
 const MINUTE_MS = 60_000;
@@ -18,7 +19,8 @@ const PRESETS = [5, 15, 60, 6 * 60, 24 * 60, 7 * 24 * 60].map((minutes) => minut
 /** The length that a step has in a range without a beginning, in ms. */
 const DEFAULT_MS = 15 * MINUTE_MS;
 
-export function RangePicker() {
+/** @param withHandle where the page shows a moment of the range. */
+export function RangePicker({ withHandle = false }: { withHandle?: boolean }) {
   const range = timeRange.value;
   const menu = useRef<HTMLDetailsElement>(null);
   const close = (): void => {
@@ -108,6 +110,7 @@ export function RangePicker() {
           {t(recorded.value ? 'range.wholeRun' : 'range.live')}
         </button>
       )}
+      {withHandle ? <RangeHandle /> : null}
     </fieldset>
   );
 }

@@ -160,7 +160,7 @@ function Parts({ source, facts }: { source: RunSource; facts: RunFacts }) {
         <Lines source={source} />
       ) : part === 'herd' ? (
         <div class="run-part">
-          <RangePicker />
+          <RangePicker withHandle />
           <Herd />
         </div>
       ) : part === 'problems' ? (

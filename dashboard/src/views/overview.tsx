@@ -35,7 +35,7 @@ export function OverviewView() {
   return (
     <>
       <ViewHead title={t('page.overview')}>
-        <Picker />
+        <Picker withHandle />
       </ViewHead>
       <div class="page overview">
         <Herd />
