@@ -118,7 +118,7 @@ describe('sign-in', () => {
     // Nor does it see what would be refused.
     const menu = page.getByRole('navigation').getByRole('link');
     await expect.poll(() => menu.getByText('Tokens').count()).toBe(0);
-    expect(await menu.getByText('Alerts').count()).toBe(1);
+    expect(await menu.getByText('Problems').count()).toBe(1);
     expect(await page.getByRole('button', { name: /^(New token|Sign-in link)$/ }).count()).toBe(0);
     await page.getByRole('button', { name: 'Keyboard' }).click();
     expect(await page.getByRole('dialog').getByText('Tokens', { exact: true }).count()).toBe(0);
