@@ -125,7 +125,7 @@ it('a group of bots with a wrong password is found by its cause, and changed at 
   await trial.click(view('Overview'));
   const failed = page.getByRole('button', { name: /^Bots that are failed|^failed/ });
   await trial.sees(failed.filter({ hasText: String(REFUSED) }), 'the overview counts failed bots');
-  await trial.click(view('Incidents'));
+  await trial.click(view('Problems'));
   const cause = page.locator('.cause', { hasText: 'wrong password' });
   await trial.sees(cause.filter({ hasText: `${REFUSED} bots` }), 'one cause has all of them');
   expect(await cause.count()).toBe(1);
@@ -169,7 +169,7 @@ it('a bot that runs and loses is told by a rule, explained by its data, and fixe
   const trial = new Trial('out of gold');
   const bar = page.getByText('1 rule fires:');
   await trial.sees(bar, 'every page says that a rule fires');
-  await trial.click(page.getByRole('link', { name: 'Show alerts' }));
+  await trial.click(page.getByRole('link', { name: 'Show problems' }));
   const named = page.locator('main').getByRole('link', { name: POOR, exact: true });
   await trial.sees(named, 'the rule names the bot');
   await trial.click(named.first());
