@@ -192,7 +192,7 @@ export async function hostBots(start: HostStart, carrier: HostCarrier): Promise<
       start: (input) => host.startAll(input),
       setStays: (input) => host.setStays(input),
       stop: (input) => host.stop(input),
-      invoke: (input, cancelled) => host.invoke(input, cancelled),
+      setPermit: (input) => host.setPermit(input),
       attachFront: ({ port }) => fronts.attach(port),
       leftBehind: ({ withinMs }) => leftBehind?.list(withinMs) ?? [],
       open: openByKind,

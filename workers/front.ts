@@ -7,7 +7,6 @@ import { PinExchange } from '../src/front/access/pin-exchange.js';
 import { PinPages } from '../src/front/access/pin-pages.js';
 import { TokenStreams } from '../src/front/access/token-streams.js';
 import { TokenUses } from '../src/front/access/token-uses.js';
-import { HostCommands } from '../src/front/bots/host-commands.js';
 import { BodyRoom } from '../src/front/engine/body-room.js';
 import { loadEngine } from '../src/front/engine/load.js';
 import { hstsHeaders } from '../src/front/engine/responses.js';
@@ -25,6 +24,8 @@ import { createFront, fixedResponses } from '../src/front/routes.js';
 import { StreamLeases } from '../src/front/stream/stream-lease.js';
 import { View } from '../src/front/views/view.js';
 import { Views } from '../src/front/views/views.js';
+import { Dispatcher } from '../src/shared/commands/dispatcher.js';
+import { HostCommands } from '../src/shared/commands/host-commands.js';
 import { FRONT_CELLS, responseCell } from '../src/shared/contract/metric-layout.js';
 import { Networks } from '../src/shared/contract/networks.js';
 import { Rpc } from '../src/shared/contract/rpc.js';
@@ -144,7 +145,15 @@ const front = createFront({
   secureHeaders,
   log,
   control,
-  hosts,
+  dispatcher: new Dispatcher({
+    hosts,
+    targets(input) {
+      self.mirror.sync();
+      return control.call('commandTargets', input);
+    },
+    failed: (failure) => control.tell('commandFailed', failure),
+    hostOf: (bot) => self.mirror.get(bot)?.snapshot.host ?? null,
+  }),
   views,
   admission,
   maxWriteBytes,

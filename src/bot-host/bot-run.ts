@@ -4,7 +4,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BotKind, Logger } from '../bot-sdk/index.js';
 import type { RunTimeCommands } from '../bot-sdk/run-time-commands.js';
-import { type CommandOutcome, noAnswer, nobodyWaits } from '../shared/contract/command-messages.js';
+import { ANY_PERMIT, type CommandOutcome, noAnswer } from '../shared/contract/command-messages.js';
 import type { HostedState } from '../shared/contract/host-messages.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
 import { answerable } from '../shared/contract/rpc.js';
@@ -23,13 +23,31 @@ import { releaseOwn, runContained } from './own-listeners.js';
 import { type BotPlatform, RunContext } from './run-context.js';
 import { RunStatus } from './run-status.js';
 
-/** A command for which main waits. */
+/** A command of a unit test. */
 export interface CommandInput {
   command: string;
   args: JsonObject;
   timeoutMs: number;
-  /** Aborted when nobody waits for the result any more. */
-  cancelled?: AbortSignal | undefined;
+}
+
+export interface BotRunOptions {
+  kind: BotKind;
+  id: string;
+  number: number;
+  config: JsonObject;
+  outbox: Outbox;
+  lines: BotLines;
+  network: NetworkRules;
+  /** Takes an error that comes when the run can no longer write lines. */
+  reportLate: (error: string) => void;
+  /** What stands for the clock and the network in a unit test. */
+  platform?: BotPlatform;
+  /** Of the node's lease; null without a cluster. */
+  fence?: BotFence | null;
+  /** Of a node in a cluster: the bot's term. */
+  term?: number | undefined;
+  /** {@link BotRun.permit} */
+  permit?: number | undefined;
 }
 
 /** Errors of a run that is over, or is to stop, that are reported: code that it has left behind may throw for ever. */
@@ -43,6 +61,8 @@ export class BotRun implements CurrentRun, RunTimeCommands {
   /** What the bot's code gets. */
   readonly context: RunContext;
   isGone = false;
+  /** Commands that carry another one are not run, except {@link ANY_PERMIT}. */
+  permit: number;
   /** Set when the run has offered commands. */
   offered: OfferedCommands | undefined;
   /** Is called then. */
@@ -63,28 +83,16 @@ export class BotRun implements CurrentRun, RunTimeCommands {
   readonly #reportLate: (error: string) => void;
   #lateErrors = 0;
 
-  /**
-   * @param reportLate takes an error that comes when the run can no longer write lines.
-   * @throws DroverError when the kind's `state` throws; the message has no secrets.
-   */
-  constructor(
-    kind: BotKind,
-    id: string,
-    number: number,
-    config: JsonObject,
-    outbox: Outbox,
-    lines: BotLines,
-    network: NetworkRules,
-    reportLate: (error: string) => void,
-    platform?: BotPlatform,
-    fence: BotFence | null = null,
-    term: number | null = null,
-  ) {
-    this.#reportLate = reportLate;
+  /** @throws DroverError when the kind's `state` throws; the message has no secrets. */
+  constructor(options: BotRunOptions) {
+    const { kind, id, number, config, outbox, lines, network, platform } = options;
+    const { permit = ANY_PERMIT, fence = null, term = null } = options;
+    this.#reportLate = options.reportLate;
     this.#fence = fence;
     this.kind = kind;
     this.id = id;
     this.number = number;
+    this.permit = permit;
     const { signal } = this.#abort;
     // Each timer, request and connection listens; a bot may have any number of them.
     setMaxListeners(0, signal);
@@ -158,29 +166,23 @@ export class BotRun implements CurrentRun, RunTimeCommands {
   }
 
   /**
-   * The same for a caller that waits with a promise. Rejects with `not_found`, `command_failed`, `conflict` when the bot stops,
+   * The same for a unit test, which waits with a promise. Rejects with `not_found`, `command_failed`, `conflict` when the bot stops,
    * or `no_answer` after the timeout.
    */
-  invoke({ command, args, timeoutMs, cancelled }: CommandInput): Promise<Json> {
+  invoke({ command, args, timeoutMs }: CommandInput): Promise<Json> {
     return new Promise((resolve, reject) => {
-      // A command that answers at once needs neither.
       let deadline: NodeJS.Timeout | undefined;
-      let cancel = (): void => {};
       const call = this.command(
         command,
         () => args,
         (outcome) => {
           clearTimeout(deadline);
-          cancelled?.removeEventListener('abort', cancel);
           if (typeof outcome === 'string') resolve(JSON.parse(outcome) as Json);
           else reject(outcome);
         },
       );
       if (!call.isOpen) return;
-      cancel = () => call.abort(nobodyWaits());
       deadline = setTimeout(() => call.abort(noAnswer(command, timeoutMs)), timeoutMs);
-      cancelled?.addEventListener('abort', cancel);
-      if (cancelled?.aborted) cancel();
     });
   }
 
@@ -196,6 +198,10 @@ export class BotRun implements CurrentRun, RunTimeCommands {
     const error = `${errorText(thrown, this.#lines)}${last}`;
     if (this.#lines.isClosed) this.#reportLate(error);
     else this.log.error(`error after the signal to stop: ${error}`);
+  }
+
+  admits(permit: number): boolean {
+    return permit === ANY_PERMIT || permit === this.permit;
   }
 
   setStays(stays: boolean): void {

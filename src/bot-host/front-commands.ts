@@ -1,5 +1,6 @@
-// Runs in a bot host thread. Owns the channels of the fronts: takes their commands, and answers with the outcomes.
+// Runs in a bot host thread. Owns the channels of the fronts and of main: takes their commands, and answers with the outcomes.
 
+import type { BotCommand } from '../shared/commands/host-commands.js';
 import {
   addOutcome,
   type CommandMessage,
@@ -58,7 +59,7 @@ export class FrontCommands {
 }
 
 /**
- * The channel of one front. The front bounds the commands without an outcome (src/front/bots/host-commands.ts), and with them the
+ * The channel of one front. The front bounds the commands without an outcome (src/shared/commands/host-commands.ts), and with them the
  * messages that wait in the port and the calls here.
  */
 class FrontChannel {
@@ -102,12 +103,13 @@ class FrontChannel {
     // The host has hung for so long that the front has given up: nobody waits for these.
     const isLate = (process.uptime() - message.sentAt) * 1000 >= this.#timeoutMs;
     this.#isTaking = true;
-    eachCommand(message.commands, (id, bot, command, args) => {
+    eachCommand(message.commands, (id, bot, command, args, permit) => {
       if (isLate) {
         const error = noAnswer(command, this.#timeoutMs);
-        addOutcome(this.#outcomes, id, this.#host.refuse(bot, command, error) ? error : null);
+        const isRefused = this.#host.refuse(bot, command, permit, error);
+        addOutcome(this.#outcomes, id, isRefused ? error : null);
       } else {
-        this.#run(id, bot, command, args);
+        this.#run(id, { bot, command, args, permit });
       }
     });
     this.#isTaking = false;
@@ -116,9 +118,9 @@ class FrontChannel {
     this.#flush();
   }
 
-  #run(id: number, bot: string, command: string, args: string): void {
+  #run(id: number, command: BotCommand): void {
     let entry: OpenCommand | undefined;
-    const call = this.#host.dispatch(bot, command, args, (outcome) => {
+    const call = this.#host.dispatch(command, (outcome) => {
       if (entry) {
         this.#open.delete(id);
         this.#deadlines.remove(entry);
@@ -130,7 +132,7 @@ class FrontChannel {
     if (call === null) {
       addOutcome(this.#outcomes, id, null);
     } else if (call.isOpen) {
-      entry = { name: command, call };
+      entry = { name: command.command, call };
       this.#open.set(id, entry);
       this.#deadlines.add(entry);
     }

@@ -1,6 +1,7 @@
 // Runs in a bot host thread. Owns the bots that run here.
 
 import type { BotKind } from '../bot-sdk/index.js';
+import type { BotCommand } from '../shared/commands/host-commands.js';
 import { CommandArgs } from '../shared/contract/command-args.js';
 import type { CommandOutcome } from '../shared/contract/command-messages.js';
 import { failureLine, resultLine } from '../shared/contract/dispatch-line.js';
@@ -12,7 +13,7 @@ import type {
   KindFailure,
   LateError,
 } from '../shared/contract/host-messages.js';
-import type { Json, JsonObject } from '../shared/contract/json.js';
+import type { JsonObject } from '../shared/contract/json.js';
 import { answerable } from '../shared/contract/rpc.js';
 import { secretStrings } from '../shared/contract/secrets.js';
 import type { BotStart, HostMethods, HostStart } from '../shared/contract/threads.js';
@@ -108,7 +109,7 @@ export class BotHost {
   }
 
   /** @throws DroverError when the bot cannot be started. */
-  start({ id, run: number, kind: name, config, stays = false, term }: BotStart): void {
+  start({ id, run: number, kind: name, config, stays = false, term, permit }: BotStart): void {
     const kind = this.#kinds.get(name);
     // Main knows the kind, so it did not load on this host.
     if (!kind) throw new DroverError('unavailable', `this bot host has no kind ${name}`);
@@ -123,19 +124,19 @@ export class BotHost {
       (reason) => this.#events.flooded({ id, run: number, reason }),
       (bytes) => this.#events.wrote(number, bytes),
     );
-    const run = new BotRun(
+    const run = new BotRun({
       kind,
       id,
       number,
       config,
-      this.#outbox,
+      outbox: this.#outbox,
       lines,
-      this.#network,
-      (error) => this.#events.lateError({ id, run: number, error }),
-      undefined,
-      this.#fence?.forBot(stays) ?? null,
+      network: this.#network,
+      reportLate: (error) => this.#events.lateError({ id, run: number, error }),
+      fence: this.#fence?.forBot(stays) ?? null,
       term,
-    );
+      permit,
+    });
     run.onOffer = ({ infos }) => this.#events.offered({ kind: name, commands: infos });
     this.#runs.set(id, run);
     void run.ended.then((end) => {
@@ -154,6 +155,12 @@ export class BotHost {
   /** Whether the bot keeps its connections without the node's lease, from now on. */
   setStays({ id, stays }: Input<'setStays'>): void {
     this.#runs.get(id)?.setStays(stays);
+  }
+
+  /** A command that was allowed under the bot's former labels does not begin any more when this returns. */
+  setPermit({ id, permit }: Input<'setPermit'>): void {
+    const run = this.#runs.get(id);
+    if (run) run.permit = permit;
   }
 
   /** Code of the kind's module, outside of any run, has thrown. Its bots share that module, so they end. */
@@ -187,36 +194,17 @@ export class BotHost {
     return { abandoned };
   }
 
-  /** Runs a command for main, which has checked the arguments and publishes the outcome. */
-  async invoke({ id, command, args }: Input<'invoke'>, cancelled?: AbortSignal): Promise<Json> {
-    const run = this.#runs.get(id);
-    if (!run) throw new DroverError('conflict', `bot ${id} is not running`);
-    // Main does not know the commands of a run that has offered its own.
-    run.offered?.args.check(command, args);
-    this.#log.note(command, id);
-    const timeoutMs = this.#limits.commandTimeoutMs;
-    try {
-      return await run.invoke({ command, args, timeoutMs, cancelled });
-    } finally {
-      // Who has the result finds the command's lines in the history.
-      this.#outbox.flush();
-    }
-  }
-
   /**
-   * Runs a command for a front: checks the arguments, and publishes the outcome in order with the bot's own lines.
-   * @param args an object as JSON. @param settle is called once, unless this returns null. {@link flush} before
-   * the outcome leaves.
-   * @returns the call, whose outcome may have come already; null when the bot does not run here.
+   * Runs a command: checks the arguments, and publishes the outcome in order with the bot's own lines.
+   * @param settle is called once, unless this returns null. {@link flush} before the outcome leaves.
+   * @returns the call, whose outcome may have come already; null when the bot does not run here, or has another permit.
    */
   dispatch(
-    id: string,
-    command: string,
-    args: string,
+    { bot: id, command, args, permit }: BotCommand,
     settle: (outcome: CommandOutcome) => void,
   ): CommandCall | null {
     const run = this.#runs.get(id);
-    if (!run || run.isOver) return null;
+    if (!run?.admits(permit) || run.isOver) return null;
     return run.command(
       command,
       () => {
@@ -234,9 +222,9 @@ export class BotHost {
     );
   }
 
-  /** Publishes that a command was not run. @returns false when its bot does not run here: nothing is published then. */
-  refuse(id: string, command: string, error: DroverError): boolean {
-    if (!this.#runs.has(id)) return false;
+  /** Publishes that a command was not run. @returns false when {@link dispatch} would not run it: nothing is published then. */
+  refuse(id: string, command: string, permit: number, error: DroverError): boolean {
+    if (!this.#runs.get(id)?.admits(permit)) return false;
     this.#outbox.add(failureLine(id, command, messageOf(error)));
     return true;
   }

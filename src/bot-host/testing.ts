@@ -104,17 +104,17 @@ export class TestBot<Config = JsonObject, State = unknown> {
         fetch ? fetch(url, init) : globalThis.fetch(url, init),
     };
     const network = new NetworkRules(allow);
-    this.#run = new BotRun(
-      begun,
+    this.#run = new BotRun({
+      kind: begun,
       id,
-      lastRun,
-      checked,
-      outbox as Outbox,
+      number: lastRun,
+      config: checked,
+      outbox: outbox as Outbox,
       lines,
       network,
-      late,
+      reportLate: late,
       platform,
-    );
+    });
     void this.#run.ended.then(({ error, restart }) => {
       this.#end = { error, restart };
       // A run that is stopped before it begins.

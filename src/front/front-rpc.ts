@@ -1,8 +1,8 @@
+import type { HostCommands } from '../shared/commands/host-commands.js';
 import type { Serves } from '../shared/contract/rpc.js';
 import type { Bound, FrontMethods } from '../shared/contract/threads.js';
 import type { Authenticator } from './access/auth.js';
 import type { TokenStreams } from './access/token-streams.js';
-import type { HostCommands } from './bots/host-commands.js';
 import { blockNext } from './http/running-request.js';
 import type { Connections } from './requests/connections.js';
 import type { Listener } from './requests/listener.js';

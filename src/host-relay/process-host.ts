@@ -343,7 +343,7 @@ export class ProcessHost {
 
   /**
    * What a host that hangs does not read waits here, as it would in a MessagePort: calls of main, and commands of fronts, which
-   * they bound (src/front/bots/host-commands.ts). One that reads nothing for ever is ended.
+   * they bound (src/shared/commands/host-commands.ts). One that reads nothing for ever is ended.
    */
   #write(pipe: Socket, channel: number, bytes: Uint8Array): void {
     if (!pipe.writable) return;

@@ -1,4 +1,5 @@
 import type { Cluster, Controller, NodeOperations } from '../cluster/cluster.js';
+import type { HostCommands } from '../shared/commands/host-commands.js';
 import type { MainMetrics } from '../shared/contract/metric-layout.js';
 import { NOT_JOINED, SELF } from '../shared/contract/node-name.js';
 import type { ClusterPressure } from '../shared/contract/nodes.js';
@@ -7,7 +8,6 @@ import { DroverError } from '../shared/errors.js';
 import type { Access } from './access/access.js';
 import { writeAccessLog } from './access/access-output.js';
 import { BotAccess } from './access/bot-access.js';
-import type { Dispatcher } from './bots/dispatcher.js';
 import type { HostFigures } from './bots/host-figures.js';
 import type { HostPool } from './bots/host-pool.js';
 import type { KindModules } from './bots/kind-modules.js';
@@ -15,6 +15,7 @@ import type { KindQuarantine } from './bots/kind-quarantine.js';
 import type { KindSchemas } from './bots/kind-schemas.js';
 import type { BotRegistry } from './bots/registry.js';
 import type { Rules } from './rules/rules.js';
+import type { ServiceCommands } from './service-commands.js';
 import type { HostThread } from './threads/host-thread.js';
 
 const STOPPING = 'the service is stopping';
@@ -23,7 +24,8 @@ const STOPPING = 'the service is stopping';
 export interface ControllerParts {
   access: Access;
   registry: BotRegistry;
-  dispatcher: Dispatcher;
+  commands: ServiceCommands;
+  hostCommands: HostCommands;
   hosts: Pick<HostPool, 'get'>;
   figures: Pick<HostFigures<HostThread>, 'list'>;
   schemas: KindSchemas;
@@ -40,7 +42,8 @@ export interface ControllerParts {
 export function createController({
   access: { tokens, tickets, links, security, pressure },
   registry,
-  dispatcher,
+  commands,
+  hostCommands,
   hosts,
   figures,
   schemas,
@@ -52,7 +55,13 @@ export function createController({
   cluster,
   isStopping,
 }: ControllerParts): Controller {
-  const bots = new BotAccess(registry, dispatcher, pressure, () => tokens.all());
+  const bots = new BotAccess({
+    registry,
+    pressure,
+    commands,
+    hostCommands,
+    tokens: () => tokens.all(),
+  });
   return {
     createPinToken: async (place) => ({ token: await tokens.createForPin(place) }),
     pinRefused: ({ address, lockedForS }) => security.wrongPin(address, lockedForS),
@@ -86,12 +95,13 @@ export function createController({
     createRule: ({ body, ...caller }) => rules.create(body, caller),
     replaceRule: ({ id, body, ...caller }) => rules.replace(id, body, caller),
     removeRule: ({ id, ...caller }) => rules.remove(id, caller),
+    commandTargets: (input) => bots.commandTargets(input),
     invoke: (input, gone) => bots.invoke(input, gone),
     async connectHost({ host }) {
       const port = await hosts.get(host).connectFront();
       return new Handover({ port }, [port]);
     },
-    commandFailed: ({ bot, command, reason }) => dispatcher.failed(bot, command, reason),
+    commandFailed: (failure) => commands.failed(failure),
     kinds: () => ({
       kinds: schemas.infos().map((info) => ({
         ...info,

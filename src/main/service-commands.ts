@@ -1,10 +1,12 @@
 import { blockLater } from '../shared/block-loop.js';
+import { failureLine, resultLine } from '../shared/contract/dispatch-line.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
+import { answerable } from '../shared/contract/rpc.js';
 import { HOST_FAULTS } from '../shared/contract/threads.js';
 import { DroverError } from '../shared/errors.js';
-import type { ServiceCommands } from './bots/dispatcher.js';
 import type { HostPool } from './bots/host-pool.js';
 import type { BotRegistry } from './bots/registry.js';
+import type { ServiceEvents } from './service-events.js';
 import type { BroadcasterThread } from './threads/broadcaster-thread.js';
 import type { FrontPool } from './threads/front-pool.js';
 import type { JournalThread } from './threads/journal-thread.js';
@@ -24,19 +26,55 @@ export interface ServiceParts {
   fronts: () => FrontPool;
 }
 
-/** Commands of the service: `POST /invoke` with `session_id: null`. @param drills offers `drill` too. */
-export function serviceCommands(parts: ServiceParts, drills: boolean): ServiceCommands {
-  const startedAt = Date.now();
-  const commands: ServiceCommands = {
-    ping: () => 'pong',
-    status: () => ({
-      bots: parts.registry.size,
-      hosts: parts.hosts.count,
-      uptime_ms: Date.now() - startedAt,
-    }),
-  };
-  if (drills) commands['drill'] = (args) => drill(parts, args);
-  return commands;
+type Commands = Record<string, (args: JsonObject) => Json | Promise<Json>>;
+
+/** Commands of the service: `POST /invoke` with `session_id: null`. */
+export class ServiceCommands {
+  readonly #commands: Commands;
+  readonly #events: ServiceEvents;
+
+  /** @param drills offers `drill` too. */
+  constructor(parts: ServiceParts, drills: boolean, events: ServiceEvents) {
+    const startedAt = Date.now();
+    this.#commands = {
+      ping: () => 'pong',
+      status: () => ({
+        bots: parts.registry.size,
+        hosts: parts.hosts.count,
+        uptime_ms: Date.now() - startedAt,
+      }),
+      ...(drills && { drill: (args: JsonObject) => drill(parts, args) }),
+    };
+    this.#events = events;
+  }
+
+  /** The outcome is on its way to the stream when this resolves or rejects. @throws DroverError `not_found` and others. */
+  async run(command: string, args: JsonObject): Promise<Json> {
+    try {
+      const result = await this.#commandOf(command)(args);
+      this.#events.tell(resultLine(null, command, JSON.stringify(result)));
+      return result;
+    } catch (thrown) {
+      const error = answerable(`the command ${command}`, thrown);
+      this.failed({ bot: null, command, reason: error.message });
+      throw error;
+    }
+  }
+
+  /** Puts on the stream that a command had no result, of a bot too when no host says so. */
+  failed({ bot, command, reason }: { bot: string | null; command: string; reason: string }): void {
+    this.#events.tell(failureLine(bot, command, reason));
+  }
+
+  #commandOf(name: string): Commands[string] {
+    const command = Object.hasOwn(this.#commands, name) ? this.#commands[name] : undefined;
+    if (command) return command;
+    const known = Object.keys(this.#commands).join(', ');
+    throw new DroverError(
+      'not_found',
+      `no command ${JSON.stringify(name)}; the service has: ${known}`,
+    );
+  }
 }
 
 /** Breaks a part of the service as a fault would, to show that the rest continues. */

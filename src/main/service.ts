@@ -4,6 +4,7 @@ import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { type Cluster, isInCluster, singleService } from '../cluster/cluster.js';
 import type { AttachReader, NodeService } from '../cluster/node-service.js';
+import { HostCommands } from '../shared/commands/host-commands.js';
 import { authorityOf } from '../shared/contract/addresses.js';
 import type { Config } from '../shared/contract/config.js';
 import type { Level } from '../shared/contract/event-kinds.js';
@@ -21,7 +22,6 @@ import { unlessAborted } from '../shared/unless-aborted.js';
 import { VERSION } from '../shared/version.js';
 import { Access } from './access/access.js';
 import { warnOperator } from './access/access-output.js';
-import { Dispatcher } from './bots/dispatcher.js';
 import { type HostCount, hostCount } from './bots/host-count.js';
 import { HostFaults } from './bots/host-faults.js';
 import { HostFigures } from './bots/host-figures.js';
@@ -50,7 +50,7 @@ import { fitToOpenFiles } from './open-files.js';
 import { ownAddress } from './own-address.js';
 import { Rules } from './rules/rules.js';
 import { RunRecord } from './run-record.js';
-import { serviceCommands } from './service-commands.js';
+import { ServiceCommands } from './service-commands.js';
 import { logItem, ServiceEvents } from './service-events.js';
 import { MAIN, type ServiceThread, ServiceWatch } from './service-watch.js';
 import { BotStore } from './store/bot-store.js';
@@ -110,6 +110,8 @@ export class Service {
   readonly #kindQuarantine = new KindQuarantine();
   readonly #processes: ProcessLinks;
   readonly #hosts: HostPool;
+  /** Main's own channels to the hosts, for commands of other nodes. */
+  #commands!: HostCommands;
   readonly #schemas = new KindSchemas();
   readonly #kinds: KindModules;
   readonly #kindFiles: KindFiles;
@@ -391,6 +393,7 @@ export class Service {
     await this.#registry.stopAll(Math.min(hosts.stop_grace_ms, shutdown.bots_ms));
     await this.#demoWorld?.close();
     const stuck = await this.#hosts.stop();
+    this.#commands.detach();
     await this.#processes.close();
     const head = await this.#events.publish(logItem('info', SERVICE_SCOPE, 'stopped'));
     await this.#cluster.flush();
@@ -541,6 +544,7 @@ export class Service {
       ending: (host) => {
         this.#usage.forget(host);
         this.#fronts.detachHost(host.number);
+        this.#commands.detachHost(host.number);
       },
       retiring: (host) => this.#registry.hostRetiring(host),
     });
@@ -639,22 +643,24 @@ export class Service {
 
   #createFronts(stream: StreamIdentity, quota: SharedQuota<'perToken' | 'perAddress'>): FrontPool {
     const config = this.#config;
-    const dispatcher = new Dispatcher(
-      this.#registry,
+    const commands = new ServiceCommands(
+      {
+        registry: this.#registry,
+        hosts: this.#hosts,
+        broadcaster: this.#broadcaster,
+        journal: this.#journal,
+        rules: this.#rulesThread,
+        fronts: () => this.#fronts,
+      },
+      config.drills.enabled,
       this.#events,
-      config.invoke.timeout_ms,
-      serviceCommands(
-        {
-          registry: this.#registry,
-          hosts: this.#hosts,
-          broadcaster: this.#broadcaster,
-          journal: this.#journal,
-          rules: this.#rulesThread,
-          fronts: () => this.#fronts,
-        },
-        config.drills.enabled,
-      ),
     );
+    this.#commands = new HostCommands({
+      connect: (host) => this.#hosts.get(host).connectFront(),
+      failed: (failure) => commands.failed(failure),
+      timeoutMs: config.invoke.timeout_ms,
+      maxWaiting: config.http.max_requests_in_flight,
+    });
     const bucket = createPinBucket({
       capacity: config.pin.capacity,
       refillPerMinute: config.pin.refill_per_minute,
@@ -670,7 +676,8 @@ export class Service {
     const local = createController({
       access: this.#access,
       registry: this.#registry,
-      dispatcher,
+      commands,
+      hostCommands: this.#commands,
       hosts: this.#hosts,
       figures: new HostFigures(() => this.#hosts.threads(), this.#loops),
       schemas: this.#schemas,

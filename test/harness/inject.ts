@@ -17,7 +17,6 @@ import {
 import type { Views } from '../../src/front/views/views.js';
 import { Access } from '../../src/main/access/access.js';
 import type { PressureSources } from '../../src/main/access/pressure-gauge.js';
-import { Dispatcher } from '../../src/main/bots/dispatcher.js';
 import { HostFigures } from '../../src/main/bots/host-figures.js';
 import { Incidents } from '../../src/main/bots/incidents.js';
 import { isolationOf } from '../../src/main/bots/isolation.js';
@@ -30,7 +29,7 @@ import { StartPace } from '../../src/main/bots/start-pace.js';
 import { createController } from '../../src/main/controller.js';
 import { firstBots } from '../../src/main/first-bots.js';
 import { Rules } from '../../src/main/rules/rules.js';
-import { type ServiceParts, serviceCommands } from '../../src/main/service-commands.js';
+import { ServiceCommands, type ServiceParts } from '../../src/main/service-commands.js';
 import { type EventSink, logItem, ServiceEvents } from '../../src/main/service-events.js';
 import { BotStore } from '../../src/main/store/bot-store.js';
 import { IncidentGroupStore } from '../../src/main/store/incident-group-store.js';
@@ -40,6 +39,7 @@ import { Store } from '../../src/main/store/store.js';
 import { TokenStore } from '../../src/main/store/token-store.js';
 import { ThreadCounts } from '../../src/main/thread-counts.js';
 import { Evaluation } from '../../src/rules/evaluation.js';
+import { HostCommands } from '../../src/shared/commands/host-commands.js';
 import { validateConfig } from '../../src/shared/config-validator.js';
 import type { BotSpec } from '../../src/shared/contract/bots.js';
 import type { Config } from '../../src/shared/contract/config.js';
@@ -361,17 +361,24 @@ export class InjectedService implements ServiceApi {
 
   #createFronts(quota: FrontStart['quota']): void {
     const { config, stream, counts, broadcaster, clock } = this.#parts;
-    const commands = serviceCommands(
+    const commands = new ServiceCommands(
       { registry: this.#registry, hosts: this.#host.pool } as ServiceParts,
       config.drills.enabled,
+      this.#events,
     );
-    const { timeout_ms } = config.invoke;
-    const dispatcher = new Dispatcher(this.#registry, this.#events, timeout_ms, commands);
+    // No other node asks for commands.
+    const hostCommands = new HostCommands({
+      connect: (host) => this.#host.pool.get(host).connectFront(),
+      failed: (failure) => commands.failed(failure),
+      timeoutMs: config.invoke.timeout_ms,
+      maxWaiting: config.http.max_requests_in_flight,
+    });
     const control: Serves<ControlMethods> = {
       ...createController({
         access: this.#access,
         registry: this.#registry,
-        dispatcher,
+        commands,
+        hostCommands,
         hosts: this.#host.pool,
         figures: new HostFigures(
           () => this.#host.pool.threads(),

@@ -7,7 +7,6 @@ import { PinExchange } from '../../src/front/access/pin-exchange.js';
 import { PinPages } from '../../src/front/access/pin-pages.js';
 import { TokenStreams } from '../../src/front/access/token-streams.js';
 import { TokenUses } from '../../src/front/access/token-uses.js';
-import { HostCommands } from '../../src/front/bots/host-commands.js';
 import { BodyRoom } from '../../src/front/engine/body-room.js';
 import { AccessLog } from '../../src/front/requests/access-log.js';
 import { Clients } from '../../src/front/requests/clients.js';
@@ -20,6 +19,8 @@ import { createFront } from '../../src/front/routes.js';
 import { StreamLeases } from '../../src/front/stream/stream-lease.js';
 import { View } from '../../src/front/views/view.js';
 import { Views } from '../../src/front/views/views.js';
+import { Dispatcher } from '../../src/shared/commands/dispatcher.js';
+import { HostCommands } from '../../src/shared/commands/host-commands.js';
 import { FRONT_CELLS, responseCell } from '../../src/shared/contract/metric-layout.js';
 import { Networks } from '../../src/shared/contract/networks.js';
 import type { Shortage } from '../../src/shared/contract/pressure.js';
@@ -118,7 +119,15 @@ export class InjectedFront {
       maxWaiting: config.http.max_requests_in_flight,
     });
     this.#front = createFront({
-      hosts: this.#hosts,
+      dispatcher: new Dispatcher({
+        hosts: this.#hosts,
+        targets(input) {
+          self.mirror.sync();
+          return main.call('commandTargets', input);
+        },
+        failed: (failure) => main.tell('commandFailed', failure),
+        hostOf: (bot) => self.mirror.get(bot)?.snapshot.host ?? null,
+      }),
       cors: new Cors(config.http.cors_origins),
       secureHeaders: [],
       clients: new Clients(

@@ -23,12 +23,10 @@ import type {
   LateError,
 } from '../../src/shared/contract/host-messages.js';
 import type { Programs } from '../../src/shared/contract/programs.js';
-import type { BotStart, HostMethods } from '../../src/shared/contract/threads.js';
+import type { BotStart } from '../../src/shared/contract/threads.js';
 import { CommandLog } from '../../src/shared/memory/command-log.js';
 import { InFlight } from '../../src/shared/memory/in-flight.js';
 import { withTimeout } from '../../src/shared/with-timeout.js';
-
-type Input<K extends keyof HostMethods> = Parameters<HostMethods[K]>[0];
 
 export class InjectedHost {
   readonly #kinds = new Map<string, BotKind>();
@@ -151,12 +149,10 @@ export class InjectedHost {
     await this.#host.stop({ id, graceMs });
   }
 
-  readonly peer = {
-    cancellableCall: async (_: 'invoke', input: Input<'invoke'>, signal: AbortSignal) => {
-      await turn();
-      return this.#host.invoke(input, signal);
-    },
-  };
+  async setPermit(id: string, permit: number): Promise<void> {
+    await turn();
+    this.#host.setPermit({ id, permit });
+  }
 
   /** The last commands, oldest first, for incident reports. */
   get commands(): string[] {

@@ -81,7 +81,7 @@ const GOOD: Readonly<Record<Exclude<Way, 'other' | 'raw'>, readonly unknown[]>> 
 };
 
 /** What main has called, with the ids from 3 on. */
-export const CALLED = ['attachEvents', 'invoke', 'open', 'leftBehind'] as const;
+export const CALLED = ['attachEvents', 'setPermit', 'open', 'leftBehind'] as const;
 
 const SCALARS: readonly unknown[] = [
   null,

@@ -3,6 +3,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { HostCommands } from '../../src/shared/commands/host-commands.js';
+import { ANY_PERMIT } from '../../src/shared/contract/command-messages.js';
 import { createLease, LeaseDeadline } from '../../src/shared/memory/lease-deadline.js';
 import { createLags } from '../../src/shared/memory/loop-lag.js';
 import { createQuota } from '../../src/shared/memory/quota.js';
@@ -26,6 +28,7 @@ const links = new ProcessLinks();
 let server: Server;
 let address: { host: string; port: number };
 let host: InstanceType<typeof HostThread>;
+let commands: HostCommands;
 
 beforeEach(async () => {
   server = createServer((socket) => {
@@ -37,6 +40,7 @@ beforeEach(async () => {
   address = { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
 });
 afterEach(async () => {
+  commands.detach();
   await host.shutDown(30_000);
   await links.close();
   server.close();
@@ -70,6 +74,12 @@ async function open(startLink: typeof startThreadLink): Promise<void> {
   };
   host = new HostThread(0, options, sink, events, startLink);
   await host.open([MODULE], false);
+  commands = new HostCommands({
+    connect: () => host.connectFront(),
+    failed: ignored,
+    timeoutMs: 60_000,
+    maxWaiting: 1,
+  });
   const bot = { kind: 'networker', config: {} };
   await Promise.all([
     host.startBot({ ...bot, id: 'bound', run: 1 }),
@@ -88,8 +98,11 @@ function end(): void {
   links.leaseChanged();
 }
 
-const say = (id: string): Promise<unknown> =>
-  host.peer.call('invoke', { id, command: 'lines', args: { ...address, say: 'hello' } });
+async function say(bot: string): Promise<unknown> {
+  const args = JSON.stringify({ ...address, say: 'hello' });
+  const sending = { bot, command: 'lines', args, permit: ANY_PERMIT };
+  return JSON.parse((await commands.run(0, sending, { onGone() {} })) ?? '');
+}
 
 it('of a thread, by shared memory', async () => {
   await open(startThreadLink);
@@ -98,6 +111,8 @@ it('of a thread, by shared memory', async () => {
   await expect(say('bound')).rejects.toThrow(LOST);
   expect(await say('stays')).toBe('hello');
   host.setStays('stays', false);
+  // Commands have another channel.
+  await host.openByKind();
   await expect(say('stays')).rejects.toThrow(LOST);
   renew();
   expect(await say('bound')).toBe('hello');

@@ -152,7 +152,7 @@ class KindTest {
       // The start is answered before the run begins.
       await Promise.race([over, this.#heard.promise, delay(BEGIN_MS)]);
       if (await output.isReady(Promise.race([over, stop]))) {
-        for (const { name, args } of commands) await this.#invoke(trial, kind, name, args);
+        for (const { name, args } of commands) await this.#invoke(trial, name, args);
       }
       await Promise.race([over, until, stop]);
       await this.#end(trial);
@@ -171,9 +171,9 @@ class KindTest {
     return kinds[0]?.kind;
   }
 
-  async #invoke(trial: KindTrial, kind: string, command: string, args: JsonObject): Promise<void> {
+  async #invoke(trial: KindTrial, command: string, args: JsonObject): Promise<void> {
     try {
-      this.#output.answered(command, await trial.invoke(kind, command, args));
+      this.#output.answered(command, await trial.invoke(command, args));
     } catch (thrown) {
       this.#output.refused(command, messageOf(thrown), exitCodeOf(thrown));
     }

@@ -7,6 +7,7 @@ import type { BotSnapshot } from '../../shared/contract/events.js';
 import { hasLabels } from '../../shared/contract/labels.js';
 import { SELF } from '../../shared/contract/node-name.js';
 import { reaches } from '../../shared/contract/rights.js';
+import type { CommandTarget } from '../../shared/contract/threads.js';
 import type { Rights } from '../../shared/contract/tokens.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { isNoBot } from '../../shared/no-bot.js';
@@ -254,6 +255,18 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
           ? plain(local.botConfig(input))
           : others.call<Output<'botConfig'>>(node, 'botConfig', input, QUESTION_MS),
       ),
+    async commandTargets({ bots, command, rights }) {
+      const own = bots.filter((id) => nodeOf(id, rights) === self);
+      const targets = await plain(local.commandTargets({ bots: own, command, rights }));
+      const here = new Map(own.map((id, at) => [id, targets[at] as CommandTarget]));
+      return bots.map((id) => {
+        const target = here.get(id);
+        if (!target) return { isElsewhere: true };
+        const isMissing = 'error' in target && isNoBot(DroverError.fromPlain(target.error), id);
+        if (!isMissing || !isKnown(id, rights)) return target;
+        return { error: onItsWay(id, nodeOf(id, rights)).toPlain() };
+      });
+    },
     async invoke({ call, rights }, gone) {
       const { session_id: target } = call;
       const invokeAt = async (node: string, asked: Input<'invoke'>): Promise<Output<'invoke'>> =>

@@ -1,3 +1,5 @@
+import type { Dispatcher } from '../../shared/commands/dispatcher.js';
+import type { InvokeOutput } from '../../shared/contract/api.js';
 import type {
   ActionResults,
   BotAction,
@@ -7,14 +9,12 @@ import type {
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import type { JsonObject } from '../../shared/contract/json.js';
 import type { GuardedRoute } from '../../shared/contract/routes/table.js';
-import type { InvokeInput } from '../../shared/contract/threads.js';
 import type { Rights } from '../../shared/contract/tokens.js';
 import { botTest } from '../../shared/query/bot-query.js';
 import { selectionOf } from '../../shared/query/selection.js';
 import { type Authenticator, type Caller, rightsOf } from '../access/auth.js';
 import { shownBot } from '../bots/bot-list.js';
 import { findBots } from '../bots/bot-selection.js';
-import type { HostCommands } from '../bots/host-commands.js';
 import type { Exchange } from '../engine/engine.js';
 import { emptyResponse, jsonResponse } from '../engine/responses.js';
 import type { CallerHandler, CallerHandlers } from '../table/handlers.js';
@@ -25,7 +25,7 @@ import type { Control } from './control.js';
 export interface BotRoutesParts {
   auth: Pick<Authenticator, 'recheck'>;
   control: Control;
-  hosts: Pick<HostCommands, 'run'>;
+  dispatcher: Pick<Dispatcher, 'invoke'>;
   views: Pick<Views, 'self' | 'default' | 'cluster' | 'isCurrent' | 'of' | 'whenCurrent'>;
 }
 
@@ -42,7 +42,7 @@ type BotRoutes = Exclude<
 >;
 
 export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
-  const { auth, control, hosts, views } = parts;
+  const { auth, control, dispatcher, views } = parts;
   // Main answers when a bot of this node shows on the node's own stream; on that of the cluster it comes later.
   const { mirror, bots } = views.self;
   const catchUp = new ClusterCatchUp(views);
@@ -90,25 +90,6 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
       ? control.call('endBots', { actions: { ...actions, action }, rights })
       : control.call('actOnBots', { actions, rights });
   };
-  /**
-   * Sends a command for one bot to its host.
-   * @returns a promise of the result as JSON. Null, at once or then, when only main can decide: labels that limit a token,
-   * several bots, the service itself, and bots that do not run where the mirror says.
-   */
-  const runOnHost = (
-    exchange: Exchange,
-    { record: { reach } }: Caller,
-    { session_id: bot, command, args }: InvokeInput,
-  ): Promise<string | null> | null => {
-    if (typeof bot !== 'string') return null;
-    if (reach !== null && !('bots' in reach && reach.bots.includes(bot))) return null;
-    // It may be behind, and is brought up to date only when it was wrong: the host knows which bots it runs.
-    const host = mirror.get(bot)?.snapshot.host ?? null;
-    const result = host === null ? null : hosts.run(host, { bot, command, args }, exchange);
-    if (result === null) mirror.sync();
-    return result;
-  };
-
   return {
     'GET /api/bots'(exchange, caller, { query }) {
       const { id: token, reach } = caller.record;
@@ -187,19 +168,23 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
     },
     async 'POST /invoke'(exchange, caller, { body: read }) {
       const body = await read();
+      const { session_id: target } = body;
+      const rights = rightsOf(caller);
       const call = { ...body, args: body.args as JsonObject };
-      const running = runOnHost(exchange, caller, call);
-      if (running) {
-        const result = await running;
-        if (result !== null) {
-          exchange.respond(jsonResponse(`{"result":${result}}`));
-          return;
-        }
-        mirror.sync();
-      }
-      const input = { call, rights: rightsOf(caller) };
-      const output = await control.cancellableCall('invoke', input, exchange.gone());
-      exchange.respond(jsonResponse(JSON.stringify(output)));
+      const askMain = (of: string | string[] | null): Promise<InvokeOutput> => {
+        const input = { call: { ...call, session_id: of }, rights };
+        return control.cancellableCall('invoke', input, exchange.gone());
+      };
+      const output =
+        target === null
+          ? JSON.stringify(await askMain(null))
+          : await dispatcher.invoke({
+              call: { ...call, session_id: target },
+              rights,
+              client: exchange,
+              elsewhere: askMain,
+            });
+      exchange.respond(jsonResponse(output));
     },
   };
 }

@@ -14,7 +14,7 @@ const RELIEF_CALLS = 100;
  * bound gets 503 with `Retry-After`. Responses that the front gives by itself (`/health`, lists, streams) do not count.
  *
  * Bots decide how long their calls take. The first reserve keeps the calls that main answers by itself available meanwhile:
- * logins, revocations, reports on pressure, channels to hosts. The second one is for what ends such bots: a bot must not keep its own stop away.
+ * logins, revocations, reports on pressure, channels to hosts, where commands go. The second one is for what ends such bots: a bot must not keep its own stop away.
  */
 export function controlBounds(maxInFlight: number): CallBounds<ControlMethods> {
   return {
@@ -39,6 +39,7 @@ export function controlBounds(maxInFlight: number): CallBounds<ControlMethods> {
           'metrics',
           'nodes',
           'connectHost',
+          'commandTargets',
         ]),
       },
       { calls: RELIEF_CALLS, methods: new Set(['endBot', 'endBots']) },

@@ -1,21 +1,24 @@
-import type { InvokeOutcome } from '../../shared/contract/api.js';
+import { Dispatcher } from '../../shared/commands/dispatcher.js';
+import type { HostCommands } from '../../shared/commands/host-commands.js';
 import type {
   ActionOutcome,
   BotAction,
   Incident,
   IncidentBot,
 } from '../../shared/contract/bots.js';
+import { ANY_PERMIT } from '../../shared/contract/command-messages.js';
 import { LIMIT } from '../../shared/contract/query-bounds.js';
 import { allows, reaches } from '../../shared/contract/rights.js';
+import { answerable } from '../../shared/contract/rpc.js';
 import type { ControlMethods } from '../../shared/contract/threads.js';
 import type { Reach, Rights } from '../../shared/contract/tokens.js';
 import { DroverError } from '../../shared/errors.js';
 import { causeOf } from '../../shared/incidents/cause.js';
 import { noBot } from '../../shared/no-bot.js';
-import type { Dispatcher } from '../bots/dispatcher.js';
 import { countedOf, IncidentGroups } from '../bots/incident-groups.js';
 import { botOfCommand } from '../bots/incidents.js';
 import type { BotRegistry } from '../bots/registry.js';
+import type { ServiceCommands } from '../service-commands.js';
 import { listOf, type ShowIncident } from '../store/incident-store.js';
 import { admittedBot, admittedChange } from './bot-choices.js';
 import type { PressureGauge } from './pressure-gauge.js';
@@ -27,27 +30,38 @@ type Input<K extends keyof ControlMethods> = Parameters<ControlMethods[K]>[0];
 type Labels = Readonly<Record<string, string>>;
 type Output<K extends keyof ControlMethods> = ReturnType<ControlMethods[K]>;
 
+export interface BotAccessParts {
+  registry: BotRegistry;
+  pressure: PressureGauge;
+  commands: ServiceCommands;
+  /** Main's own channels to the hosts, for other nodes. */
+  hostCommands: Pick<HostCommands, 'run' | 'hasRoom'>;
+  /** All that there are. */
+  tokens: () => readonly Rights[];
+}
+
 /**
  * Applies a token's limit to some bots to each operation: a bot outside of the limit does not exist for the caller. The
  * fronts check scopes (src/shared/contract/routes/table.ts); only main knows the bots' current labels.
  */
 export class BotAccess {
   readonly #registry: BotRegistry;
-  readonly #dispatcher: Dispatcher;
   readonly #pressure: PressureGauge;
+  readonly #commands: ServiceCommands;
   readonly #tokens: () => readonly Rights[];
+  readonly #dispatcher: Dispatcher;
 
-  /** @param tokens all that there are. */
-  constructor(
-    registry: BotRegistry,
-    dispatcher: Dispatcher,
-    pressure: PressureGauge,
-    tokens: () => readonly Rights[],
-  ) {
+  constructor({ registry, pressure, commands, hostCommands, tokens }: BotAccessParts) {
     this.#registry = registry;
-    this.#dispatcher = dispatcher;
     this.#pressure = pressure;
+    this.#commands = commands;
     this.#tokens = tokens;
+    this.#dispatcher = new Dispatcher({
+      hosts: hostCommands,
+      targets: (input) => this.commandTargets(input),
+      failed: (failure) => commands.failed(failure),
+      hostOf: () => null,
+    });
   }
 
   async create({ bot, rights }: Input<'createBot'>): Promise<void> {
@@ -156,27 +170,40 @@ export class BotAccess {
     return { started: this.#registry.releaseKind(kind), missing: [] };
   }
 
+  /** @returns an error for each bot that the caller does not reach, or that does not run. */
+  commandTargets({ bots, command, rights }: Input<'commandTargets'>): Output<'commandTargets'> {
+    const { reach } = rights;
+    return bots.map((id) => {
+      if (reach !== null && !this.#reached(id, rights)) return { error: noBot(id).toPlain() };
+      try {
+        const { host, permit } = this.#registry.commandTarget(id);
+        return { host, permit: reach !== null && 'labels' in reach ? permit : ANY_PERMIT };
+      } catch (thrown) {
+        const error = answerable(`the command ${command}`, thrown);
+        this.#commands.failed({ bot: id, command, reason: error.message });
+        return { error: error.toPlain() };
+      }
+    });
+  }
+
+  /** Runs a command of the service, or for another node those of bots of this one. */
   async invoke({ call, rights }: Input<'invoke'>, gone?: AbortSignal): Promise<Output<'invoke'>> {
-    const { session_id: target, command } = call;
+    const { session_id: target, command, args } = call;
     if (target === null) {
       if (rights.reach !== null) throw beyond(rights.reach);
       if (ADMIN_COMMANDS.has(command) && !allows(rights, 'admin')) {
         throw new DroverError('forbidden', `the command ${command} needs the scope admin`);
       }
-      return this.#dispatcher.invoke(call, gone);
+      return { result: await this.#commands.run(command, args) };
     }
-    if (!Array.isArray(target)) {
-      this.expectReached(target, rights);
-      return this.#dispatcher.invoke(call, gone);
-    }
-    const reached = target.filter((id) => this.#reached(id, rights));
-    const output = await this.#dispatcher.invoke({ ...call, session_id: reached }, gone);
-    const results = new Map<string, InvokeOutcome>();
-    for (const id of target) results.set(id, { error: noBot(id).message });
-    if ('results' in output) {
-      for (const [id, outcome] of Object.entries(output.results)) results.set(id, outcome);
-    }
-    return { results: Object.fromEntries(results) };
+    const output = await this.#dispatcher.invoke({
+      call: { ...call, session_id: target },
+      rights,
+      client: { onGone: (left) => listen(gone, left) },
+      // Which nodes have them, the node that asks has decided.
+      elsewhere: () => Promise.reject(new DroverError('unavailable')),
+    });
+    return JSON.parse(output) as Output<'invoke'>;
   }
 
   /**
@@ -264,6 +291,11 @@ export class BotAccess {
     const hidden = { ...shown, suspect: null, reason, stack: null };
     return { ...hidden, cause: causeOf(hidden).cause };
   }
+}
+
+function listen(gone: AbortSignal | undefined, left: () => void): void {
+  if (gone?.aborted) left();
+  else gone?.addEventListener('abort', left);
 }
 
 /** Of `<level> <bot> <scope>: <message>`. */

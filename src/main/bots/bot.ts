@@ -2,9 +2,10 @@ import type { ClusterBots } from '../../cluster/cluster.js';
 // Runs in main. Owns one bot: executes the effects of bot-life.ts with its host, the stream and the store.
 
 import type { BotSpec, Isolation } from '../../shared/contract/bots.js';
+import { ANY_PERMIT } from '../../shared/contract/command-messages.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import type { BotExit, LateError } from '../../shared/contract/host-messages.js';
-import type { Json, JsonObject } from '../../shared/contract/json.js';
+import type { JsonObject } from '../../shared/contract/json.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { logItem, type ServiceEvents } from '../service-events.js';
@@ -64,6 +65,8 @@ const SHORT_WAIT_MS = 1000;
 const AT_REST = { started_at_ms: null, host: null, usage: null, over_quota: [], next_try: null };
 /** Number of the last run of any bot. */
 let lastRun = 0;
+/** The last permit of any bot. */
+let lastPermit = ANY_PERMIT;
 
 export class Bot {
   #spec: BotSpec;
@@ -81,6 +84,8 @@ export class Bot {
   #run = 0;
   /** Runs up to this number are not its own: they are those of an earlier bot with the same id, or of others. */
   readonly #foreignRuns = lastRun;
+  /** Under which commands of tokens that are limited by labels are sent to it: another one after each change of its labels. */
+  #permit: number;
   #startedAt = 0;
   /** A run of it did not stop, or took its host with it. From then on it has its own host. */
   #isIsolated = false;
@@ -95,6 +100,8 @@ export class Bot {
   #place: { lane: Lane; leave(): void } | undefined;
 
   constructor(spec: BotSpec, dependencies: BotDependencies) {
+    lastPermit += 1;
+    this.#permit = lastPermit;
     this.#spec = spec;
     this.#dependencies = dependencies;
     this.#snapshot = new PublishedSnapshot(spec, dependencies.events, dependencies.cluster);
@@ -205,6 +212,11 @@ export class Bot {
       await this.#dependencies.save(spec);
       const before = this.#spec;
       this.#spec = spec;
+      if (JSON.stringify(before.labels) !== JSON.stringify(spec.labels)) {
+        lastPermit += 1;
+        this.#permit = lastPermit;
+        await this.#host?.setPermit(this.id, this.#permit);
+      }
       saved(before);
       await this.#showSpec();
       if (!restart || this.#state === 'stopped' || this.#state === 'failed') return;
@@ -331,13 +343,12 @@ export class Bot {
     });
   }
 
-  /** Runs a command. @throws DroverError `conflict` when the bot does not run. */
-  invoke(command: string, args: JsonObject, cancelled: AbortSignal): Promise<Json> {
+  /** @throws DroverError `conflict` when it does not run. */
+  commandTarget(): { host: number; permit: number } {
     if (this.#state !== 'running' || !this.#host) {
       throw new DroverError('conflict', `bot ${this.id} is not running`);
     }
-    const input = { id: this.id, command, args };
-    return this.#host.peer.cancellableCall('invoke', input, cancelled);
+    return { host: this.#host.number, permit: this.#permit };
   }
 
   /** Its host was lost. It counts against a suspect; any other bot is restarted regardless of its policy. */
@@ -569,7 +580,8 @@ export class Bot {
       ...(this.#stays && { stays: true }),
       ...(term !== undefined && { term }),
     };
-    await this.#host?.startBot({ id, run: this.#run, kind, config, ...cluster });
+    const permit = this.#permit;
+    await this.#host?.startBot({ id, run: this.#run, kind, config, permit, ...cluster });
   }
 
   async #stopRun(graceMs: number): Promise<void> {

@@ -20,9 +20,6 @@ interface CompiledKind {
   info: KindInfo;
   config: () => ValidateFunction;
   defaults: JsonObject;
-  commands: CommandArgs;
-  /** A run has offered commands, so its host checks them. */
-  isOffered: boolean;
 }
 
 export class KindSchemas {
@@ -51,14 +48,12 @@ export class KindSchemas {
         info,
         config: this.#validator(info.config),
         defaults: {},
-        commands: new CommandArgs(info.kind, info.commands, this.#ajv),
-        isOffered: false,
       };
       const { kind } = info;
       try {
         if (!SHIPPED.includes(kind)) {
           compileAs('config', compiled.config);
-          compiled.commands.compile();
+          new CommandArgs(info.kind, info.commands, this.#ajv).compile();
         }
         this.#kinds.set(kind, compiled);
         for (const format of formatsOf(info)) {
@@ -81,9 +76,7 @@ export class KindSchemas {
   /** A run of the kind has these commands. They are shown as those of the kind, until another offers some. */
   offer(kind: string, commands: KindInfo['commands']): void {
     const compiled = this.#kinds.get(kind);
-    if (!compiled) return;
-    compiled.info = { ...compiled.info, commands };
-    compiled.isOffered = true;
+    if (compiled) compiled.info = { ...compiled.info, commands };
   }
 
   /** Values that are only known at run time, for keys that a bot's configuration leaves out. */
@@ -182,19 +175,6 @@ export class KindSchemas {
         ? 'kinds are read when the service starts'
         : `modules that did not load: ${broken.length}, see GET /api/kinds`;
     return `; there are: ${known} (${why})`;
-  }
-
-  /**
-   * The same for a command's arguments; `not_found` for an unknown command. Those of a kind whose runs offer commands are
-   * checked by the host. @param kind of a bot that exists.
-   */
-  checkArgs(kind: string, command: string, args: JsonObject): JsonObject {
-    const compiled = this.#kinds.get(kind);
-    if (compiled?.isOffered) return args;
-    const commands = compiled?.commands ?? new CommandArgs(kind, {}, this.#ajv);
-    const copy = structuredClone(args);
-    commands.check(command, copy);
-    return copy;
   }
 }
 

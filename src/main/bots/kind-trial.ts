@@ -2,14 +2,17 @@
 // here too.
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { HostCommands } from '../../shared/commands/host-commands.js';
 import { type Batch, decodeBatch } from '../../shared/contract/batch.js';
 import type { KindInfo, LoadedKinds } from '../../shared/contract/bots.js';
+import { ANY_PERMIT } from '../../shared/contract/command-messages.js';
 import type { Config } from '../../shared/contract/config.js';
 import type { Item } from '../../shared/contract/events.js';
 import type { BotExit, LeftBehind } from '../../shared/contract/host-messages.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
 import type { Programs } from '../../shared/contract/programs.js';
 import { Rpc } from '../../shared/contract/rpc.js';
+import { DISPATCH_SCOPE } from '../../shared/contract/scopes.js';
 import type { BroadcasterMethods } from '../../shared/contract/threads.js';
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
@@ -50,6 +53,7 @@ export class TrialStuck extends Error {
 export class KindTrial {
   readonly #config: Config;
   readonly #host: HostThread;
+  readonly #commands: HostCommands;
   readonly #schemas = new KindSchemas();
   readonly #broadcaster: Rpc<HostSinkMethods, never>;
   readonly #channel = new MessageChannel();
@@ -107,6 +111,13 @@ export class KindTrial {
         this.#exited.resolve({ id: TRIAL_BOT, run: 1, error: reason, stack, restart: false });
       },
     });
+    this.#commands = new HostCommands({
+      connect: () => this.#host.connectFront(),
+      failed() {},
+      // The thread is given up first, with where its code is.
+      timeoutMs: invoke.timeout_ms + ANSWER_MS,
+      maxWaiting: 1,
+    });
   }
 
   /** Resolves when the run has ended by itself, or has taken its host with it. */
@@ -134,13 +145,12 @@ export class KindTrial {
   }
 
   /** @throws DroverError as `POST /invoke` would answer; TrialStuck */
-  async invoke(kind: string, command: string, args: JsonObject): Promise<Json> {
-    const checked = this.#schemas.checkArgs(kind, command, args);
-    const input = { id: TRIAL_BOT, command, args: checked };
-    return this.#answer(
-      this.#host.peer.call('invoke', input),
-      this.#config.invoke.timeout_ms + ANSWER_MS,
-    );
+  async invoke(command: string, args: JsonObject): Promise<Json> {
+    const sending = { bot: TRIAL_BOT, command, args: JSON.stringify(args), permit: ANY_PERMIT };
+    const answer = this.#commands.run(0, sending, { onGone: () => {} });
+    const result = await this.#answer(answer, this.#config.invoke.timeout_ms + ANSWER_MS);
+    if (result === null) throw new DroverError('conflict', `bot ${TRIAL_BOT} is not running`);
+    return JSON.parse(result) as Json;
   }
 
   /** @returns whether the run has ended within its grace time. @throws TrialStuck */
@@ -170,6 +180,7 @@ export class KindTrial {
   /** Ends the thread, with all that is left in it. */
   async close(): Promise<void> {
     if (!(await this.#host.shutDown(EXIT_MS))) this.#host.kill();
+    this.#commands.detach();
     this.#detach();
     this.#broadcaster.close(new DroverError('unavailable'));
     this.#channel.port1.close();
@@ -216,7 +227,10 @@ export class KindTrial {
 
   #take({ bytes }: Batch, inFlight: InFlight): void {
     inFlight.subtract(bytes.byteLength);
-    for (const item of decodeBatch(bytes)) this.#publish(item);
+    for (const item of decodeBatch(bytes)) {
+      // Outcomes of commands are returned.
+      if (item.kind !== 'log' || item.scope !== DISPATCH_SCOPE) this.#publish(item);
+    }
   }
 }
 

@@ -24,7 +24,7 @@ import type {
   LateError,
 } from '../../shared/contract/host-messages.js';
 import type { GroupQuery, IncidentGroups } from '../../shared/contract/incident-groups.js';
-import type { Json, JsonObject } from '../../shared/contract/json.js';
+import type { JsonObject } from '../../shared/contract/json.js';
 import { hasLabels } from '../../shared/contract/labels.js';
 import { allows, reaches } from '../../shared/contract/rights.js';
 import { answerable } from '../../shared/contract/rpc.js';
@@ -475,16 +475,9 @@ export class BotRegistry {
     return held.length;
   }
 
-  /** Runs a command of a bot. @throws DroverError as documented for `POST /invoke`. */
-  async invoke(
-    id: string,
-    command: string,
-    args: JsonObject,
-    cancelled: AbortSignal,
-  ): Promise<Json> {
-    const bot = this.#get(id);
-    const checked = this.#schemas.checkArgs(bot.spec.kind, command, args);
-    return bot.invoke(command, checked, cancelled);
+  /** Where commands of the bot are to be sent. @throws DroverError `not_found`, or `conflict` when it does not run. */
+  commandTarget(id: string): { host: number; permit: number } {
+    return this.#get(id).commandTarget();
   }
 
   /** What the snapshot of a running bot says of its usage; undefined for others. */

@@ -310,6 +310,14 @@ export class HostThread {
     this.peer.tell('setStays', { id, stays });
   }
 
+  /**
+   * Resolves when no command under the bot's former permit can begin any more: when its host hangs, not before that recovers or is
+   * lost.
+   */
+  async setPermit(id: string, permit: number): Promise<void> {
+    await this.peer.call('setPermit', { id, permit }).catch(() => {});
+  }
+
   /** Stops a bot. Resolves when it has stopped, or when the host hangs, which is for the watchdog to find. */
   async stopBot(id: string, graceMs: number): Promise<void> {
     const stopped = this.peer.call('stop', { id, graceMs });
@@ -322,7 +330,7 @@ export class HostThread {
     this.#commands.forget(bot);
   }
 
-  /** A channel for the commands of a front. @throws DroverError `unavailable` when the host is lost meanwhile. */
+  /** A channel for the commands of a front, or of main. @throws DroverError `unavailable` when the host is lost meanwhile. */
   async connectFront(): Promise<MessagePort> {
     const { port1, port2 } = new MessageChannel();
     try {

@@ -6,17 +6,20 @@ import { DroverError, ERRORS, type ErrorCode } from '../errors.js';
 /** Commands that one run may offer. */
 export const MAX_OFFERED_COMMANDS = 500;
 
-/** From a front to a bot host. */
+/** Of a command that the bot's labels do not decide about. The permit of a bot is another number (threads.ts, BotStart). */
+export const ANY_PERMIT = 0;
+
+/** From a front, or main, to a bot host. */
 export type CommandMessage =
   /** `sentAt` is in s of process.uptime(), which all threads share. */
   | { type: 'run'; sentAt: number; commands: CommandList }
   /** The client of this command has gone. */
   | { type: 'cancel'; id: number };
 
-/** Id, bot, command and arguments (an object as JSON) of each. */
+/** Id, bot, command, arguments (an object as JSON) and permit of each. */
 export type CommandList = (number | string)[];
 
-/** From a bot host to a front: {@link TAKEN} or {@link LATER}, then id, code and text of each. */
+/** From a bot host: {@link TAKEN} or {@link LATER}, then id, code and text of each. */
 export type OutcomeList = (number | string)[];
 
 /** The list answers a message with commands: the outcomes that have come at once, which may be none. */
@@ -27,7 +30,7 @@ export const LATER = 0;
 /** The result as JSON, or why there is none. */
 export type CommandOutcome = string | DroverError;
 
-const COMMAND_FIELDS = 4;
+const COMMAND_FIELDS = 5;
 const OUTCOME_FIELDS = 3;
 /** Codes that are not those of errors. */
 const RESULT = 'result';
@@ -35,7 +38,7 @@ const NOT_HERE = 'not here';
 
 export function eachCommand(
   list: CommandList,
-  take: (id: number, bot: string, command: string, args: string) => void,
+  take: (id: number, bot: string, command: string, args: string, permit: number) => void,
 ): void {
   for (let at = 0; at < list.length; at += COMMAND_FIELDS) {
     take(
@@ -43,11 +46,12 @@ export function eachCommand(
       list[at + 1] as string,
       list[at + 2] as string,
       list[at + 3] as string,
+      list[at + 4] as number,
     );
   }
 }
 
-/** @param outcome null: the bot does not run on this host, nothing was done and nothing is on the stream. */
+/** @param outcome null: the bot does not run on this host, or has another permit; nothing was done and nothing is on the stream. */
 export function addOutcome(list: OutcomeList, id: number, outcome: CommandOutcome | null): void {
   if (outcome === null) list.push(id, NOT_HERE, '');
   else if (typeof outcome === 'string') list.push(id, RESULT, outcome);

@@ -7,7 +7,7 @@ import { LAG_BOUNDS } from '../memory/loop-lag.js';
 import { BOT_ID } from './bot-id.js';
 import type { KindInfo, LoadedKinds } from './bots.js';
 import { MAX_OFFERED_COMMANDS } from './command-messages.js';
-import { anyJson, freeObject, nullable, oneOf } from './json-schema.js';
+import { freeObject, nullable, oneOf } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
 
 const closed = { additionalProperties: false } as const;
@@ -215,7 +215,7 @@ export const HostAnswers = Type.Partial(
       closed,
     ),
     stop: Type.Object({ abandoned: Type.Boolean() }, closed),
-    invoke: anyJson('The result of the command.'),
+    setPermit: Type.Null(),
     attachFront: Type.Null(),
     leftBehind: Type.Array(LeftBehind),
     open: Type.Unsafe<Record<string, number>>({ type: 'object', additionalProperties: natural }),

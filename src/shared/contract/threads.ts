@@ -51,7 +51,7 @@ import type {
   StatesRequest,
   StatsRequest,
 } from './journal-messages.js';
-import type { Json, JsonObject } from './json.js';
+import type { JsonObject } from './json.js';
 import type { MainMetrics } from './metric-layout.js';
 import type {
   BotsOfRemoved,
@@ -341,7 +341,9 @@ export type ControlMethods = LoopEvents & {
   createRule(input: { body: CreateRuleBody; rights: Rights; by: string }): Rule;
   replaceRule(input: { id: string; body: CreateRuleBody; rights: Rights; by: string }): Rule;
   removeRule(input: { id: string; rights: Rights; by: string }): void;
-  /** Can be cancelled: its client has gone. */
+  /** Where commands for these bots are to be sent, in their order. What is refused is on the stream by then. */
+  commandTargets(input: { bots: string[]; command: string; rights: Rights }): CommandTarget[];
+  /** Runs a command of the service, or of bots on other nodes. Can be cancelled: its client has gone. */
   invoke(input: { call: InvokeInput; rights: Rights }): InvokeOutput;
   /** A channel to a bot host, for commands. @throws DroverError `unavailable` when there is no such host now. */
   connectHost(input: { host: number }): { port: MessagePort };
@@ -350,6 +352,13 @@ export type ControlMethods = LoopEvents & {
   /** The front is broken and has closed its sockets; main replaces it. */
   failed(input: { message: string }): void;
 };
+
+/** Where a command for a bot is to be sent. */
+export type CommandTarget =
+  | { host: number; permit: number }
+  /** Another node has the bot: {@link ControlMethods.invoke} asks it. */
+  | { isElsewhere: true }
+  | { error: PlainError };
 
 export interface InvokeInput {
   session_id: string | string[] | null;
@@ -468,6 +477,11 @@ export interface BotStart {
   stays?: boolean;
   /** Of a node in a cluster: the bot's term. */
   term?: number;
+  /**
+   * Changes with the bot's labels, and is that of no other bot. Commands of tokens that are limited by labels carry the one under
+   * which main has allowed them. Absent: it has no labels that could change.
+   */
+  permit?: number;
 }
 
 export type HostMethods = {
@@ -490,9 +504,9 @@ export type HostMethods = {
   setStays(input: { id: string; stays: boolean }): void;
   /** Asks a bot to stop and answers when it has, its last lines posted; abandons it after `graceMs`. */
   stop(input: { id: string; graceMs: number }): { abandoned: boolean };
-  /** Runs a command. Can be cancelled: the command's own signal is aborted then. */
-  invoke(input: { id: string; command: string; args: JsonObject }): Json;
-  /** Takes commands from a front; the messages are in command-messages.ts. */
+  /** The bot's {@link BotStart.permit} from the answer on. */
+  setPermit(input: { id: string; permit: number }): void;
+  /** Takes commands from a front, or from main; the messages are in command-messages.ts. */
   attachFront(input: { port: HostPort }): void;
   /** What the kinds' code has made and has not ended, after `withinMs` at the latest. Empty without `notesResources`. */
   leftBehind(input: { withinMs: number }): LeftBehind[];

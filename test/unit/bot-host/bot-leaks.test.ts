@@ -10,6 +10,7 @@ import { BotLines } from '../../../src/bot-host/bot-lines.js';
 import { BotRun } from '../../../src/bot-host/bot-run.js';
 import type { Outbox } from '../../../src/bot-host/outbox.js';
 import { type BotKind, defineBot, Type } from '../../../src/bot-sdk/index.js';
+import { clientGone, nobodyWaits } from '../../../src/shared/contract/command-messages.js';
 import { NetworkRules } from '../../../src/shared/network-rules.js';
 import { partial } from '../../harness/partial.js';
 
@@ -54,16 +55,16 @@ afterAll(() => {
 let bot: BotRun;
 beforeEach(() => {
   const outbox = partial<Outbox>({ add: () => {}, hasRoom: () => true, flush: () => {} });
-  bot = new BotRun(
+  bot = new BotRun({
     kind,
-    'idle',
-    1,
-    {},
+    id: 'idle',
+    number: 1,
+    config: {},
     outbox,
-    new BotLines(outbox, 'idle', 0),
-    new NetworkRules(null),
-    () => {},
-  );
+    lines: new BotLines(outbox, 'idle', 0),
+    network: new NetworkRules(null),
+    reportLate: () => {},
+  });
 });
 afterEach(async () => {
   bot.stop();
@@ -82,15 +83,14 @@ function held(): number {
 
 it('commands leave no listener, also those that fail or are cancelled', async () => {
   for (let n = 0; n < 100; n++) {
-    await bot.invoke({
-      command: 'listen',
-      args: {},
-      timeoutMs: 60_000,
-      cancelled: new AbortController().signal,
-    });
-    await bot
-      .invoke({ command: 'listen', args: {}, timeoutMs: 60_000, cancelled: AbortSignal.abort() })
-      .catch(() => {});
+    await bot.invoke({ command: 'listen', args: {}, timeoutMs: 60_000 });
+    bot
+      .command(
+        'listen',
+        () => ({}),
+        () => {},
+      )
+      .abort(clientGone(), nobodyWaits());
     await bot.invoke({ command: 'fail', args: {}, timeoutMs: 60_000 }).catch(() => {});
   }
   expect(held()).toBeLessThanOrEqual(1);

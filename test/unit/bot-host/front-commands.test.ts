@@ -9,6 +9,7 @@ import { BotHost } from '../../../src/bot-host/host.js';
 import type { Outbox } from '../../../src/bot-host/outbox.js';
 import { type BotKind, defineBot, Type } from '../../../src/bot-sdk/index.js';
 import {
+  ANY_PERMIT,
   type CommandMessage,
   type CommandOutcome,
   eachOutcome,
@@ -22,6 +23,8 @@ import { partial } from '../../harness/partial.js';
 
 /** Longer than any message here is on its way on a busy machine. */
 const TIMEOUT_MS = 60_000;
+/** Of the bot `a` at first. */
+const PERMIT = 7;
 
 /** What the signal of the last `wait` said. */
 let heard: unknown;
@@ -93,7 +96,7 @@ beforeEach(() => {
   };
   const log = { note: (command: string, bot: string) => void noted.push(`${command} on ${bot}`) };
   host = new BotHost(new Map([['tried', kind]]), outbox, limits, events, log);
-  host.start({ id: 'a', run: 1, kind: 'tried', config: {} });
+  host.start({ id: 'a', run: 1, kind: 'tried', config: {}, permit: PERMIT });
   fronts = new FrontCommands(host, TIMEOUT_MS);
   front = attach();
 });
@@ -119,16 +122,20 @@ function lines(): string[] {
 }
 
 /** Sends commands in one message. @returns their ids. */
-function send(commands: [bot: string, command: string, args?: object][], ageMs = 0): number[] {
+function send(
+  commands: [bot: string, command: string, args?: object, permit?: number][],
+  ageMs = 0,
+): number[] {
   const ids = commands.map(() => ++lastId);
   const message: CommandMessage = {
     type: 'run',
     sentAt: process.uptime() - ageMs / 1000,
-    commands: commands.flatMap(([bot, command, args = {}], n) => [
+    commands: commands.flatMap(([bot, command, args = {}, permit = ANY_PERMIT], n) => [
       ids[n] as number,
       bot,
       command,
       JSON.stringify(args),
+      permit,
     ]),
   };
   front.postMessage(message);
@@ -144,6 +151,20 @@ async function outcomes(): Promise<Map<number, CommandOutcome | null>> {
   }
   return found;
 }
+
+it('runs a command that was allowed under the labels that the bot has, and no other', async () => {
+  const say = async (permit: number): Promise<CommandOutcome | null | undefined> => {
+    const [id] = send([['a', 'echo', {}, permit]]);
+    return (await outcomes()).get(id as number);
+  };
+  const said = '{"said":"nothing"}';
+  expect(await say(PERMIT)).toBe(said);
+  host.setPermit({ id: 'a', permit: PERMIT + 1 });
+  expect(await say(PERMIT)).toBeNull();
+  expect(await say(PERMIT + 1)).toBe(said);
+  expect(await say(ANY_PERMIT)).toBe(said);
+  expect(noted).toHaveLength(3);
+});
 
 it('outcomes of one message leave together, and each is on the stream after the bot’s own lines', async () => {
   const [echo, thrown, missing, wrong, elsewhere] = send([
@@ -291,7 +312,7 @@ it('the line about a command that its bot’s end interrupts is published before
       note: () => {},
     });
     own.start({ id: 'e', run: 2, kind: 'ending', config: {} });
-    own.dispatch('e', 'wait', '{}', () => {});
+    own.dispatch({ bot: 'e', command: 'wait', args: '{}', permit: ANY_PERMIT }, () => {});
   });
   expect(await exited).toBe(2);
   expect(lines()).toEqual(['info bot: is told', 'error dispatch: wait failed: bot e has stopped']);

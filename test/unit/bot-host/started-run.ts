@@ -51,20 +51,18 @@ export function start(
   const secrets = secretStrings(config, kind.config);
   const lines = new BotLines(outbox, 'tried', linesPerSecond, secrets);
   const late: string[] = [];
-  const rules = new NetworkRules(allow);
-  const reportLate = (error: string): unknown => late.push(error);
-  const bot = new BotRun(
+  const network = new NetworkRules(allow);
+  const bot = new BotRun({
     kind,
-    'tried',
-    1,
+    id: 'tried',
+    number: 1,
     config,
     outbox,
     lines,
-    rules,
-    reportLate,
-    undefined,
+    network,
+    reportLate: (error) => late.push(error),
     fence,
-  );
+  });
   started.push(bot);
   return { bot, items, late };
 }

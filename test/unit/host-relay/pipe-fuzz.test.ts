@@ -106,7 +106,7 @@ it(`${cases} hostile frames reach nobody (FUZZ_SEED=${seed})`, { timeout: 600_00
     front.emit('message', {
       type: 'run',
       sentAt: 0,
-      commands: [1, 'a', 'go', '{}', 2, 'b', 'go', '{}'],
+      commands: [1, 'a', 'go', '{}', 0, 2, 'b', 'go', '{}', 0],
     });
     const beats = new Heartbeat(host.cells.heartbeat).count;
     try {

@@ -110,7 +110,7 @@ describe('what a host says arrives', () => {
     front.emit('message', {
       type: 'run',
       sentAt: 0,
-      commands: [1, 'a', 'go', '{}', 2, 'a', 'go', '{}'],
+      commands: [1, 'a', 'go', '{}', 0, 2, 'a', 'go', '{}', 7],
     });
     host.say(channel, [1, 1, 'result', '{"x":1}']);
     host.say(channel, [0, 2, 'not here', '']);
@@ -271,7 +271,7 @@ describe('what no host says ends it', () => {
     ['in no list', { 0: 0 }, 'no list of them'],
   ])('an outcome %s', async (_, list, reason) => {
     const { channel, front } = host.openFront();
-    front.emit('message', { type: 'run', sentAt: 0, commands: [1, 'a', 'go', '{}'] });
+    front.emit('message', { type: 'run', sentAt: 0, commands: [1, 'a', 'go', '{}', 0] });
     host.say(channel, [1]);
     front.taken();
     host.say(channel, list);
@@ -280,8 +280,8 @@ describe('what no host says ends it', () => {
   });
 
   it('an answer of another shape, and an error that is none', async () => {
-    const first = host.asMain('invoke', { id: 'a', command: 'go', args: {} });
-    host.say(CONTROL, { type: 'return', id: first, output: { any: ['JSON'] } });
+    const first = host.asMain('setPermit', { id: 'a', permit: 1 });
+    host.say(CONTROL, { type: 'return', id: first, output: null });
     expect(host.heard()).toHaveLength(1);
     const second = host.asMain('stop', { id: 'a', graceMs: 1 });
     host.say(CONTROL, { type: 'throw', id: second, error: { code: 'toString', message: '' } });

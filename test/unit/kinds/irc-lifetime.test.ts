@@ -1,6 +1,6 @@
 // The irc kind against misbehaving servers, and that it leaves nothing behind.
 
-import { getEventListeners, once, setMaxListeners } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import net from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { BotLines } from '../../../src/bot-host/bot-lines.js';
@@ -45,16 +45,16 @@ async function run(
     ...config,
   };
   return {
-    bot: new BotRun(
-      irc,
-      'anna',
-      1,
-      whole,
+    bot: new BotRun({
+      kind: irc,
+      id: 'anna',
+      number: 1,
+      config: whole,
       outbox,
-      new BotLines(outbox, 'anna', 0),
-      new NetworkRules(null),
-      () => {},
-    ),
+      lines: new BotLines(outbox, 'anna', 0),
+      network: new NetworkRules(null),
+      reportLate: () => {},
+    }),
     items,
   };
 }
@@ -127,13 +127,11 @@ it('a command fails when the server does not answer, and when its connection is 
     socket.on('data', (text) => String(text).includes('gone') && socket.destroy());
   });
   await expect.poll(() => statuses(items)).toContain('online');
-  const cancelled = new AbortController();
   const say = (text: string): Promise<unknown> =>
     bot.invoke({
       command: 'say',
       args: { target: '#a', text },
       timeoutMs: 300,
-      cancelled: cancelled.signal,
     });
   await expect(say('hello')).rejects.toThrow(/did not answer/);
   await expect(say('gone')).rejects.toThrow(/connection was lost/);
@@ -149,15 +147,12 @@ it('limits its send rate, and refuses a command when too many lines wait', async
     });
   });
   await expect.poll(() => statuses(items)).toContain('online');
-  const never = new AbortController().signal;
-  setMaxListeners(0, never);
   const said = Array.from({ length: 40 }, () =>
     bot
       .invoke({
         command: 'say',
         args: { target: '#a', text: 'x' },
         timeoutMs: 500,
-        cancelled: never,
       })
       .catch(({ message }) => message),
   );

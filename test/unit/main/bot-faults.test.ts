@@ -2,13 +2,14 @@
 
 import { describe, expect, it, vi } from 'vitest';
 import { NO_OTHER_BOTS } from '../../../src/cluster/cluster.js';
+import { BotAccess, type BotAccessParts } from '../../../src/main/access/bot-access.js';
 import type { BotDependencies } from '../../../src/main/bots/bot.js';
-import { Dispatcher } from '../../../src/main/bots/dispatcher.js';
 import type { Found, Incidents } from '../../../src/main/bots/incidents.js';
 import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
 import { KindSchemas } from '../../../src/main/bots/kind-schemas.js';
 import { BotRegistry } from '../../../src/main/bots/registry.js';
 import { StartPace } from '../../../src/main/bots/start-pace.js';
+import { ServiceCommands, type ServiceParts } from '../../../src/main/service-commands.js';
 import type { ServiceEvents } from '../../../src/main/service-events.js';
 import type { BotStore } from '../../../src/main/store/bot-store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
@@ -155,13 +156,17 @@ it('a bulk action reports an internal error to the operator, not to the client',
 
 it('a command does too, and neither does the stream show it', async () => {
   const registry = await registryWith([]);
-  vi.spyOn(registry, 'invoke').mockRejectedValue(new Error(SECRET));
-  const dispatcher = new Dispatcher(registry, events, 1000, {});
+  vi.spyOn(registry, 'commandTarget').mockImplementation(() => {
+    throw new Error(SECRET);
+  });
+  const commands = new ServiceCommands({} as ServiceParts, false, events);
+  const access = new BotAccess({ registry, commands } as BotAccessParts);
   const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-  const output = await dispatcher.invoke({ session_id: ['a'], command: 'say', args: {} });
+  const rights = { scopes: ['invoke' as const], reach: null };
+  const targets = access.commandTargets({ bots: ['a'], command: 'say', rights });
   const told = stderr.mock.calls.map(String).join('');
   stderr.mockRestore();
-  expect(output).toEqual({ results: { a: { error: 'internal error' } } });
+  expect(targets).toMatchObject([{ error: { message: 'internal error' } }]);
   expect(lines).toEqual(['say failed: internal error']);
   expect(told).toBe(`drover: the command say failed: ${SECRET}\n`);
 });

@@ -11,6 +11,7 @@ import type { Calls } from '../../../../src/cluster/wire/calls.js';
 import { NodeUnreachable } from '../../../../src/cluster/wire/calls.js';
 import type { Rights } from '../../../../src/shared/contract/tokens.js';
 import { DroverError } from '../../../../src/shared/errors.js';
+import { noBot } from '../../../../src/shared/no-bot.js';
 import { partial } from '../../../harness/partial.js';
 
 const ADMIN: Rights = { scopes: ['admin'], reach: null };
@@ -253,6 +254,20 @@ test('a command for many bots is one call a node, and its results are in order',
       none: { result: 'none' },
     },
   });
+});
+
+test('where commands go: the own bots as main says, others to their nodes, and one on its way has to be waited for', async () => {
+  const world = new World({ x: { node: 'b' }, y: { node: 'a' }, z: { node: 'a' } });
+  const commandTargets = ({ bots }: { bots: string[] }) =>
+    bots.map((id) => (id === 'y' ? { host: 1, permit: 2 } : { error: noBot(id).toPlain() }));
+  const [a] = [world.node('a', { commandTargets })];
+  const input = { bots: ['x', 'y', 'z', 'none'], command: 'say', rights: ADMIN };
+  expect(await a.commandTargets(input)).toMatchObject([
+    { isElsewhere: true },
+    { host: 1, permit: 2 },
+    { error: { code: 'unavailable', message: 'bot z is on its way to node a, or from it' } },
+    { error: { code: 'not_found', message: 'no bot "none"' } },
+  ]);
 });
 
 const BOT = { id: 'new', kind: 'irc', config: { password: 'hunter2' }, labels: {} };

@@ -1,4 +1,5 @@
-// Runs in a front thread. Owns the channels to the bot hosts, and the commands that wait for their outcomes.
+// Runs in a front thread, and in main for other nodes. Owns this thread's channels to the bot hosts, and the commands that wait
+// for their outcomes.
 
 import type { MessagePort } from 'node:worker_threads';
 import {
@@ -10,68 +11,69 @@ import {
   noAnswer,
   type OutcomeList,
   TAKEN,
-} from '../../shared/contract/command-messages.js';
-import type { JsonObject } from '../../shared/contract/json.js';
-import type { ControlMethods } from '../../shared/contract/threads.js';
-import { Deadlines } from '../../shared/deadlines.js';
-import { DroverError } from '../../shared/errors.js';
-import type { Exchange } from '../engine/engine.js';
+} from '../contract/command-messages.js';
+import type { ControlMethods } from '../contract/threads.js';
+import { Deadlines } from '../deadlines.js';
+import { DroverError } from '../errors.js';
 
-/** How much longer than the host the front waits, in ms. */
+/** How much longer than the host this thread waits, in ms. */
 const LATE_MS = 100;
 /** Commands of one message. Their outcomes come together: the first waits until the last has begun. */
 const MAX_TOGETHER = 64;
-/** `Retry-After` of a command above the bound, in s. */
-const RETRY_AFTER_S = 1;
 
 /** A command for one bot. */
 export interface BotCommand {
   bot: string;
   command: string;
-  args: JsonObject;
+  /** As JSON. */
+  args: string;
+  /** {@link BotStart.permit} under which main has allowed it, or ANY_PERMIT. */
+  permit: number;
+}
+
+/** Who waits for commands. */
+export interface CommandClient {
+  /** Calls `left` when it waits no longer. For one listener. */
+  onGone(left: () => void): void;
 }
 
 export interface HostCommandsOptions {
   /** Asks main for a channel to this host. */
   connect: (host: number) => Promise<MessagePort>;
-  /** Tells main of a command that failed, for the stream: its host is lost, or did not run it. */
+  /** Puts on the stream that a command failed: its host is lost, or did not run it. */
   failed: (failure: Parameters<ControlMethods['commandFailed']>[0]) => void;
   /** How long a command may take, in ms. */
   timeoutMs: number;
-  /** Commands of one host that may wait. Another is refused. */
+  /** Commands of one host that may wait before another request has no room. */
   maxWaiting: number;
 }
 
 export class HostCommands {
   readonly #options: HostCommandsOptions;
   readonly #deadlines: Deadlines<WaitingCommand>;
-  /** By the host's number; null while main is asked. */
-  readonly #channels = new Map<number, HostChannel | null>();
-  #isDetached = false;
+  /** By the host's number. */
+  readonly #channels = new Map<number, HostChannel>();
 
   constructor(options: HostCommandsOptions) {
     this.#options = options;
     const { timeoutMs } = options;
     this.#deadlines = new Deadlines(timeoutMs + LATE_MS, (waiting) =>
-      waiting.giveUp(noAnswer(waiting.command, timeoutMs)),
+      waiting.giveUp(noAnswer(waiting.command.command, timeoutMs)),
     );
+  }
+
+  /** Whether another request may send commands to this host. Those of a list, at most 1,000, are sent together. */
+  hasRoom(host: number): boolean {
+    return (this.#channels.get(host)?.waiting ?? 0) < this.#options.maxWaiting;
   }
 
   /**
    * Has a host run the command. The outcome is on its way to the stream when this resolves or rejects.
-   * @returns a promise of the result as JSON, or of null: the bot does not run there, and main has to be asked. Null at once when
-   * there is no channel to that host yet.
-   * @throws DroverError (the promise) as documented for `POST /invoke`; `overloaded`.
+   * @returns the result as JSON, or null: the bot does not run there, or not with this permit, and nothing is on the stream.
+   * @throws DroverError as documented for `POST /invoke`.
    */
-  run(
-    host: number,
-    command: BotCommand,
-    exchange: Pick<Exchange, 'onGone'>,
-  ): Promise<string | null> | null {
-    const channel = this.#channels.get(host);
-    if (channel) return channel.run(command, exchange);
-    if (channel === undefined) void this.#connect(host);
-    return null;
+  run(host: number, command: BotCommand, client: CommandClient): Promise<string | null> {
+    return (this.#channels.get(host) ?? this.#open(host)).run(command, client);
   }
 
   /** A host ends or is lost, and another may get its number. */
@@ -80,34 +82,35 @@ export class HostCommands {
     if (!channel) return;
     this.#channels.delete(host);
     channel.close();
-    channel.lost();
   }
 
   /** Closes all channels. */
   detach(): void {
-    this.#isDetached = true;
     this.#deadlines.clear();
-    for (const channel of this.#channels.values()) channel?.close();
+    // The hosts see this thread's end, and say what became of its commands.
+    for (const channel of this.#channels.values()) channel.disconnect();
     this.#channels.clear();
   }
 
-  async #connect(host: number): Promise<void> {
-    this.#channels.set(host, null);
+  #open(host: number): HostChannel {
+    const channel = new HostChannel(host, this.#options, this.#deadlines);
+    this.#channels.set(host, channel);
+    void this.#connect(host, channel);
+    return channel;
+  }
+
+  async #connect(host: number, channel: HostChannel): Promise<void> {
     try {
       const port = await this.#options.connect(host);
-      if (this.#isDetached) return port.close();
-      const channel = new HostChannel(host, port, this.#options, this.#deadlines);
-      this.#channels.set(host, channel);
+      if (this.#channels.get(host) !== channel) return port.close();
+      channel.connect(port);
       // Main tells of each host that ends, but a command must not wait for that.
       port.once('close', () => {
-        // After detach() the hosts see this front's end, and say what became of its commands.
-        if (this.#isDetached) return;
-        if (this.#channels.get(host) === channel) this.#channels.delete(host);
-        channel.lost();
+        if (this.#channels.get(host) === channel) this.detachHost(host);
       });
     } catch {
-      // It is asked again for the next command; this one has gone to main.
-      this.#channels.delete(host);
+      // It is asked for again with the next command.
+      if (this.#channels.get(host) === channel) this.detachHost(host);
     }
   }
 }
@@ -118,10 +121,7 @@ export class HostCommands {
  */
 class WaitingCommand {
   readonly id: number;
-  readonly bot: string;
-  readonly command: string;
-  /** As JSON. */
-  readonly args: string;
+  readonly command: BotCommand;
   readonly #channel: HostChannel;
   readonly #resolve: (result: string | null) => void;
   readonly #reject: (error: DroverError) => void;
@@ -133,15 +133,13 @@ class WaitingCommand {
   constructor(
     channel: HostChannel,
     id: number,
-    { bot, command, args }: BotCommand,
+    command: BotCommand,
     resolve: (result: string | null) => void,
     reject: (error: DroverError) => void,
   ) {
     this.#channel = channel;
     this.id = id;
-    this.bot = bot;
     this.command = command;
-    this.args = JSON.stringify(args);
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -160,10 +158,11 @@ class WaitingCommand {
 
 class HostChannel {
   readonly #host: number;
-  readonly #port: MessagePort;
   readonly #options: HostCommandsOptions;
   readonly #deadlines: Deadlines<WaitingCommand>;
-  /** Bounded by `maxWaiting`: this bounds the messages that wait in the port too, and the host's work for this front. */
+  /** Undefined until main has given it: commands wait for it within their deadline. */
+  #port: MessagePort | undefined;
+  /** {@link HostCommands.hasRoom} bounds it: and with it the messages that wait in the port, and the host's work for this thread. */
   readonly #waiting = new Map<number, WaitingCommand>();
   #lastId = 0;
   /** Those that are not sent yet. */
@@ -172,16 +171,19 @@ class HostChannel {
   /** The host has not taken the last message of commands. Those that come meanwhile share the next. */
   #isBusy = false;
 
-  constructor(
-    host: number,
-    port: MessagePort,
-    options: HostCommandsOptions,
-    deadlines: Deadlines<WaitingCommand>,
-  ) {
+  constructor(host: number, options: HostCommandsOptions, deadlines: Deadlines<WaitingCommand>) {
     this.#host = host;
-    this.#port = port;
     this.#options = options;
     this.#deadlines = deadlines;
+  }
+
+  /** Commands without an outcome. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  connect(port: MessagePort): void {
+    this.#port = port;
     port.on('message', (list: OutcomeList) => {
       if (list[0] === TAKEN) {
         this.#isBusy = false;
@@ -189,12 +191,10 @@ class HostChannel {
       }
       eachOutcome(list, (id, outcome) => this.#settle(id, outcome));
     });
+    this.#send();
   }
 
-  run(command: BotCommand, exchange: Pick<Exchange, 'onGone'>): Promise<string | null> {
-    if (this.#waiting.size >= this.#options.maxWaiting) {
-      return Promise.reject(new DroverError('overloaded', undefined, RETRY_AFTER_S));
-    }
+  run(command: BotCommand, client: CommandClient): Promise<string | null> {
     return new Promise((resolve, reject) => {
       this.#lastId += 1;
       const waiting = new WaitingCommand(this, this.#lastId, command, resolve, reject);
@@ -202,31 +202,38 @@ class HostChannel {
       this.#unsent.add(waiting);
       this.#deadlines.add(waiting);
       this.#sendSoon();
-      exchange.onGone(() => this.#cancel(waiting));
+      client.onGone(() => this.#cancel(waiting));
     });
   }
 
-  /** The host has ended, and with it the bots that ran these commands. */
-  lost(): void {
+  disconnect(): void {
+    this.#port?.close();
+  }
+
+  /** The host has ended, and with it the bots that ran these commands; or there is none to connect to. */
+  close(): void {
+    this.disconnect();
+    const isConnected = this.#port !== undefined;
     const lost = new DroverError('unavailable', `bot host ${this.#host} was lost`);
     for (const waiting of this.#waiting.values()) {
       // Nobody else will say what became of it.
       waiting.isSent = false;
-      waiting.giveUp(lost);
+      if (isConnected) waiting.giveUp(lost);
+      else this.#settle(waiting.id, null);
     }
   }
 
   /** No host decides about it: main is told. */
   drop(waiting: WaitingCommand): void {
-    const { id, bot, command, error } = waiting;
+    const {
+      id,
+      error,
+      command: { bot, command },
+    } = waiting;
     if (!this.#waiting.delete(id)) return;
     this.#unsent.delete(waiting);
     this.#deadlines.remove(waiting);
     if (error) this.#options.failed({ bot, command, reason: error.message });
-  }
-
-  close(): void {
-    this.#port.close();
   }
 
   #settle(id: number, outcome: CommandOutcome | null): void {
@@ -238,6 +245,7 @@ class HostChannel {
       return;
     }
     this.#waiting.delete(id);
+    this.#unsent.delete(waiting);
     this.#deadlines.remove(waiting);
     waiting.settle(outcome);
   }
@@ -255,7 +263,7 @@ class HostChannel {
    * the host, and its answer this front.
    */
   #sendSoon(): void {
-    if (this.#scheduled || this.#isBusy) return;
+    if (this.#scheduled || this.#isBusy || !this.#port) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
@@ -264,13 +272,14 @@ class HostChannel {
   }
 
   #send(): void {
-    if (this.#isBusy || this.#unsent.size === 0) return;
+    if (this.#isBusy || !this.#port || this.#unsent.size === 0) return;
     const commands: CommandList = [];
     let count = 0;
     for (const waiting of this.#unsent) {
       this.#unsent.delete(waiting);
       waiting.isSent = true;
-      commands.push(waiting.id, waiting.bot, waiting.command, waiting.args);
+      const { bot, command, args, permit } = waiting.command;
+      commands.push(waiting.id, bot, command, args, permit);
       count += 1;
       if (count === MAX_TOGETHER) break;
     }
@@ -279,6 +288,6 @@ class HostChannel {
   }
 
   #post(message: CommandMessage): void {
-    this.#port.postMessage(message);
+    this.#port?.postMessage(message);
   }
 }

@@ -1,11 +1,12 @@
-// A front's channels to bot hosts: real ports, and a host at the other end that answers when it is told to.
+// A thread's channels to bot hosts: real ports, and a host at the other end that answers when it is told to.
 
 import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { afterEach, expect, it, vi } from 'vitest';
-import { type BotCommand, HostCommands } from '../../../src/front/bots/host-commands.js';
+import { type BotCommand, HostCommands } from '../../../src/shared/commands/host-commands.js';
 import {
+  ANY_PERMIT,
   addOutcome,
   type CommandMessage,
   type CommandOutcome,
@@ -22,7 +23,12 @@ const TIMEOUT_MS = 1000;
 /** When the front gives up: the host has a little more time than the command. */
 const GIVE_UP_MS = 1100;
 const HOST = 4;
-const SAY: BotCommand = { bot: 'a', command: 'say', args: { text: 'hello' } };
+const SAY: BotCommand = {
+  bot: 'a',
+  command: 'say',
+  args: '{"text":"hello"}',
+  permit: ANY_PERMIT,
+};
 
 let hosts: HostCommands | undefined;
 const ports: MessagePort[] = [];
@@ -46,6 +52,7 @@ interface Asked {
   bot: string;
   command: string;
   args: unknown;
+  permit: number;
 }
 
 /** The host's end of a channel. */
@@ -65,8 +72,8 @@ class FakeHost {
         this.cancelled.push(message.id);
         return;
       }
-      eachCommand(message.commands, (id, bot, command, args) =>
-        this.asked.push({ id, bot, command, args: JSON.parse(args) }),
+      eachCommand(message.commands, (id, bot, command, args, permit) =>
+        this.asked.push({ id, bot, command, args: JSON.parse(args), permit }),
       );
       if (!this.isBlocked) this.take();
     });
@@ -89,7 +96,7 @@ class FakeHost {
   }
 }
 
-/** A front that has a channel to the host. */
+/** A thread that has a channel to the host. */
 async function connected() {
   const failed = vi.fn();
   const { port1, port2 } = new MessageChannel();
@@ -98,14 +105,8 @@ async function connected() {
   const connect = vi.fn(async () => port2);
   hosts = new HostCommands({ connect, failed, timeoutMs: TIMEOUT_MS, maxWaiting: MAX_WAITING });
   const commands = hosts;
-  // The first command has no channel yet, and goes to main.
-  expect(commands.run(HOST, SAY, new Client())).toBeNull();
-  expect(commands.run(HOST, SAY, new Client())).toBeNull();
-  await connect.mock.results[0]?.value;
-  await Promise.resolve();
-  expect(connect.mock.calls).toEqual([[HOST]]);
   const run = (command = SAY, client = new Client()): Promise<string | null> =>
-    commands.run(HOST, command, client) ?? Promise.reject(new Error('it has no channel'));
+    commands.run(HOST, command, client);
   return { commands, host, run, failed, connect };
 }
 
@@ -115,7 +116,7 @@ it('sends the commands of one turn in one message, and gives each its outcome', 
   await host.next();
   expect(host.messages).toBe(1);
   expect(host.asked).toMatchObject([
-    { bot: 'a', command: 'say', args: { text: 'hello' } },
+    { bot: 'a', command: 'say', args: { text: 'hello' }, permit: ANY_PERMIT },
     { bot: 'b' },
     { command: 'walk' },
   ]);
@@ -129,14 +130,17 @@ it('sends the commands of one turn in one message, and gives each its outcome', 
   ]);
 });
 
-it('refuses a command above the bound, and takes one again when another has its outcome', async () => {
-  const { host, run } = await connected();
+it('has no room above the bound, and has it again when a command has its outcome', async () => {
+  const { host, run, commands } = await connected();
   const first = run();
-  const others = [run(), run()];
-  await expect(run()).rejects.toMatchObject({ code: 'overloaded', retryAfterS: 1 });
+  const others = [run()];
+  expect(commands.hasRoom(HOST)).toBe(true);
+  others.push(run());
+  expect(commands.hasRoom(HOST)).toBe(false);
   await host.next();
   host.answer([host.asked[0]?.id as number, '1']);
   expect(await first).toBe('1');
+  expect(commands.hasRoom(HOST)).toBe(true);
   others.push(run());
   await host.next();
   host.answer(...host.asked.slice(1).map(({ id }): [number, string] => [id, '2']));
@@ -162,7 +166,7 @@ it('sends what has come while the host had not taken the last message in one mes
 });
 
 it('a client that hangs up cancels its command, which counts until the host has said what became of it', async () => {
-  const { host, run, failed } = await connected();
+  const { host, run, failed, commands } = await connected();
   const client = new Client();
   const answer = run(SAY, client);
   await host.next();
@@ -171,7 +175,7 @@ it('a client that hangs up cancels its command, which counts until the host has 
   await host.next();
   expect(host.cancelled).toEqual(host.asked.map(({ id }) => id));
   const others = [run(), run()];
-  await expect(run()).rejects.toMatchObject({ code: 'overloaded' });
+  expect(commands.hasRoom(HOST)).toBe(false);
   await host.next();
   host.answer(...host.asked.map(({ id }): [number, string] => [id, '1']));
   await Promise.all(others);
@@ -234,7 +238,7 @@ it('a host that does not answer in time: its clients get 504, and the stream wha
 });
 
 it('a host that is lost: its commands fail, main hears of them, and the next host is asked for', async () => {
-  const { host, run, failed, commands, connect } = await connected();
+  const { host, run, failed, connect } = await connected();
   const client = new Client();
   const left = run(SAY, client);
   await host.next();
@@ -251,30 +255,60 @@ it('a host that is lost: its commands fail, main hears of them, and the next hos
     [{ bot: 'a', command: 'say', reason: 'the client has gone, the command is cancelled' }],
     [{ bot: 'b', command: 'say', reason: 'bot host 4 was lost' }],
   ]);
-  expect(commands.run(HOST, SAY, new Client())).toBeNull();
+  void run();
   expect(connect).toHaveBeenCalledTimes(2);
 });
 
-it('a channel that main refuses is asked for again by the next command', async () => {
+it('commands that come before the channel wait for it, and leave in one message', async () => {
+  const { host, run, connect } = await connected();
+  const answers = [run(), run()];
+  expect(connect.mock.calls).toEqual([[HOST]]);
+  await host.next();
+  expect(host.messages).toBe(1);
+  host.answer(...host.asked.map(({ id }): [number, string] => [id, '1']));
+  expect(await Promise.all(answers)).toEqual(['1', '1']);
+});
+
+it('a channel that main refuses: the command may go elsewhere, and the next one asks again', async () => {
   const connect = vi.fn(() => Promise.reject(new DroverError('unavailable')));
-  hosts = new HostCommands({ connect, failed: vi.fn(), timeoutMs: TIMEOUT_MS, maxWaiting: 1 });
-  expect(hosts.run(HOST, SAY, new Client())).toBeNull();
-  await connect.mock.results[0]?.value.catch(() => {});
-  await Promise.resolve();
-  expect(hosts.run(HOST, SAY, new Client())).toBeNull();
+  const failed = vi.fn();
+  hosts = new HostCommands({ connect, failed, timeoutMs: TIMEOUT_MS, maxWaiting: 1 });
+  expect(await hosts.run(HOST, SAY, new Client())).toBeNull();
+  expect(await hosts.run(HOST, SAY, new Client())).toBeNull();
   expect(connect).toHaveBeenCalledTimes(2);
+  expect(failed).not.toHaveBeenCalled();
+});
+
+it('a channel that does not come in time: the command fails, and is not sent later', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const { port1, port2 } = new MessageChannel();
+  ports.push(port1);
+  const host = new FakeHost(port1);
+  let give = (_: MessagePort): void => {};
+  const connect = (): Promise<MessagePort> => new Promise((resolve) => (give = resolve));
+  const failed = vi.fn();
+  hosts = new HostCommands({ connect, failed, timeoutMs: TIMEOUT_MS, maxWaiting: 1 });
+  const late = hosts.run(HOST, SAY, new Client());
+  vi.advanceTimersByTime(GIVE_UP_MS);
+  await expect(late).rejects.toMatchObject({ code: 'no_answer' });
+  expect(failed).toHaveBeenCalledTimes(1);
+  give(port2);
+  void hosts.run(HOST, { ...SAY, bot: 'b' }, new Client());
+  await host.next();
+  expect(host.asked.map(({ bot }) => bot)).toEqual(['b']);
 });
 
 it('a host that main tells of is lost at once, also when its thread does not exit', async () => {
-  const { run, failed, commands, connect } = await connected();
+  const { host, run, failed, commands, connect } = await connected();
   const open = run();
+  await host.next();
   commands.detachHost(HOST);
   await expect(open).rejects.toMatchObject({
     code: 'unavailable',
     message: 'bot host 4 was lost',
   });
   expect(failed).toHaveBeenCalledTimes(1);
-  expect(commands.run(HOST, SAY, new Client())).toBeNull();
+  void run();
   expect(connect).toHaveBeenCalledTimes(2);
   commands.detachHost(5);
 });
