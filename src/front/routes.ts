@@ -52,15 +52,8 @@ export function fixedResponses({
   return new Map(isFixed ? [['/health', healthy]] : []);
 }
 
-/**
- * The front with a handler for every route of src/shared/contract/routes/table.ts.
- *
- * It needs neither threads nor sockets, so a test can compose it in its own process:
- * - `control` is any object with `call` and `cancellableCall`; it stands for main.
- * - `views` are Views on rings of the test. Their mirrors' `reset()` feeds them by hand.
- * - `RequestHandler.handle()` takes the request: any object that implements `Exchange`, whose `respond()` records the response.
- */
-export function createFront(parts: FrontParts): RequestHandler {
+/** Handles every route of src/shared/contract/routes/table.ts. */
+export function createHandler(parts: FrontParts): RequestHandler {
   const { dashboard } = parts;
   const handler = new RequestHandler(parts);
   return handler.routes({

@@ -89,7 +89,7 @@ describe('selectors', () => {
     expect(some).toEqual({
       code: EXIT.failed,
       stdout: 'a null\n',
-      stderr: 'drover: c: no command "data"; bots of kind synthetic have: none\n',
+      stderr: 'drover: c: bot c is not running\n',
     });
     const one = await json(['invoke', '--kind', 'faulty', '--label', 'team=x', ...command]);
     expect(one).toEqual({ a: { result: null } });

@@ -92,7 +92,7 @@ export interface CallBounds<Remote extends Methods> {
  */
 export class Rpc<Local extends Methods, Remote extends Methods> {
   readonly #port: RpcPort;
-  readonly #methods: Serves<Local>;
+  #methods: Partial<Serves<Local>>;
   readonly #pending = new Map<number, Pending>();
   /** Calls of the peer that run here and can be cancelled, by id. */
   readonly #cancellable = new Map<number, AbortController>();
@@ -102,16 +102,22 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
   #nextId = 1;
   #closed: Error | undefined;
 
+  /** @param methods null: {@link serve} is called before the thread takes its first message. */
   constructor(
     port: RpcPort,
-    methods: Serves<Local>,
+    methods: Serves<Local> | null,
     bounds: CallBounds<Remote> = { open: Number.POSITIVE_INFINITY },
   ) {
     this.#port = port;
-    this.#methods = methods;
+    this.#methods = methods ?? {};
     this.#bounds = bounds;
     this.#reserved = (bounds.reserves ?? []).map(() => 0);
     port.on('message', (message) => this.#receive(message as Message));
+  }
+
+  /** What it does for the peer from now on, where that needs the peer itself. */
+  serve(methods: Serves<Local>): void {
+    this.#methods = methods;
   }
 
   /**
