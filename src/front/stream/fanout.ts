@@ -27,7 +27,7 @@ import { Keepalive, type KeepaliveOptions } from './keepalive.js';
 import { ParkedSubscribers } from './parked-subscribers.js';
 import { type ReplaySource, Replays } from './replays.js';
 import { StreamStarts, type SubscribeOptions } from './stream-starts.js';
-import { Subscriber } from './subscriber.js';
+import { LEFT, LIVE, REPLAYING, Subscriber, type SubscribeStart } from './subscriber.js';
 import { SubscriberGroup } from './subscriber-group.js';
 import { SubscriberList } from './subscriber-list.js';
 import { WriteSizes, type WriteSizesOptions } from './write-sizes.js';
@@ -161,11 +161,12 @@ export class Fanout {
 
   /** Removes a stream that was closed. */
   remove(subscriber: Subscriber): void {
-    if (subscriber.index === -1) return;
+    if (subscriber.hasLeft) return;
     this.#replays.remove(subscriber);
     this.#sizes.release(subscriber);
     if (subscriber.isParked) this.#parked.remove(subscriber);
     else this.#subscribers.remove(subscriber);
+    subscriber.state = LEFT;
     this.#leave(subscriber.group);
     subscriber.removed();
     if (this.size === 0) this.#noStreams();
@@ -253,7 +254,7 @@ export class Fanout {
       if (this.#serve(subscriber, this.#head)) this.#late.push(subscriber);
       if (this.#sweeping) {
         this.#keepalive.sweep(subscriber, began);
-        if (subscriber.blockedAt !== 0 && subscriber.index !== -1) this.#blocked += 1;
+        if (subscriber.blockedAt !== 0 && !subscriber.hasLeft) this.#blocked += 1;
       }
       if (this.#isSliceOver(began, ++count, subscriber)) {
         this.#options.reader.release();
@@ -331,9 +332,7 @@ export class Fanout {
     let count = 0;
     for (const subscriber of late) {
       count += 1;
-      if (subscriber.index !== -1 && this.#serve(subscriber, this.#head)) {
-        this.#late.push(subscriber);
-      }
+      if (this.#serve(subscriber, this.#head)) this.#late.push(subscriber);
       if (this.#isSliceOver(began, count, subscriber)) break;
     }
     this.#options.reader.release();
@@ -346,30 +345,32 @@ export class Fanout {
 
   /** Serves one subscriber: at most one write. @returns whether it could accept more now. */
   #serve(subscriber: Subscriber, head: number): boolean {
-    if (subscriber.blockedAt !== 0 || subscriber.isParked) return false;
-    const { start } = subscriber;
-    if (start && !this.#starts.prepare(subscriber, start)) return start.isSlow === true;
-    if (subscriber.initialState) {
-      const part = subscriber.initialState.next();
+    if (subscriber.blockedAt !== 0 || subscriber.isParked || subscriber.hasLeft) return false;
+    if (subscriber.state.type === 'starting') {
+      const { start } = subscriber.state;
+      if (!this.#starts.prepare(subscriber, start)) return start.isSlow === true;
+    }
+    if (subscriber.state.type === 'initial') {
+      const part = subscriber.state.parts.next();
       if (part) {
         this.#write(subscriber, part);
         return true;
       }
-      subscriber.initialState = undefined;
+      subscriber.state = this.#replays.has(subscriber) ? REPLAYING : LIVE;
     }
     if (subscriber.notice !== this.#notice) {
       subscriber.notice = this.#notice;
       if (this.#notice) this.#write(subscriber, this.#notice);
       return subscriber.blockedAt === 0;
     }
-    if (this.#replays.has(subscriber)) {
+    if (subscriber.state === REPLAYING) {
       this.#replays.resume(subscriber);
       return false;
     }
     if (subscriber.cursor < head) this.#advance(subscriber, head);
-    if (subscriber.blockedAt !== 0 || subscriber.index === -1) return false;
-    if (this.#replays.has(subscriber)) return false;
-    if (subscriber.cursor < head || subscriber.start) return true;
+    if (subscriber.blockedAt !== 0 || subscriber.hasLeft) return false;
+    if (subscriber.state === REPLAYING) return false;
+    if (subscriber.cursor < head || subscriber.state !== LIVE) return true;
     if (this.#closing && subscriber.cursor >= this.#closing.head) this.#end(subscriber);
     return false;
   }
@@ -379,7 +380,7 @@ export class Fanout {
     const isThere = subscriber.cursor >= (filter?.since ?? 0);
     if (!isThere || !this.#options.reader.protect(subscriber.cursor)) {
       if (subscriber.resumes && this.#replays.isThere) this.#replays.add(subscriber);
-      else subscriber.start = this.#starts.over(subscriber);
+      else this.#startAgain(subscriber, this.#starts.over(subscriber));
       return;
     }
     const { bytes, next } = subscriber.group.next(
@@ -398,16 +399,20 @@ export class Fanout {
 
   /** The journal lacks part of what a replaying stream needs. */
   #missing(subscriber: Subscriber, next: number): void {
-    subscriber.start = this.#starts.afterHole(subscriber, next);
+    this.#startAgain(subscriber, this.#starts.afterHole(subscriber, next));
     this.wake();
   }
 
   /** The journal has nothing for a replaying stream: it continues on the ring. */
   #lost(subscriber: Subscriber): void {
     if (subscriber.cursor < this.#starts.oldest(subscriber.group.filter)) {
-      subscriber.start = this.#starts.over(subscriber);
+      this.#startAgain(subscriber, this.#starts.over(subscriber));
     }
     this.wake();
+  }
+
+  #startAgain(subscriber: Subscriber, start: SubscribeStart): void {
+    subscriber.state = { type: 'starting', start };
   }
 
   #write(subscriber: Subscriber, bytes: Uint8Array): void {

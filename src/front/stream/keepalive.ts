@@ -78,7 +78,7 @@ export class Keepalive {
         if (subscriber.blockedAt !== 0) subscriber.blockedAt = blockedAt;
         else wake();
       }
-    } else if (subscriber.isLive && now - subscriber.writtenAt >= heartbeatMs) {
+    } else if (subscriber.hasStarted && now - subscriber.writtenAt >= heartbeatMs) {
       // When the filter matches nothing, the client's last event id grows old. The position keeps it current, so that a
       // later resume is still exact and reads nothing from the journal.
       const { filter } = subscriber.group;

@@ -19,7 +19,7 @@ export class ParkedSubscribers {
       this.#byGroup.set(group, members);
     }
     members.add(subscriber);
-    subscriber.isParked = true;
+    subscriber.park();
     this.list.push(subscriber);
   }
 
@@ -46,6 +46,6 @@ export class ParkedSubscribers {
 
   #unpark(subscriber: Subscriber): void {
     this.list.remove(subscriber);
-    subscriber.isParked = false;
+    subscriber.unpark();
   }
 }

@@ -9,7 +9,7 @@ import type { ReplayPart, ReplayRequest } from '../../shared/contract/journal-me
 import type { Filter } from '../../shared/stream/filter.js';
 import { ReplayPace, type StreamCounts } from './replay-pace.js';
 import { ReplayParts } from './replay-parts.js';
-import type { Subscriber } from './subscriber.js';
+import { LIVE, REPLAYING, type Subscriber } from './subscriber.js';
 
 /** Bytes per request to the journal. */
 const PART_BYTES = 256 * 1024;
@@ -108,10 +108,12 @@ export class Replays {
       failingSince: 0,
     };
     this.#places.set(subscriber, place);
+    // Otherwise its initial state comes first.
+    if (subscriber.state === LIVE) subscriber.state = REPLAYING;
     this.#queue(place);
   }
 
-  /** The stream was closed, or continues on the ring. */
+  /** The stream was closed. */
   remove(subscriber: Subscriber): void {
     const place = this.#places.get(subscriber);
     if (!place) return;
@@ -119,6 +121,12 @@ export class Replays {
     // Otherwise streams would pile up here while the journal fails.
     this.#postponed.delete(place);
     if (this.#places.size === 0) this.#parts.clear();
+  }
+
+  /** The stream continues on the ring. */
+  #release(subscriber: Subscriber): void {
+    this.remove(subscriber);
+    if (subscriber.state === REPLAYING) subscriber.state = LIVE;
   }
 
   /** The stream accepts bytes again, or its initial state is sent. */
@@ -176,9 +184,9 @@ export class Replays {
     if (place.key !== undefined && this.#parts.see(place.key)) this.#askPostponed();
     if (!this.#isHere(place) || subscriber.blockedAt !== 0) return;
     // The fan-out calls resume() after the initial state.
-    if (!subscriber.isLive) return;
+    if (subscriber.state !== REPLAYING) return;
     if (this.#actions.isOnRing(subscriber.cursor, subscriber.group.filter)) {
-      this.remove(subscriber);
+      this.#release(subscriber);
       this.#actions.arrived(subscriber);
       return;
     }
@@ -197,7 +205,7 @@ export class Replays {
       this.#pace.wrote(end - from);
       this.#actions.write(subscriber, this.#parts.view(part, from, end));
     }
-    if (subscriber.index !== -1 && subscriber.blockedAt === 0) this.#queue(place);
+    if (!subscriber.hasLeft && subscriber.blockedAt === 0) this.#queue(place);
   }
 
   /** Moves the place over its next piece and those that fit below `limit`, an offset in the part. @returns the last of these. */
@@ -352,7 +360,7 @@ export class Replays {
   }
 
   #lost({ subscriber }: Place): void {
-    this.remove(subscriber);
+    this.#release(subscriber);
     this.#actions.lost(subscriber);
   }
 }

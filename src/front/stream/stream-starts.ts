@@ -59,15 +59,17 @@ export class StreamStarts {
       const isOnRing = resume.next >= this.oldest(filter);
       if (isOnRing || hasJournal) {
         subscriber.cursor = resume.next;
-        subscriber.initialState = new InitialState([Buffer.from(opening)]);
+        const parts = new InitialState([Buffer.from(opening)]);
+        subscriber.state = { type: 'initial', parts };
         return !isOnRing;
       }
     }
-    subscriber.start =
+    const start: SubscribeStart =
       resume.kind === 'live'
         ? { opening, loss: null, snapshots }
         : { opening, loss: this.#lossAt(resume), snapshots: true };
-    this.prepare(subscriber, subscriber.start);
+    subscriber.state = { type: 'starting', start };
+    this.prepare(subscriber, start);
     return false;
   }
 
@@ -98,9 +100,11 @@ export class StreamStarts {
       last = `${FRAME_START}${eventId(epoch, next - 1)}\n${last}`;
     }
     const pieces = [Buffer.from(head), ...current.parts, Buffer.from(last)];
-    subscriber.initialState = new InitialState(joined(pieces, maxWriteBytes));
+    subscriber.state = {
+      type: 'initial',
+      parts: new InitialState(joined(pieces, maxWriteBytes)),
+    };
     subscriber.cursor = next;
-    subscriber.start = undefined;
     return true;
   }
 
@@ -127,7 +131,7 @@ export class StreamStarts {
 
   /** Whether one more start may keep snapshots. */
   #hasRoom(): boolean {
-    for (const other of this.#slow) if (other.index === -1) this.#slow.delete(other);
+    for (const other of this.#slow) if (other.hasLeft) this.#slow.delete(other);
     return this.#slow.size < MAX_SLOW;
   }
 

@@ -46,7 +46,6 @@ export class SubscriberList {
     const last = this.#all.length - 1;
     if (hole !== last) this.#move(last, hole);
     this.#all.pop();
-    subscriber.index = -1;
   }
 
   #move(from: number, to: number): void {

@@ -17,7 +17,26 @@ export interface SubscribeStart {
   choice?: SnapshotChoice;
 }
 
-/** State of one stream. The fan-out, or the replays while the stream is behind the ring, move its cursor. */
+/** What a stream gets next. */
+export type SubscriberState =
+  /** Its initial state, as soon as the snapshots are current. */
+  | { readonly type: 'starting'; readonly start: SubscribeStart }
+  | { readonly type: 'initial'; readonly parts: InitialState }
+  /** Frames of the ring, from passes. */
+  | { readonly type: 'live' }
+  /** Nothing: it has everything that the index of its group has examined, and passes leave it out until there is more. */
+  | { readonly type: 'parked' }
+  /** Frames of the journal, from the replays. */
+  | { readonly type: 'replaying' }
+  /** It has left the fan-out. */
+  | { readonly type: 'left' };
+
+export const LIVE: SubscriberState = { type: 'live' };
+const PARKED: SubscriberState = { type: 'parked' };
+export const REPLAYING: SubscriberState = { type: 'replaying' };
+export const LEFT: SubscriberState = { type: 'left' };
+
+/** One stream. The fan-out, or the replays while the stream is behind the ring, move its cursor. */
 export class Subscriber {
   readonly sink: StreamSink;
   readonly group: SubscriberGroup;
@@ -27,14 +46,10 @@ export class Subscriber {
   readonly isOwn: boolean;
   /** The last announcement that it has got. */
   notice: Uint8Array | undefined;
-  /** Index in the fan-out's list, -1 after it has left. */
+  /** Its index in the list that it is in. */
   index = -1;
+  state: SubscriberState = LIVE;
   #cursor = 0;
-  #isParked = false;
-  /** Becomes {@link initialState} as soon as the snapshots are current. */
-  start: SubscribeStart | undefined;
-  /** What it gets before that frame. */
-  initialState: InitialState | undefined;
   /** It came with an id and gets everything after it: what has left the ring comes from the journal. */
   resumes = false;
   /** When it stopped taking bytes, by performance.now(); 0 while it takes them. */
@@ -58,25 +73,34 @@ export class Subscriber {
   /** Sequence number of the next frame that it gets, or of one before it which its filter does not let through. */
   get cursor(): number {
     // What the index has examined since then had nothing for it.
-    return this.#isParked ? this.group.examined : this.#cursor;
+    return this.state === PARKED ? this.group.examined : this.#cursor;
   }
 
   set cursor(seq: number) {
     this.#cursor = seq;
   }
 
-  /** Passes leave it out, because it has everything that the index of its group has examined. */
   get isParked(): boolean {
-    return this.#isParked;
+    return this.state === PARKED;
   }
 
-  set isParked(isParked: boolean) {
+  /** Its cursor is where the index is. */
+  park(): void {
+    this.state = PARKED;
+  }
+
+  unpark(): void {
     this.#cursor = this.cursor;
-    this.#isParked = isParked;
+    this.state = LIVE;
+  }
+
+  get hasLeft(): boolean {
+    return this.state === LEFT;
   }
 
   /** Its initial state is sent, so its client's last event id matches the cursor. */
-  get isLive(): boolean {
-    return this.start === undefined && this.initialState === undefined;
+  get hasStarted(): boolean {
+    const { type } = this.state;
+    return type !== 'starting' && type !== 'initial' && type !== 'left';
   }
 }

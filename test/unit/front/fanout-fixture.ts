@@ -254,7 +254,7 @@ export class TestFront {
       !socket.ended &&
       !socket.closed &&
       !socket.blocked &&
-      (socket.subscriber?.cursor !== this.head || socket.subscriber.initialState !== undefined);
+      (socket.subscriber?.cursor !== this.head || !socket.subscriber.hasStarted);
     for (let turns = 0; this.streams.some(behind); turns++) {
       if (turns > 200) {
         const where = this.streams.filter(behind).map(({ socket }) => socket.subscriber?.cursor);

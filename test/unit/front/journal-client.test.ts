@@ -3,9 +3,11 @@
 import { once } from 'node:events';
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, expect, it } from 'vitest';
+import type { StreamSink } from '../../../src/front/engine/engine.js';
 import { JournalClient } from '../../../src/front/stream/journal-client.js';
 import { Replays } from '../../../src/front/stream/replays.js';
-import type { Subscriber } from '../../../src/front/stream/subscriber.js';
+import { Subscriber } from '../../../src/front/stream/subscriber.js';
+import type { SubscriberGroup } from '../../../src/front/stream/subscriber-group.js';
 import type {
   Asked,
   Page,
@@ -73,7 +75,12 @@ it('a crowd that searches does not keep streams from resuming', async () => {
 it('a stream keeps its place while one journal is gone and the next is not there yet', async () => {
   const seen: string[] = [];
   const dying = journal({ replay: () => new Promise(() => {}) });
-  const subscriber = { cursor: 1, blockedAt: 0, index: 0, isLive: true, group: { filter: null } };
+  const subscriber = new Subscriber(
+    {} as StreamSink,
+    { filter: null } as SubscriberGroup,
+    () => {},
+  );
+  subscriber.cursor = 1;
   const arrived = new Promise<void>((resolve) => {
     const replays = new Replays(client, 100, {
       write: (_, bytes) => void seen.push(`${bytes.length}`),
@@ -84,7 +91,7 @@ it('a stream keeps its place while one journal is gone and the next is not there
       writeBytes: () => 0,
       isOnRing: (cursor) => cursor >= 21,
     });
-    replays.add(subscriber as unknown as Subscriber);
+    replays.add(subscriber);
   });
   // Its thread dies: its port closes, and it is some time until there is another.
   dying.port.close();

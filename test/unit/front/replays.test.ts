@@ -1,6 +1,8 @@
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
+import type { StreamSink } from '../../../src/front/engine/engine.js';
 import { Replays } from '../../../src/front/stream/replays.js';
-import type { Subscriber } from '../../../src/front/stream/subscriber.js';
+import { Subscriber } from '../../../src/front/stream/subscriber.js';
+import type { SubscriberGroup } from '../../../src/front/stream/subscriber-group.js';
 import type { ReplayPart, ReplayRequest } from '../../../src/shared/contract/journal-messages.js';
 
 // Runs on where a test has the clock in its hands.
@@ -92,12 +94,10 @@ function world(onRing: number, writeMs = 0, writeBytes: (client: Client) => numb
     for (const subscriber of clients.keys()) replays.remove(subscriber);
   });
   const open = (cursor: number, filter: { key: string; pastKey: string } | null = null): Client => {
-    const subscriber = { cursor, blockedAt: 0, index: 0, isLive: true, group: { filter } };
-    const client: Client = {
-      subscriber: subscriber as unknown as Subscriber,
-      writes: [],
-      seen: [],
-    };
+    const group = { filter } as unknown as SubscriberGroup;
+    const subscriber = new Subscriber({} as StreamSink, group, () => {});
+    subscriber.cursor = cursor;
+    const client: Client = { subscriber, writes: [], seen: [] };
     clients.set(client.subscriber, client);
     replays.add(client.subscriber);
     return client;
