@@ -1,6 +1,6 @@
 /**
  * What a bot does. Its `status` on the stream is the same word, with exceptions: `queued` and `announcing` show `starting`,
- * a bot that is `running` has the status that its host reports, and `placing`, `ended` and `due` are not shown.
+ * `held` shows `failed`, a bot that is `running` has the status that its host reports, and `placing`, `ended` and `due` are not shown.
  */
 export type BotState =
   | 'stopped'
@@ -20,6 +20,8 @@ export type BotState =
   /** The wait for its restart is over, but an operation is under way. */
   | 'due'
   | 'failed'
+  /** It has failed because its kind is quarantined, and starts when that ends. */
+  | 'held'
   | 'deleted'
   /** Another node of the cluster has it. */
   | 'moved';
@@ -35,10 +37,12 @@ export type BotEvent =
   | 'launchFailed'
   /** The run ended by itself, or its host was lost. */
   | 'ended'
-  /** The restart policy's three decisions. */
+  /** The restart policy's decisions. */
   | 'rest'
   | 'giveUp'
   | 'retry'
+  /** It gives up because of the kind's quarantine. */
+  | 'hold'
   | 'waitOver'
   /** No operation is under way any more. */
   | 'idle'
@@ -61,7 +65,7 @@ export type BotEffect =
   | 'stop'
   /** Leave the host. */
   | 'release'
-  /** Ask the restart policy. Reports `rest`, `giveUp` or `retry`. */
+  /** Ask the restart policy. Reports `rest`, `giveUp`, `hold` or `retry`. */
   | 'decide'
   /** Start the timer of the restart, and wait for its turn. Reports `waitOver`. */
   | 'wait'
@@ -121,6 +125,7 @@ const LIFE: Readonly<Record<BotState, Row>> = {
   ended: {
     rest: to('stopped', 'announce'),
     giveUp: to('failed', 'announce'),
+    hold: to('held', 'announce'),
     retry: to('backoff', 'wait', 'announce'),
   },
   backoff: {
@@ -136,6 +141,11 @@ const LIFE: Readonly<Record<BotState, Row>> = {
     halt: to('stopped', 'announce'),
   },
   failed: {
+    launch: to('placing', 'launch'),
+    queue: to('queued', 'wait', 'announce'),
+    halt: to('stopped', 'announce'),
+  },
+  held: {
     launch: to('placing', 'launch'),
     queue: to('queued', 'wait', 'announce'),
     halt: to('stopped', 'announce'),
@@ -159,4 +169,49 @@ export function nextStep(state: BotState, event: BotEvent, closing: boolean): Tr
   const step = (closing ? WHILE_CLOSING[state]?.[event] : undefined) ?? LIFE[state][event];
   if (step) return step;
   return event === 'placed' ? to(state, 'returnPlace') : to(state);
+}
+
+/** What keeps a bot from running, whatever is desired of it. */
+export type BotHold =
+  | 'free'
+  /** This node may not run it. */
+  | 'kept'
+  /** The same, and it is started when this node may run it. */
+  | 'suspended'
+  /** This node may run it again; its start comes after the operation that is under way. */
+  | 'resuming'
+  /** The service shuts down. */
+  | 'closing';
+
+export type HoldEvent =
+  /** This node may not run it, and it does not run. */
+  | 'keep'
+  /** This node may not run it any more. */
+  | 'interrupt'
+  /** It would be started now, if this node might run it. */
+  | 'postpone'
+  | 'allow'
+  /** It is started, or is not to run any more. */
+  | 'resumed'
+  /** Another node has it. */
+  | 'leave'
+  | 'close';
+
+const HOLDS: Readonly<Record<BotHold, Partial<Record<HoldEvent, BotHold>>>> = {
+  free: { keep: 'kept', interrupt: 'suspended', leave: 'kept', close: 'closing' },
+  kept: { postpone: 'suspended', allow: 'free', close: 'closing' },
+  suspended: { allow: 'resuming', leave: 'kept', close: 'closing' },
+  resuming: {
+    keep: 'suspended',
+    interrupt: 'suspended',
+    resumed: 'free',
+    leave: 'kept',
+    close: 'closing',
+  },
+  closing: {},
+};
+
+/** An event that a hold does not name changes nothing. */
+export function nextHold(hold: BotHold, event: HoldEvent): BotHold {
+  return HOLDS[hold][event] ?? hold;
 }

@@ -10,7 +10,15 @@ import { DroverError, messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { logItem, type ServiceEvents } from '../service-events.js';
 import type { HostThread } from '../threads/host-thread.js';
-import { type BotEffect, type BotEvent, type BotState, nextStep } from './bot-life.js';
+import {
+  type BotEffect,
+  type BotEvent,
+  type BotHold,
+  type BotState,
+  type HoldEvent,
+  nextHold,
+  nextStep,
+} from './bot-life.js';
 import type { HostPool } from './host-pool.js';
 import { KindHeld } from './kind-quarantine.js';
 import { NoPlace } from './no-place.js';
@@ -45,12 +53,14 @@ type Input =
   | { type: 'ended'; end: LifeEnd }
   | { type: 'placed'; host: HostThread }
   | { type: 'halt'; graceMs: number }
-  | { type: 'rest' | 'giveUp' | 'delete'; patch: Partial<BotSnapshot> }
+  | { type: 'rest' | 'giveUp' | 'hold' | 'delete'; patch: Partial<BotSnapshot> }
   | { type: 'retry'; patch: Partial<BotSnapshot>; waitMs: number }
   | { type: 'queue'; lane: Lane }
   | { type: Extract<BotEvent, 'show' | 'launch' | 'halted' | 'waitOver' | 'idle' | 'leave'> };
 
 interface LifeEnd extends RunEnd {
+  /** Its kind is quarantined. */
+  isHeld?: boolean;
   /** There is an incident report about it. */
   isReported: boolean;
 }
@@ -63,6 +73,8 @@ const LATE_MS = 250;
 const SHORT_WAIT_MS = 1000;
 /** Of the snapshot of a bot that does not run. */
 const AT_REST = { started_at_ms: null, host: null, usage: null, over_quota: [], next_try: null };
+/** The status of a state, where that is another word. */
+const SHOWN: Partial<Record<BotState, string>> = { queued: 'starting', held: 'failed' };
 /** Number of the last run of any bot. */
 let lastRun = 0;
 /** The last permit of any bot. */
@@ -75,8 +87,9 @@ export class Bot {
   readonly #snapshot: PublishedSnapshot;
   readonly #operations: OperationSlot;
   #state: BotState = 'stopped';
-  /** The service shuts down. */
-  #closing = false;
+  #hold: BotHold = 'free';
+  /** Why this node may not run it, while it is `kept` or `suspended`. */
+  #keptBecause = '';
   /** The launch that is under way, by an operation or by the restart policy. */
   #launching: Promise<void> = Promise.resolve();
   #host: HostThread | undefined;
@@ -89,12 +102,6 @@ export class Bot {
   #startedAt = 0;
   /** A run of it did not stop, or took its host with it. From then on it has its own host. */
   #isIsolated = false;
-  /** Its last start was refused because its kind is quarantined. */
-  #isHeld = false;
-  /** Why this node may not run it, null when it may. */
-  #keptBecause: string | null = null;
-  /** It would run, if it were not kept from it. */
-  #isToResume = false;
   #timer: NodeJS.Timeout | undefined;
   /** Its last place among the bots that wait for their turn. */
   #place: { lane: Lane; leave(): void } | undefined;
@@ -127,7 +134,7 @@ export class Bot {
 
   /** It has failed because its kind is quarantined, and starts when that ends. */
   get isHeld(): boolean {
-    return this.#isHeld && this.#state === 'failed';
+    return this.#state === 'held';
   }
 
   get host(): HostThread | undefined {
@@ -166,7 +173,7 @@ export class Bot {
       if (isNew) await this.#dependencies.save(this.#spec);
       if (this.#spec.desired !== 'running') return;
       if (hold === null) await this.#enter('many');
-      else await this.#hold(hold);
+      else await this.#explainRest(hold);
     });
   }
 
@@ -219,7 +226,7 @@ export class Bot {
       }
       saved(before);
       await this.#showSpec();
-      if (!restart || this.#state === 'stopped' || this.#state === 'failed') return;
+      if (!restart || this.#isAtRest) return;
       await this.#halt();
       await this.#enter('one');
     });
@@ -236,26 +243,25 @@ export class Bot {
 
   /** Stops it at once and does not start it until {@link letGo}; what is desired of it stays. */
   async keepStopped(reason: string): Promise<void> {
-    if (this.#keptBecause === null && !this.#isAtRest) this.#isToResume = true;
+    this.#take(this.#isAtRest ? 'keep' : 'interrupt');
     this.#keptBecause = reason;
     await this.#end();
-    if (this.#isToResume) await this.#snapshot.change({ last_error: reason });
+    if (this.#hold === 'suspended') await this.#snapshot.change({ last_error: reason });
   }
 
   /** Starts it again if it was kept from running. */
   async letGo(): Promise<void> {
-    const reason = this.#keptBecause;
-    if (reason === null) return;
-    this.#keptBecause = null;
-    this.#isToResume &&= this.#spec.desired === 'running';
-    if (this.#snapshot.value.last_error === reason)
+    if (this.#kept === null) return;
+    this.#take('allow');
+    if (this.#spec.desired !== 'running') this.#take('resumed');
+    if (this.#snapshot.value.last_error === this.#keptBecause)
       await this.#snapshot.change({ last_error: null });
     // It may be kept again, and an operation that comes first may end it without having started it.
-    while (this.#isToResume && this.#keptBecause === null && !this.#closing) {
+    while (this.#isResuming) {
       await this.#operations.settled();
       await this.#operate('start', async () => {
-        const resumes = this.#isToResume && this.#spec.desired === 'running';
-        this.#isToResume = false;
+        const resumes = this.#isResuming && this.#spec.desired === 'running';
+        this.#take('resumed');
         if (resumes && this.#isAtRest) await this.#enter('many');
       }).catch(() => {});
     }
@@ -263,8 +269,8 @@ export class Bot {
 
   /** Another node has it. @param forget removes it from the store; when that fails the bot stays, and does not run. */
   async leave(forget: () => Promise<void>): Promise<void> {
+    this.#take('leave');
     this.#keptBecause = 'it is on another node';
-    this.#isToResume = false;
     await this.#end();
     await this.#operate('move', async () => {
       await forget();
@@ -286,7 +292,7 @@ export class Bot {
    * way. The deadline is main's: a host that hangs does not answer, and the operation's own limit may be longer.
    */
   async shutDown(graceMs: number): Promise<void> {
-    this.#closing = true;
+    this.#take('close');
     await withTimeout(
       this.#operations.settled().then(() => this.#halt(graceMs)),
       graceMs + LATE_MS,
@@ -296,7 +302,7 @@ export class Bot {
 
   /** Restarts the bot on another host, because its own is being replaced through no fault of the bot. */
   async move(from: HostThread): Promise<void> {
-    while (this.#host === from && !this.#closing) {
+    while (this.#host === from && !this.#isClosing) {
       const moved = this.#operate('restart', async () => {
         if (this.#host !== from) return;
         await this.#halt();
@@ -326,7 +332,7 @@ export class Bot {
    * @param stopped is called before that.
    */
   async overQuota(host: HostThread, reason: string, stopped: (why: string) => void): Promise<void> {
-    if (this.#host !== host || this.#closing) return;
+    if (this.#host !== host || this.#isClosing) return;
     const isGrouped = this.#spec.host_group !== undefined;
     let why = `${reason}, ${isGrouped ? 'on the bot host of its group' : 'alone on its bot host'}`;
     if (!this.#isAlone(host)) {
@@ -397,15 +403,36 @@ export class Bot {
     return dedicated || group !== undefined || this.#isIsolated || host.onlyBot === this.id;
   }
 
+  get #hasFailed(): boolean {
+    return this.#state === 'failed' || this.#state === 'held';
+  }
+
   get #isAtRest(): boolean {
-    return this.#state === 'stopped' || this.#state === 'failed';
+    return this.#state === 'stopped' || this.#hasFailed;
+  }
+
+  get #isResuming(): boolean {
+    return this.#hold === 'resuming';
+  }
+
+  get #isClosing(): boolean {
+    return this.#hold === 'closing';
+  }
+
+  /** Why this node may not run it, as far as is known; null when it may. */
+  get #kept(): string | null {
+    return this.#hold === 'kept' || this.#hold === 'suspended' ? this.#keptBecause : null;
+  }
+
+  #take(event: HoldEvent): void {
+    this.#hold = nextHold(this.#hold, event);
   }
 
   /** Ends the run, also one that an operation which is under way begins. */
   async #end(): Promise<void> {
-    if (this.#state !== 'failed') await this.#halt();
+    if (!this.#hasFailed) await this.#halt();
     await this.#operations.settled();
-    if (this.#state !== 'failed') await this.#halt();
+    if (!this.#hasFailed) await this.#halt();
   }
 
   async #showSpec(): Promise<void> {
@@ -422,7 +449,7 @@ export class Bot {
     return failover !== 'restart';
   }
 
-  async #hold(reason: string): Promise<void> {
+  async #explainRest(reason: string): Promise<void> {
     this.#log('warn', reason);
     await this.#snapshot.change({ last_error: reason.slice(0, MAX_ERROR_UNITS) });
   }
@@ -458,7 +485,7 @@ export class Bot {
   /** The state changes before this returns; it resolves when the effects, and the events that they led to, are done. */
   async #send(input: Input): Promise<void> {
     if ('run' in input && input.run !== this.#run) return;
-    const { to, effects } = nextStep(this.#state, input.type, this.#closing);
+    const { to, effects } = nextStep(this.#state, input.type, this.#isClosing);
     this.#state = to;
     await Promise.all(effects.map((effect) => this.#perform(effect, input)));
   }
@@ -507,7 +534,12 @@ export class Bot {
 
   /** Why this node may not run it, null when it may. Once there is a reason it waits for {@link letGo}. */
   get #refusal(): string | null {
-    this.#keptBecause ??= this.#dependencies.cluster.refusal(this.#spec);
+    if (this.#kept === null) {
+      const reason = this.#dependencies.cluster.refusal(this.#spec);
+      if (reason === null) return null;
+      this.#take('keep');
+      this.#keptBecause = reason;
+    }
     return this.#keptBecause;
   }
 
@@ -518,7 +550,7 @@ export class Bot {
 
   /** It would run, and is started when it is let go. */
   async #keep(): Promise<void> {
-    this.#isToResume = true;
+    this.#take('postpone');
     const last_error = this.#keptBecause;
     if (this.#snapshot.value.last_error !== last_error) await this.#snapshot.change({ last_error });
   }
@@ -542,7 +574,6 @@ export class Bot {
     const run = lastRun;
     this.#run = run;
     this.#startedAt = Date.now();
-    this.#isHeld = false;
     const { id, kind, host_group: group } = this.#spec;
     const { hosts } = this.#dependencies;
     try {
@@ -561,14 +592,15 @@ export class Bot {
       await this.#send({ type: 'placed', host });
       await this.#send({ type: 'announced', run, config });
     } catch (thrown) {
-      this.#isHeld = thrown instanceof KindHeld;
+      const isHeld = thrown instanceof KindHeld;
       // The kind is gone, or the configuration is no longer valid: the next try would fail the same way.
       const hopeless = thrown instanceof DroverError && thrown.code === 'bad_request';
       const end = {
         error: messageOf(thrown),
-        restart: !hopeless && !this.#isHeld,
+        restart: !hopeless && !isHeld,
         cause: thrown instanceof NoPlace ? ('no host' as const) : ('bot' as const),
-        isReported: this.#isHeld,
+        isReported: isHeld,
+        isHeld,
       };
       await this.#send({ type: 'launchFailed', run, end });
     }
@@ -607,7 +639,8 @@ export class Bot {
     const { reason, limit } = verdict;
     if (limit) this.#log('error', reason);
     if (!end.isReported) this.#dependencies.failed(this.id, reason);
-    return this.#send({ type: 'giveUp', patch: { last_error: reason.slice(0, MAX_ERROR_UNITS) } });
+    const patch = { last_error: reason.slice(0, MAX_ERROR_UNITS) };
+    return this.#send({ type: end.isHeld ? 'hold' : 'giveUp', patch });
   }
 
   /** Waits for so long, then for its turn. */
@@ -643,8 +676,7 @@ export class Bot {
 
   #announce(patch: Partial<BotSnapshot>): Promise<void> {
     if (this.#state !== 'announcing') {
-      const status = this.#state === 'queued' ? 'starting' : this.#state;
-      return this.#snapshot.transition(status, { ...AT_REST, ...patch });
+      return this.#snapshot.transition(SHOWN[this.#state] ?? this.#state, { ...AT_REST, ...patch });
     }
     const { kind, desired, labels } = this.#spec;
     return this.#snapshot.transition('starting', {

@@ -5,7 +5,10 @@ import {
   BOT_STATES,
   type BotEffect,
   type BotEvent,
+  type BotHold,
   type BotState,
+  type HoldEvent,
+  nextHold,
   nextStep,
 } from '../../../src/main/bots/bot-life.js';
 
@@ -20,6 +23,7 @@ const EVENTS: readonly BotEvent[] = [
   'rest',
   'giveUp',
   'retry',
+  'hold',
   'waitOver',
   'idle',
   'halt',
@@ -61,6 +65,7 @@ const EXPECTED: Record<string, string> = {
   'ended placed': 'ended: returnPlace',
   'ended rest': 'stopped: announce',
   'ended giveUp': 'failed: announce',
+  'ended hold': 'held: announce',
   'ended retry': 'backoff: wait announce',
   'backoff placed': 'backoff: returnPlace',
   'backoff waitOver': 'due: ',
@@ -76,6 +81,10 @@ const EXPECTED: Record<string, string> = {
   'failed launch': 'placing: launch',
   'failed queue': 'queued: wait announce',
   'failed halt': 'stopped: announce',
+  'held placed': 'held: returnPlace',
+  'held launch': 'placing: launch',
+  'held queue': 'queued: wait announce',
+  'held halt': 'stopped: announce',
   'deleted placed': 'deleted: returnPlace',
   'moved placed': 'moved: returnPlace',
 };
@@ -224,4 +233,28 @@ it('the diagram in docs/ARCHITECTURE.md has every transition', () => {
     return to === state ? [] : [`${state} ${event} ${to}`];
   });
   expect(drawn.sort()).toEqual(real.sort());
+});
+
+describe('what keeps a bot from running', () => {
+  const after = (...events: HoldEvent[]): BotHold => events.reduce(nextHold, 'free' as BotHold);
+
+  it.each<[HoldEvent[], BotHold]>([
+    [[], 'free'],
+    [['keep'], 'kept'],
+    [['keep', 'allow'], 'free'],
+    [['interrupt'], 'suspended'],
+    [['keep', 'interrupt'], 'kept'],
+    [['keep', 'postpone'], 'suspended'],
+    [['interrupt', 'keep'], 'suspended'],
+    [['interrupt', 'allow'], 'resuming'],
+    [['interrupt', 'allow', 'resumed'], 'free'],
+    [['interrupt', 'allow', 'keep'], 'suspended'],
+    [['interrupt', 'allow', 'interrupt'], 'suspended'],
+    [['interrupt', 'allow', 'keep', 'resumed'], 'suspended'],
+    [['interrupt', 'leave'], 'kept'],
+    [['interrupt', 'allow', 'leave'], 'kept'],
+    [['interrupt', 'close', 'allow', 'keep'], 'closing'],
+  ])('after %j it is %s', (events, hold) => {
+    expect(after(...events)).toBe(hold);
+  });
 });
