@@ -171,7 +171,7 @@ export function nextStep(state: BotState, event: BotEvent, closing: boolean): Tr
   return event === 'placed' ? to(state, 'returnPlace') : to(state);
 }
 
-/** What keeps a bot from running, whatever is desired of it. */
+/** What keeps a bot from running although it should. */
 export type BotHold =
   | 'free'
   /** This node may not run it. */
