@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { checkPassed } from '../shared/bot-environment.js';
 import { validateConfig } from '../shared/config-validator.js';
-import { Config } from '../shared/contract/config.js';
+import { Config, DEFAULTS } from '../shared/contract/config.js';
 import { explainSchemaError } from '../shared/contract/explain.js';
 import { FIXED } from '../shared/contract/fixed.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
@@ -10,7 +10,6 @@ import { quotaFault } from '../shared/contract/quota.js';
 import type { TSchema } from '../shared/contract/typebox.js';
 import { messageOf, StartupError } from '../shared/errors.js';
 import { NetworkRules } from '../shared/network-rules.js';
-import { DEFAULT_CONFIG } from '../shared/package-paths.js';
 
 const ENV_PREFIX = 'DROVER_';
 /** Of the commands that talk to a service (src/cli), and of programs (src/kinds/program). They may be set where a service is started. */
@@ -38,7 +37,7 @@ export type Flags = Record<string, Json>;
  */
 export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, flags: Flags): Config {
   const layers: Layer[] = [
-    readLayer(DEFAULT_CONFIG, 'config/default.json'),
+    { source: 'the defaults', values: structuredClone(DEFAULTS) as JsonObject },
     ...(file === undefined ? [] : [readLayer(file, file)]),
     envLayer(env),
     { source: 'command line', values: nest(flags) },

@@ -43,8 +43,6 @@ export const PROGRAM_KIND = at('../kinds/program/program-kind.js');
 /** `dist/dashboard`, as vite leaves it (dashboard/vite.config.ts). */
 export const DASHBOARD_DIR = fileURLToPath(at('../../dashboard'));
 
-export const DEFAULT_CONFIG = at('../../../config/default.json');
-
 /** The folder of the package in the build. */
 export const PACKAGE_DIR = fileURLToPath(at('../../..'));
 

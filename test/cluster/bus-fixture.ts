@@ -2,13 +2,13 @@
 
 import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { Broadcaster } from '../../src/broadcaster/broadcaster.js';
 import { ClusterBus } from '../../src/cluster/bus/cluster-bus.js';
 import type { BusStatus, ClusterConfig } from '../../src/cluster/wire/bus-messages.js';
 import type { SignerKeys } from '../../src/cluster/wire/signer.js';
-import type { Config } from '../../src/shared/contract/config.js';
+import { DEFAULTS } from '../../src/shared/contract/config.js';
 import type { BotSnapshot } from '../../src/shared/contract/events.js';
+import { FIXED } from '../../src/shared/contract/fixed.js';
 import { messageJson } from '../../src/shared/contract/line-text.js';
 import type { StreamIdentity } from '../../src/shared/contract/threads.js';
 import { BusFigures, createBusFigures } from '../../src/shared/memory/bus-figures.js';
@@ -17,7 +17,7 @@ import { NodeNames } from '../../src/shared/memory/node-names.js';
 import { RingReader } from '../../src/shared/memory/ring-reader.js';
 import { frameData, frameId } from '../../src/shared/stream/frame.js';
 
-const { cluster } = JSON.parse(readFileSync('config/default.json', 'utf8')) as Config;
+const cluster = { ...DEFAULTS.cluster, ...FIXED.cluster };
 
 /** No key. */
 export const UNSIGNED: SignerKeys = { keys: [], acceptsUnsigned: false };

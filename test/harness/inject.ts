@@ -2,7 +2,6 @@
 // broadcaster and bots. Requests are injected instead of sent. There is no engine, no journal and no other thread:
 // test/conformance tests those over sockets.
 
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,7 +41,7 @@ import { Evaluation } from '../../src/rules/evaluation.js';
 import { HostCommands } from '../../src/shared/commands/host-commands.js';
 import { validateConfig } from '../../src/shared/config-validator.js';
 import type { BotSpec } from '../../src/shared/contract/bots.js';
-import type { Config } from '../../src/shared/contract/config.js';
+import { type Config, DEFAULTS } from '../../src/shared/contract/config.js';
 import { explainSchemaError } from '../../src/shared/contract/explain.js';
 import { FIXED } from '../../src/shared/contract/fixed.js';
 import type { JournalStatus } from '../../src/shared/contract/journal-messages.js';
@@ -69,9 +68,6 @@ import { InjectedFront } from './injected-front.js';
 import { InjectedHost } from './injected-host.js';
 import { makeDir, removeDir } from './service.js';
 
-const { $schema: _, ...DEFAULTS } = JSON.parse(
-  readFileSync(new URL('../../config/default.json', import.meta.url), 'utf8'),
-) as Record<string, unknown>;
 /** The other shipped kinds need the demo world's thread or an IRC server. */
 const SYNTHETIC = new URL('../../workers/kinds/synthetic.ts', import.meta.url).href;
 // An existing store is checked by a separate program, which exists only in the build.
@@ -490,7 +486,7 @@ function configOf({ config = {}, fronts = 1 }: InjectOptions): Config {
     stream: { ring_bytes: 4 * 2 ** 20 },
   };
   const [keys, fixed] = splitConfig(config);
-  const merged = [own, keys].reduce(merge, structuredClone(DEFAULTS));
+  const merged = [own, keys].reduce<object>(merge, structuredClone(DEFAULTS));
   if (!validateConfig(merged)) throw new Error(explainSchemaError('', validateConfig.errors));
   return [fixed, merged].reduce(merge, FIXED) as Config;
 }

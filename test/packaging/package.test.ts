@@ -73,7 +73,6 @@ it('contains everything that it needs to run, and nothing else', () => {
     'LICENSE',
     'README.md',
     'CHANGELOG.md',
-    'config/default.json',
     'config/schema.json',
     'dist/src/chunks/service.js',
     'dist/src/cli/main.js',

@@ -1,8 +1,8 @@
 // Limits on the number of streams: what is refused, with which error, and that a closed stream makes room again.
 
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
+import { DEFAULTS } from '../../src/shared/contract/config.js';
 import { exchangePin, expectError } from '../harness/api.js';
 import { type InjectedService, inject } from '../harness/inject.js';
 import type { InjectedResponse } from '../harness/injected-exchange.js';
@@ -140,12 +140,8 @@ it('closed streams make room again, and refused requests take none', async () =>
 it('by default one token and address can open 1,000 streams, but not use up the global limit', async () => {
   service = await inject();
   await openAll(1000, { token: await service.token() });
-  const { stream, http } = JSON.parse(
-    readFileSync(new URL('../../config/default.json', import.meta.url), 'utf8'),
-  ) as { stream: Record<string, number>; http: Record<string, number> };
-  expect(stream['max_streams_per_token']).toBeLessThanOrEqual((stream['max_streams'] ?? 0) / 4);
-  expect(http['max_connections_per_address']).toBeLessThanOrEqual((stream['max_streams'] ?? 0) / 2);
-  expect(http['max_connections_per_address']).toBeLessThanOrEqual(
-    (http['max_connections'] ?? 0) / 2,
-  );
+  const { stream, http } = DEFAULTS;
+  expect(stream.max_streams_per_token).toBeLessThanOrEqual(stream.max_streams / 4);
+  expect(http.max_connections_per_address).toBeLessThanOrEqual(stream.max_streams / 2);
+  expect(http.max_connections_per_address).toBeLessThanOrEqual(http.max_connections / 2);
 });

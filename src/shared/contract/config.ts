@@ -1,5 +1,4 @@
-// The schema of the configuration. `npm run generate` creates config/schema.json and docs/CONFIGURATION.md from it;
-// config/default.json has a value for every key.
+// The keys of the configuration and their defaults. `npm run generate` creates config/schema.json and docs/CONFIGURATION.md from them.
 
 import { BOT_ID } from './bot-id.js';
 import {
@@ -445,6 +444,128 @@ export const Config = Type.Object(
   },
   closed,
 );
+
+/** Every key has a default. */
+export const DEFAULTS: Static<typeof Config> = {
+  engine: 'auto',
+  http: {
+    host: '0.0.0.0',
+    port: 8090,
+    fronts: 1,
+    max_body_bytes: 65_536,
+    cors_origins: [],
+    allowed_hosts: [],
+    trusted_proxies: [],
+    forwarded_header: 'x-forwarded-for',
+    max_connections: 25_000,
+    reserved_files: null,
+    max_connections_per_address: 10_000,
+  },
+  tls: {
+    cert: null,
+    key: null,
+    ciphers: [
+      'ECDHE-ECDSA-AES128-GCM-SHA256',
+      'ECDHE-RSA-AES128-GCM-SHA256',
+      'ECDHE-ECDSA-AES256-GCM-SHA384',
+      'ECDHE-RSA-AES256-GCM-SHA384',
+      'ECDHE-ECDSA-CHACHA20-POLY1305',
+      'ECDHE-RSA-CHACHA20-POLY1305',
+    ],
+    hsts_max_age_days: 180,
+  },
+  data_dir: null,
+  auth: {
+    pin: true,
+    sign_in_days: 30,
+  },
+  stream: {
+    ring_bytes: 67_108_864,
+    heartbeat_ms: 15_000,
+    max_streams: 20_000,
+    max_streams_per_token: 5000,
+  },
+  hosts: {
+    count: null,
+    isolation: 'thread',
+    isolation_by_kind: {},
+    env: [],
+    max_dedicated: 64,
+    max_heap_mb: 2048,
+    process_cpu: null,
+    stop_grace_ms: 5000,
+    starts_per_second: null,
+    starts_per_second_by_kind: {},
+    bot_lines_per_second: 50_000,
+  },
+  network: {
+    allow: null,
+  },
+  invoke: {
+    timeout_ms: 10_000,
+  },
+  log: {
+    access: 'off',
+  },
+  pressure: {
+    max_bots: 20_000,
+    max_cpu: 0.98,
+    max_memory_mb: null,
+  },
+  journal: {
+    enabled: true,
+    max_bytes: 1_073_741_824,
+    max_age_hours: 168,
+    fsync: 'background',
+  },
+  demo: {
+    enabled: true,
+  },
+  drills: {
+    enabled: false,
+  },
+  kinds: [],
+  programs: {},
+  restart: {
+    policy: 'on-failure',
+    max_restarts: 60,
+    window_ms: 3_600_000,
+    backoff_ms: 1000,
+    backoff_cap_ms: 60_000,
+    healthy_ms: 60_000,
+  },
+  start: {
+    bots: 'auto',
+  },
+  watchdog: {
+    hang_ms: 10_000,
+  },
+  quota: {
+    cpu: null,
+    memory_mb: null,
+    lines_per_second: null,
+    bytes_per_second: null,
+    connections: null,
+  },
+  cluster: {
+    servers: [],
+    name: 'drover',
+    node: null,
+    labels: {},
+    credentials: null,
+    tls: {
+      ca: null,
+      cert: null,
+      key: null,
+    },
+    lease_ms: 12_000,
+    replicas: null,
+    window_bytes: 1_073_741_824,
+    secret_key_file: null,
+    accept_unsigned: false,
+  },
+  bots: [],
+};
 
 /** What the service runs with: the keys, and the values that are none. */
 export type Config = Static<typeof Config> & typeof FIXED;

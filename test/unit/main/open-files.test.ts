@@ -1,13 +1,10 @@
 // The configured maxima, compared with the files that the process may open.
 
-import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { loadConfig } from '../../../src/main/load-config.js';
 import { fitToOpenFiles } from '../../../src/main/open-files.js';
-import type { Config } from '../../../src/shared/contract/config.js';
 
-const DEFAULTS = JSON.parse(
-  readFileSync(new URL('../../../config/default.json', import.meta.url), 'utf8'),
-) as Config;
+const DEFAULTS = loadConfig(undefined, {}, {});
 
 it.each([null, 65_536, 1_048_576])('%s files are enough for the defaults', (files) => {
   expect(fitToOpenFiles(DEFAULTS, 2, files)).toEqual({ config: DEFAULTS, warning: null });

@@ -1,14 +1,12 @@
 // Restarts over random lives of bots, with a known random source.
 
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RestartBackoff } from '../../../src/main/bots/restart-backoff.js';
 import type { RestartPolicy } from '../../../src/shared/contract/bots.js';
+import { DEFAULTS } from '../../../src/shared/contract/config.js';
 
-const DEFAULT_POLICY: RestartPolicy = JSON.parse(
-  readFileSync(new URL('../../../config/default.json', import.meta.url), 'utf8'),
-).restart;
+const DEFAULT_POLICY: RestartPolicy = DEFAULTS.restart;
 
 const policy = (change: Partial<RestartPolicy> = {}): RestartPolicy => ({
   policy: 'always',

@@ -5,6 +5,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { DEFAULTS } from '../../../src/shared/contract/config.js';
 import { blocksOf, ROOT } from '../../harness/docs.js';
 
 /** Languages that a reader can run. Others are data, drawings and output. */
@@ -267,7 +268,7 @@ function testVariables(): string[] {
 }
 
 /** All keys of the configuration. */
-const KEYS = keysOf(JSON.parse(readFileSync(path.join(ROOT, 'config/default.json'), 'utf8')));
+const KEYS = keysOf(DEFAULTS);
 
 function keysOf(value: object, before = ''): string[] {
   return Object.entries(value).flatMap(([name, inner]) => {
