@@ -698,10 +698,15 @@ describe('one bot', () => {
     await openWithToken(other.page, service, await service.token());
     await show(other.page, '#/bots/busy');
     await other.page.getByRole('button', { name: /^Show \d+ more$/ }).click();
-    await other.page.locator('.stays .status', { hasText: 'stopped' }).waitFor();
-    expect(await other.page.locator('.stays .status', { hasText: 'painting' }).count()).toBe(3);
+    await other.page.locator('.status-periods .status', { hasText: 'stopped' }).waitFor();
+    expect(
+      await other.page.locator('.status-periods .status', { hasText: 'painting' }).count(),
+    ).toBe(3);
     // Newest first, also those of one millisecond.
-    const newest = (await other.page.locator('.stays .status').allInnerTexts()).slice(0, 6);
+    const newest = (await other.page.locator('.status-periods .status').allInnerTexts()).slice(
+      0,
+      6,
+    );
     expect(newest).toEqual(['painting', 'coat-5', 'coat-4', 'coat-3', 'coat-2', 'coat-1']);
     await other.context.close();
     await call(service, 'DELETE', '/api/bots/busy');

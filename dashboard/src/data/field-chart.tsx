@@ -7,7 +7,7 @@ import { Dialog } from '../parts/dialog.js';
 import { Unanswered } from '../parts/unanswered.js';
 import { t } from '../texts/text.js';
 import { valueText } from './flatten.js';
-import { boundsOf, chartRows, staysIn, stepsOf } from './series.js';
+import { boundsOf, chartRows, stepsOf, valueChanges } from './series.js';
 import { StepChart } from './step-chart.js';
 import { type HistoryRange, useHistory } from './use-history.js';
 
@@ -47,7 +47,7 @@ export function FieldChart({
   const { value, error, from, to } = history;
   const steps = value ? stepsOf(value, name, history.live.get(name) ?? []) : [];
   const bounds = boundsOf(steps);
-  const stays = staysIn(steps);
+  const changes = valueChanges(steps);
   const isCut = value?.points.some(({ complete }) => !complete) ?? false;
   const missing = value?.missing ?? [];
   const values = t('data.valuesOverTime');
@@ -113,7 +113,7 @@ export function FieldChart({
             {t('data.without', { node, reason })}
           </p>
         ))}
-        {stays.length > 0 ? (
+        {changes.length > 0 ? (
           <details open={!bounds}>
             <summary>{t('data.values')}</summary>
             <table class="value-table" aria-label={values}>
@@ -125,8 +125,8 @@ export function FieldChart({
                 </tr>
               </thead>
               <tbody>
-                {stays
-                  .map(({ at, last }, n) => ({ at, last, end: stays[n + 1]?.at ?? serverNow() }))
+                {changes
+                  .map(({ at, last }, n) => ({ at, last, end: changes[n + 1]?.at ?? serverNow() }))
                   .slice(-LISTED)
                   .reverse()
                   .map(({ at, last, end }) => (

@@ -38,7 +38,7 @@ export function stepsOf(history: BotHistory, name: string, live: readonly LiveVa
 }
 
 /** Steps in which the value is another than before: what a text was. */
-export function staysIn(steps: readonly Step[]): Step[] {
+export function valueChanges(steps: readonly Step[]): Step[] {
   return steps.filter(({ last }, at) => at === 0 || steps[at - 1]?.last !== last);
 }
 

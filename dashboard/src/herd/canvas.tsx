@@ -127,7 +127,7 @@ export function HerdCanvas({ isSelecting }: { isSelecting: boolean }) {
             role="option"
             id="herd-cell"
             class={hasFocus ? 'herd-cursor is-shown' : 'herd-cursor'}
-            style={place(cursor)}
+            style={boxStyle(cursor)}
             aria-selected={selected.has(activeId)}
             aria-setsize={herd?.layout.count}
             aria-posinset={(at ?? 0) + 1}
@@ -141,7 +141,7 @@ export function HerdCanvas({ isSelecting }: { isSelecting: boolean }) {
         {t('herd.keys')}
       </span>
       {herd ? <HerdSummary herd={herd} /> : null}
-      {over ? <div class="herd-over" style={place(over)} aria-hidden="true" /> : null}
+      {over ? <div class="herd-over" style={boxStyle(over)} aria-hidden="true" /> : null}
       {pointer.line.length > 1 ? (
         <svg class="lasso" aria-hidden="true">
           <polygon points={pointer.line.map((point) => point.join()).join(' ')} />
@@ -200,6 +200,16 @@ function firstLit(herd: HerdScene | undefined): number | undefined {
   return at < 0 ? undefined : at;
 }
 
-function place({ x, y, width, height }: { x: number; y: number; width: number; height: number }) {
+function boxStyle({
+  x,
+  y,
+  width,
+  height,
+}: {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}) {
   return { transform: `translate(${x}px, ${y}px)`, width: `${width}px`, height: `${height}px` };
 }

@@ -62,7 +62,7 @@ export function layOut(
   const count = groups.reduce((sum, group) => sum + group.count, 0);
   let found: Layout | undefined;
   for (const size of sizesFor(count, width, unit)) {
-    found = place(groups, count, width, size, unit);
+    found = arrange(groups, count, width, size, unit);
     if (found.height <= budget) break;
   }
   return found ?? { size: { width: 9, height: 9, isCard: false }, blocks: [], height: 0, count };
@@ -80,7 +80,7 @@ function* sizesFor(count: number, width: number, unit: number): Generator<CellSi
   }
 }
 
-function place(
+function arrange(
   groups: readonly Group[],
   count: number,
   width: number,

@@ -19,7 +19,7 @@ const NONE = 255;
 export type PulseDrawer = (index: number, kind: number, step: number | undefined) => void;
 
 export class Pulses {
-  #begun = new Float64Array(0);
+  #startedAt = new Float64Array(0);
   #kinds = new Uint8Array(0);
   /** The picture that is drawn of each cell; NONE for a cell that does not pulse, or whose pulse is not drawn yet. */
   #steps = new Uint8Array(0);
@@ -30,7 +30,7 @@ export class Pulses {
 
   /** Forgets all: other cells. */
   reset(count: number): void {
-    this.#begun = new Float64Array(count);
+    this.#startedAt = new Float64Array(count);
     this.#kinds = new Uint8Array(count);
     this.#steps = new Uint8Array(count).fill(NONE);
     this.#isActive = new Uint8Array(count);
@@ -43,7 +43,7 @@ export class Pulses {
 
   /** A cell has traffic. What is worse is not hidden by what comes shortly after it. @param now of performance.now(). */
   hit(index: number, kind: number, now: number): void {
-    if (index >= this.#begun.length) return;
+    if (index >= this.#startedAt.length) return;
     if (this.#isActive[index] === 0) {
       this.#isActive[index] = 1;
       this.#active.push(index);
@@ -52,7 +52,7 @@ export class Pulses {
     }
     if (this.#kinds[index] !== kind) this.#steps[index] = NONE;
     this.#kinds[index] = kind;
-    this.#begun[index] = now;
+    this.#startedAt[index] = now;
   }
 
   /** Draws what has changed since the last call. */
@@ -60,7 +60,7 @@ export class Pulses {
     const lasting: number[] = [];
     const lastsMs = this.isStill ? STILL_MS : PULSE_MS;
     for (const index of this.#active) {
-      const age = Math.max(0, now - (this.#begun[index] ?? 0));
+      const age = Math.max(0, now - (this.#startedAt[index] ?? 0));
       const kind = this.#kinds[index] ?? 0;
       if (age >= lastsMs) {
         this.#isActive[index] = 0;

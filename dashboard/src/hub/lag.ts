@@ -7,19 +7,19 @@ const WINDOW_MS = 1000;
 export class StreamLag {
   /** Of the last whole window; null before the first. */
   now: Lag | null = null;
-  #begunAt = 0;
+  #windowStart = 0;
   #least = Number.POSITIVE_INFINITY;
 
   /** @param ms between a line and its arrival. @param nowMs by the clock of this machine. @returns whether {@link now} has changed. */
   note(ms: number, nowMs: number): boolean {
-    const age = nowMs - this.#begunAt;
+    const age = nowMs - this.#windowStart;
     // Also when the clock was set back.
     if (age >= WINDOW_MS || age < 0) {
       const before = this.now;
       // After a pause the window before says nothing of now.
       const least = age < 2 * WINDOW_MS ? this.#least : Math.max(0, ms);
       this.now = { ms: least, atMs: nowMs };
-      this.#begunAt = nowMs;
+      this.#windowStart = nowMs;
       this.#least = Math.max(0, ms);
       return before?.ms !== this.now.ms;
     }
@@ -29,7 +29,7 @@ export class StreamLag {
 
   clear(): void {
     this.now = null;
-    this.#begunAt = 0;
+    this.#windowStart = 0;
     this.#least = Number.POSITIVE_INFINITY;
   }
 }

@@ -1,4 +1,4 @@
-// Runs in tabs. Owns the list of the ids that changed last, so that a view that looks again looks only at those.
+// Runs in tabs. Owns the list of the ids that changed last, so that a view that is drawn again visits only those.
 
 export class ChangedIds {
   readonly #most: number;
@@ -11,7 +11,7 @@ export class ChangedIds {
     this.#most = most;
   }
 
-  /** It has changed, or it has come or gone. */
+  /** The bot was added, changed or removed. */
   add(id: string): void {
     if (this.#ids.length >= 2 * this.#most) this.#drop(this.#most);
     this.#ids.push(id);
@@ -23,11 +23,11 @@ export class ChangedIds {
     this.#before += 1;
   }
 
-  /** @param place of the last look; -1 for none. @returns undefined for `ids` when anything may be different. */
-  since(place: number): { place: number; ids: ReadonlySet<string> | undefined } {
-    const isKnown = place >= this.#before;
-    const ids = isKnown ? new Set(this.#ids.slice(place - this.#before)) : undefined;
-    return { place: this.#before + this.#ids.length, ids };
+  /** @param version that the last call returned; -1 for the first call. @returns undefined for `ids` when anything may have changed. */
+  since(version: number): { version: number; ids: ReadonlySet<string> | undefined } {
+    const isKnown = version >= this.#before;
+    const ids = isKnown ? new Set(this.#ids.slice(version - this.#before)) : undefined;
+    return { version: this.#before + this.#ids.length, ids };
   }
 
   #drop(count: number): void {

@@ -39,7 +39,7 @@ async function round(): Promise<void> {
   if (isAsking) return;
   isAsking = true;
   while (watchers > 0) {
-    const begun = performance.now();
+    const startedAt = performance.now();
     let pauseMs = EVERY_MS;
     const { value: now } = session;
     if (!document.hidden && now.state === 'in' && connection.value.state === 'open') {
@@ -52,7 +52,7 @@ async function round(): Promise<void> {
         pauseMs = RETRY_MS;
       }
     }
-    const rest = Math.max(EVERY_MS / 2, pauseMs - (performance.now() - begun));
+    const rest = Math.max(EVERY_MS / 2, pauseMs - (performance.now() - startedAt));
     await new Promise((resolve) => setTimeout(resolve, rest));
   }
   isAsking = false;

@@ -18,7 +18,7 @@ export interface HistoryPage {
 }
 
 /** The position of a query: an id, a time, or an end of the range. A cursor is only valid for the query that returned it. */
-interface Place {
+interface PageCursor {
   id: string | number | undefined;
   cursor: string | undefined;
 }
@@ -29,8 +29,8 @@ export class LogHistory {
   readonly #say: (text: string) => void;
   readonly #query: EventsQuery;
   readonly #range: Bounds;
-  #before: Place | undefined;
-  #after: Place | undefined;
+  #before: PageCursor | undefined;
+  #after: PageCursor | undefined;
   /** Nodes of a cluster that did not answer: each is named once. */
   readonly #missing = new Set<string>();
 
@@ -48,10 +48,10 @@ export class LogHistory {
   /** The page before the line `id` (undefined: before the end of the range); each further call returns the page before that, until {@link resetBefore}. */
   async before(id: string | undefined, signal: AbortSignal): Promise<HistoryPage> {
     this.#before ??= { id, cursor: undefined };
-    const place = this.#before;
+    const cursor = this.#before;
     const { fromMs, toMs } = this.#range;
-    const where: EventsQuery = { order: 'newest', before: place.id ?? toMs, after: fromMs };
-    const { lines, isLast } = await this.#page(place, where, signal);
+    const where: EventsQuery = { order: 'newest', before: cursor.id ?? toMs, after: fromMs };
+    const { lines, isLast } = await this.#page(cursor, where, signal);
     return { lines: lines.reverse(), isLast };
   }
 
@@ -63,9 +63,13 @@ export class LogHistory {
   /** The page after the line `id`, or from a time on (undefined: from the beginning), in the same way. */
   async after(id: string | number | undefined, signal: AbortSignal): Promise<HistoryPage> {
     this.#after ??= { id, cursor: undefined };
-    const place = this.#after;
+    const cursor = this.#after;
     const { fromMs, toMs } = this.#range;
-    return this.#page(place, { order: 'oldest', after: place.id ?? fromMs, before: toMs }, signal);
+    return this.#page(
+      cursor,
+      { order: 'oldest', after: cursor.id ?? fromMs, before: toMs },
+      signal,
+    );
   }
 
   resetAfter(): void {
@@ -73,10 +77,10 @@ export class LogHistory {
   }
 
   /** The next page from this position, in the order of the query. */
-  async #page(place: Place, where: EventsQuery, signal: AbortSignal): Promise<HistoryPage> {
-    const query = { ...where, cursor: place.cursor };
+  async #page(at: PageCursor, where: EventsQuery, signal: AbortSignal): Promise<HistoryPage> {
+    const query = { ...where, cursor: at.cursor };
     const { events, cursor, missing = [] } = await this.#request(query, signal);
-    place.cursor = cursor ?? undefined;
+    at.cursor = cursor ?? undefined;
     for (const { node, reason } of missing) {
       if (this.#missing.has(node)) continue;
       this.#missing.add(node);

@@ -102,18 +102,18 @@ export class LogWindow {
    * Starts around any stored line, or around a time in ms. @returns the row index of the line, or of the first from that time on;
    * undefined if there is none.
    */
-  async beginAt(place: string | number): Promise<number | undefined> {
+  async beginAt(target: string | number): Promise<number | undefined> {
     this.#reset();
     const { signal } = this.#abort;
-    if (!this.#isOver && lines.some((line) => line.id === place)) {
+    if (!this.#isOver && lines.some((line) => line.id === target)) {
       this.begin();
       this.fill();
-      return this.indexOf(place);
+      return this.indexOf(target);
     }
     this.isJoined.value = false;
     this.#changed();
     try {
-      const after = typeof place === 'number' ? place : idBefore(place);
+      const after = typeof target === 'number' ? target : idBefore(target);
       const from = await this.#history.after(after, signal);
       this.#append(from.lines);
       if (from.isLast) this.#join();
@@ -121,13 +121,13 @@ export class LogWindow {
     } catch (thrown) {
       if (!signal.aborted) this.#failTop(thrown);
     }
-    return this.indexOf(place);
+    return this.indexOf(target);
   }
 
-  /** @param place the id of a line, or a time. */
-  indexOf(place: string | number): number | undefined {
+  /** @param target the id of a line, or a time. */
+  indexOf(target: string | number): number | undefined {
     const at = this.rows.findIndex((line) =>
-      typeof place === 'number' ? line.at >= place : line.id === place,
+      typeof target === 'number' ? line.at >= target : line.id === target,
     );
     return at < 0 ? undefined : at;
   }

@@ -47,8 +47,9 @@ function lineOf(id: string): Line | undefined {
 /** From when on the page has seen all lines, in ms. */
 function seenSince(): number | undefined {
   // Seconds are counted by the clock of this machine.
-  const begun = countedSince === null ? undefined : countedSince * 1000 - clockAheadMs.peek();
-  return readTo ?? missedAt.peek() ?? begun;
+  const countingFrom =
+    countedSince === null ? undefined : countedSince * 1000 - clockAheadMs.peek();
+  return readTo ?? missedAt.peek() ?? countingFrom;
 }
 
 /** @returns null for a bot that does not run, and before anything is known. */

@@ -2,7 +2,7 @@ import { ownName } from '../hub/service-address.js';
 
 const KEY = ownName('drover.token');
 
-type Place = 'sessionStorage' | 'localStorage';
+type StorageName = 'sessionStorage' | 'localStorage';
 
 /** The tab's token, else the browser's. */
 export function storedToken(): string | null {
@@ -30,18 +30,18 @@ export function forgetToken(): void {
   write('localStorage', null);
 }
 
-function read(place: Place): string | null {
+function read(storage: StorageName): string | null {
   try {
-    return globalThis[place].getItem(KEY);
+    return globalThis[storage].getItem(KEY);
   } catch {
     return null;
   }
 }
 
-function write(place: Place, token: string | null): void {
+function write(storage: StorageName, token: string | null): void {
   try {
-    if (token === null) globalThis[place].removeItem(KEY);
-    else globalThis[place].setItem(KEY, token);
+    if (token === null) globalThis[storage].removeItem(KEY);
+    else globalThis[storage].setItem(KEY, token);
   } catch {
     // Storage is blocked: the token is lost on reload.
   }

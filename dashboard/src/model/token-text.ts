@@ -9,7 +9,7 @@ export function isSignIn({ by_pin, created_by }: TokenInfo): boolean {
 }
 
 /** `Firefox on Linux, 192.0.2.7`. */
-export function placeText({ client, address }: ClientPlace): string {
+export function clientText({ client, address }: ClientPlace): string {
   return client === null ? address : `${client}, ${address}`;
 }
 

@@ -31,8 +31,8 @@ export interface Offered {
 
 export interface Found {
   entry: Entry;
-  /** Places in the title that the query found. */
-  places: readonly number[];
+  /** Positions in the title that the query found. */
+  matchedAt: readonly number[];
 }
 
 /** The most that is shown. */
@@ -50,16 +50,16 @@ export function find(query: string, { entries, bots, open, verbs }: Offered): Fo
   });
   if (query.trim() === '') {
     const some = [...bots.keys()].sort(natural.compare).map(opening);
-    return [...entries, ...some].slice(0, MAX_FOUND).map((entry) => ({ entry, places: [] }));
+    return [...entries, ...some].slice(0, MAX_FOUND).map((entry) => ({ entry, matchedAt: [] }));
   }
   const found: (Found & { score: number })[] = [];
   for (const entry of entries) {
     const match = fuzzy(entry.title, query);
-    if (match) found.push({ entry, places: match.places, score: match.score + OF_PAGE });
+    if (match) found.push({ entry, matchedAt: match.matchedAt, score: match.score + OF_PAGE });
   }
   for (const id of bots.keys()) {
     const match = fuzzy(id, query);
-    if (match) found.push({ entry: opening(id), places: match.places, score: match.score });
+    if (match) found.push({ entry: opening(id), matchedAt: match.matchedAt, score: match.score });
   }
   const [first = '', ...rest] = query.trimStart().split(' ');
   const asked = rest.join(' ');
@@ -72,9 +72,9 @@ export function find(query: string, { entries, bots, open, verbs }: Offered): Fo
         if (!match) continue;
         const title = `${name} ${id}`;
         const entry = { key: `${name} ${id}`, title, hint: bots.get(id) ?? '', run: () => run(id) };
-        const places = [...first].map((_, n) => n);
-        const behind = match.places.map((place) => place + name.length + 1);
-        found.push({ entry, places: [...places, ...behind], score: match.score + OF_PAGE });
+        const matchedAt = [...first].map((_, n) => n);
+        const behind = match.matchedAt.map((at) => at + name.length + 1);
+        found.push({ entry, matchedAt: [...matchedAt, ...behind], score: match.score + OF_PAGE });
       }
     }
   }

@@ -3,8 +3,8 @@
 export interface Match {
   /** Higher is better. */
   score: number;
-  /** Places of the letters that were found, ascending. */
-  places: readonly number[];
+  /** Positions of the letters that were found, ascending. */
+  matchedAt: readonly number[];
 }
 
 const AT_START = 12;
@@ -22,20 +22,20 @@ export function fuzzy(text: string, query: string): Match | undefined {
     .split(' ')
     .filter((word) => word !== '');
   const lower = text.toLowerCase();
-  // Some letters change length when lowercased; then the places would be wrong.
+  // Some letters change length when lowercased; then the positions would be wrong.
   const searched = lower.length === text.length ? lower : text;
   let score = -searched.length * REST;
-  const places = new Set<number>();
+  const matchedAt = new Set<number>();
   for (const word of words) {
     const found = best(searched, word);
     if (!found) return undefined;
     score += found.score;
-    for (const place of found.places) places.add(place);
+    for (const at of found.matchedAt) matchedAt.add(at);
   }
-  return { score, places: [...places].sort((a, b) => a - b) };
+  return { score, matchedAt: [...matchedAt].sort((a, b) => a - b) };
 }
 
-/** The better of two readings: the word as it is, at the best place, and its letters from the first that fits. */
+/** The better of two readings: the word as it is, at its best position, and its letters from the first that fits. */
 function best(text: string, word: string): Match | undefined {
   const whole = wholeOf(text, word);
   const spread = spreadOf(text, word);
@@ -46,15 +46,15 @@ function best(text: string, word: string): Match | undefined {
 function wholeOf(text: string, word: string): Match | undefined {
   let found: Match | undefined;
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
-    const places = Array.from(word, (_, n) => at + n).slice(0, word.length);
-    const match = { score: scoreOf(text, places), places };
+    const matchedAt = Array.from(word, (_, n) => at + n).slice(0, word.length);
+    const match = { score: scoreOf(text, matchedAt), matchedAt };
     if (!found || match.score > found.score) found = match;
   }
   return found;
 }
 
 function spreadOf(text: string, word: string): Match | undefined {
-  const places: number[] = [];
+  const matchedAt: number[] = [];
   let from = 0;
   for (let n = 0; n < word.length; n++) {
     const letter = word[n] ?? '';
@@ -63,13 +63,13 @@ function spreadOf(text: string, word: string): Match | undefined {
     // The beginning of a word is meant, if the rest is behind it.
     const start = startOf(text, letter, next);
     const at = start !== undefined && hasInOrder(text, word, n + 1, start + 1) ? start : next;
-    places.push(at);
+    matchedAt.push(at);
     from = at + 1;
   }
-  return { score: scoreOf(text, places), places };
+  return { score: scoreOf(text, matchedAt), matchedAt };
 }
 
-/** The next place from `from` where a word begins with the letter, unless the letter at `from` continues a match. */
+/** The next position from `from` where a word begins with the letter, unless the letter at `from` continues a match. */
 function startOf(text: string, letter: string, from: number): number | undefined {
   for (let at = from; at >= 0; at = text.indexOf(letter, at + 1)) {
     if (isStart(text, at)) return at;
@@ -87,13 +87,13 @@ function hasInOrder(text: string, word: string, n: number, from: number): boolea
   return true;
 }
 
-function scoreOf(text: string, places: readonly number[]): number {
+function scoreOf(text: string, matchedAt: readonly number[]): number {
   let score = 0;
-  for (const [n, at] of places.entries()) {
+  for (const [n, at] of matchedAt.entries()) {
     score += LETTER;
     if (at === 0) score += AT_START;
     else if (isStart(text, at)) score += AT_WORD;
-    if (n > 0 && places[n - 1] === at - 1) score += NEXT_TO;
+    if (n > 0 && matchedAt[n - 1] === at - 1) score += NEXT_TO;
   }
   return score;
 }

@@ -113,9 +113,9 @@ const STEPS: Readonly<Record<string, number>> = {
   PageUp: -8,
 };
 
-function Marked({ entry: { title }, places }: Found) {
-  if (places.length === 0) return <>{visible(title)}</>;
-  const found = new Set(places);
+function Marked({ entry: { title }, matchedAt }: Found) {
+  if (matchedAt.length === 0) return <>{visible(title)}</>;
+  const found = new Set(matchedAt);
   // One element for each run of letters.
   const runs: { text: string; isFound: boolean }[] = [];
   for (const [at, letter] of title.split('').entries()) {

@@ -159,20 +159,20 @@ const CLICK_PX = 4;
 
 function takePicks(chart: uPlot, pick: (from: number, to: number) => void): void {
   const { over } = chart;
-  let begun: number | undefined;
+  let dragStart: number | undefined;
   over.addEventListener('pointerdown', ({ button, offsetX, pointerId }) => {
-    begun = undefined;
+    dragStart = undefined;
     if (button !== 0) return;
-    begun = offsetX;
+    dragStart = offsetX;
     // A drag may end outside, also because the page moves the chart.
     over.setPointerCapture(pointerId);
   });
   over.addEventListener('pointerup', ({ offsetX }) => {
-    if (begun === undefined) return;
-    const isClick = Math.abs(offsetX - begun) < CLICK_PX;
+    if (dragStart === undefined) return;
+    const isClick = Math.abs(offsetX - dragStart) < CLICK_PX;
     const end = Math.min(over.clientWidth, Math.max(0, offsetX));
-    const [one, other] = [chart.posToVal(begun, 'x'), chart.posToVal(end, 'x')];
-    begun = undefined;
+    const [one, other] = [chart.posToVal(dragStart, 'x'), chart.posToVal(end, 'x')];
+    dragStart = undefined;
     chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     pick(isClick ? other : Math.min(one, other), isClick ? other : Math.max(one, other));
   });

@@ -12,7 +12,7 @@ import {
   rowsOf,
 } from './row-keys.js';
 
-interface Place {
+interface TabStop {
   /** Had the focus last. */
   control: HTMLElement | undefined;
   row: number;
@@ -36,10 +36,10 @@ interface OneStop<T> {
  */
 export function useOneStop<T extends HTMLElement>(role: Role): OneStop<T> {
   const ref = useRef<T>(null);
-  const place = useRef<Place>({ control: undefined, row: 0, at: 0, hasFocus: false }).current;
+  const tabStop = useRef<TabStop>({ control: undefined, row: 0, at: 0, hasFocus: false }).current;
   // After each rendering: rows and their controls come and go. The components set no tabindex, so none of theirs is overwritten.
   useLayoutEffect(() => {
-    if (ref.current) settle(ref.current, role, place);
+    if (ref.current) settle(ref.current, role, tabStop);
   });
   return {
     role,
@@ -58,14 +58,14 @@ export function useOneStop<T extends HTMLElement>(role: Role): OneStop<T> {
       const index = rowsOf(list).indexOf(row);
       // The titles are another stop.
       if (index < 0) return;
-      Object.assign(place, { control, row: index, at, hasFocus: true });
-      settle(list, role, place);
+      Object.assign(tabStop, { control, row: index, at, hasFocus: true });
+      settle(list, role, tabStop);
     },
     onFocusOut: ({ target }) => {
       // One that is removed with the focus is gone by then, and its list settled.
       queueMicrotask(() => {
         if ((target as Element).isConnected && document.activeElement !== target) {
-          place.hasFocus = ref.current?.contains(document.activeElement) ?? false;
+          tabStop.hasFocus = ref.current?.contains(document.activeElement) ?? false;
         }
       });
     },
@@ -73,10 +73,10 @@ export function useOneStop<T extends HTMLElement>(role: Role): OneStop<T> {
 }
 
 /** Leaves one stop: what had the focus last, or what has taken its place. */
-function settle(list: HTMLElement, role: Role, place: Place): void {
+function settle(list: HTMLElement, role: Role, tabStop: TabStop): void {
   if (role === 'grid') makeCellsStops(list);
   const rows = rowsOf(list);
-  const { control, row, at, hasFocus } = place;
+  const { control, row, at, hasFocus } = tabStop;
   const isThere = control?.isConnected === true && rows.some((one) => one.contains(control));
   const next = rows[Math.min(row, rows.length - 1)];
   const stop = isThere ? control : next && controlAt(next, at);

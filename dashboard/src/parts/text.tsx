@@ -18,7 +18,7 @@ export function LineText({
   const parts = pieces(shown, isWhole);
   const [only] = parts;
   if (mark === '' && parts.length === 1 && only?.style === '') return <>{only.text}</>;
-  const marks = mark === '' ? [] : placesOf(parts.map((piece) => piece.text).join(''), mark);
+  const marks = mark === '' ? [] : matchesOf(parts.map((piece) => piece.text).join(''), mark);
   let from = 0;
   return (
     <>
@@ -41,15 +41,15 @@ function drawn({ style }: Piece, content: ComponentChildren, key: number) {
   );
 }
 
-type Place = readonly [from: number, to: number];
+type MatchSpan = readonly [from: number, to: number];
 
 /** All matches, also across differently styled pieces. */
-function placesOf(text: string, mark: string): Place[] {
+function matchesOf(text: string, mark: string): MatchSpan[] {
   const lower = text.toLowerCase();
   const wanted = mark.toLowerCase();
   // Some letters change length when lowercased; then the positions would be wrong.
   if (lower.length !== text.length) return [];
-  const found: Place[] = [];
+  const found: MatchSpan[] = [];
   for (let at = lower.indexOf(wanted); at >= 0; ) {
     const to = at + wanted.length;
     found.push([at, to]);
@@ -59,7 +59,7 @@ function placesOf(text: string, mark: string): Place[] {
 }
 
 /** Highlights the matches in the piece that starts at `begin`. */
-function marked(part: string, begin: number, marks: readonly Place[]): ComponentChildren {
+function marked(part: string, begin: number, marks: readonly MatchSpan[]): ComponentChildren {
   const found: ComponentChildren[] = [];
   let done = 0;
   for (const [from, to] of marks) {

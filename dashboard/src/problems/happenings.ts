@@ -81,9 +81,9 @@ export function happeningsOf(
       before.bots = [...new Set([...before.bots, ...one.bots])].slice(0, MAX_BOTS);
       continue;
     }
-    const begun = { ...one };
-    last.set(key, begun);
-    joined.push(begun);
+    const run = { ...one };
+    last.set(key, run);
+    joined.push(run);
   }
   return joined.reverse();
 }

@@ -95,7 +95,7 @@ function Lanes({
 }: { happenings: readonly Happening[] } & Omit<Props, 'beside'>) {
   const { range, from_ms: from, step_ms: step } = loaded;
   const { after, before } = range;
-  const place = (at: number): number =>
+  const percentAt = (at: number): number =>
     Math.min(100, Math.max(0, ((at - after) / (before - after)) * 100));
   const most = Math.max(1, ...counts);
   const tick = (ms: number): string =>
@@ -115,8 +115,8 @@ function Lanes({
                       key={at}
                       class="lane-bar"
                       style={{
-                        left: `${place(from + at * step)}%`,
-                        width: `${place(from + (at + 1) * step) - place(from + at * step)}%`,
+                        left: `${percentAt(from + at * step)}%`,
+                        width: `${percentAt(from + (at + 1) * step) - percentAt(from + at * step)}%`,
                         height: `${Math.max(12, (count / most) * 100)}%`,
                       }}
                     />
@@ -129,7 +129,7 @@ function Lanes({
                       key={at}
                       class="lane-mark"
                       title={`${secondText(one.at)} ${visible(happeningText(one))}`}
-                      style={{ left: `${place(one.at)}%` }}
+                      style={{ left: `${percentAt(one.at)}%` }}
                     />
                   ))}
           </span>

@@ -49,11 +49,11 @@ export function complete(text: string, cursor: number, use: QueryUse, offers: Of
     const isData = name.startsWith('data.');
     const field = isData ? 'data' : fieldNamed(name);
     if (!field || !isUsable(field, use)) return { from, to, items: [] };
-    const begun = rest.slice(rest.lastIndexOf(',') + 1);
+    const typed = rest.slice(rest.lastIndexOf(',') + 1);
     const values = offers(field, isData ? name.slice('data.'.length) : '');
-    const found = ranked(values, begun.replaceAll('"', ''));
+    const found = ranked(values, typed.replaceAll('"', ''));
     const items = found.map((value) => ({ label: value, hint: '', insert: printed(field, value) }));
-    return { from: cursor - begun.length, to, items };
+    return { from: cursor - typed.length, to, items };
   }
   return {
     from,
@@ -99,8 +99,8 @@ function printed(field: FieldName, value: string): string {
 }
 
 /** Those that begin with it first, then those that contain it. */
-function ranked(values: readonly string[], begun: string): string[] {
-  const wanted = begun.toLowerCase();
+function ranked(values: readonly string[], typed: string): string[] {
+  const wanted = typed.toLowerCase();
   const found = values.filter((value) => value.toLowerCase().includes(wanted));
   const first = found.filter((value) => value.toLowerCase().startsWith(wanted));
   const rest = found.filter((value) => !value.toLowerCase().startsWith(wanted));

@@ -88,11 +88,11 @@ export function BarsView(props: Props) {
           setMarked({ first: drag.current?.first ?? last, last });
         }}
         onPointerUp={({ clientX }) => {
-          const begun = drag.current;
+          const dragStart = drag.current;
           drag.current = undefined;
-          if (!begun) return;
+          if (!dragStart) return;
           const last = barAt(clientX);
-          if (Math.abs(clientX - begun.x) >= CLICK_PX) zoom({ first: begun.first, last });
+          if (Math.abs(clientX - dragStart.x) >= CLICK_PX) zoom({ first: dragStart.first, last });
           else onMoment(last);
         }}
         onPointerCancel={() => {

@@ -50,7 +50,7 @@ export class Recording {
   readonly #bots = new RunBots();
   readonly #levels: LineCounts = { info: 0, warn: 0, error: 0, state: 0 };
   readonly #at = new Floats();
-  readonly #place = new Floats();
+  readonly #offset = new Floats();
   readonly #size = new Words();
   #level = new Uint8Array(4096);
   #head: Head = { started_at_ms: 0, url: '', filter: null };
@@ -247,7 +247,7 @@ export class Recording {
     for await (const lines of fileLines(this.#file)) {
       if (search.isEnded) return;
       for (const line of lines) {
-        const isRow = row < this.#at.length && line.at === this.#place.at(row);
+        const isRow = row < this.#at.length && line.at === this.#offset.at(row);
         if (passes(line, isRow ? this.#level[row] : undefined, test)) search.add(row);
         if (isRow) row += 1;
       }
@@ -257,15 +257,15 @@ export class Recording {
   }
 
   /** The first row after an id, or at a time or after it. */
-  #rowAfter(place: string | number | undefined): number {
-    return typeof place === 'string' ? rowOf(place) + 1 : this.#rowAt(place ?? 0);
+  #rowAfter(position: string | number | undefined): number {
+    return typeof position === 'string' ? rowOf(position) + 1 : this.#rowAt(position ?? 0);
   }
 
   /** The first row that is not before an id or a time. */
-  #rowBefore(place: string | number | undefined): number {
-    return typeof place === 'string'
-      ? rowOf(place)
-      : this.#rowAt(place ?? Number.POSITIVE_INFINITY);
+  #rowBefore(position: string | number | undefined): number {
+    return typeof position === 'string'
+      ? rowOf(position)
+      : this.#rowAt(position ?? Number.POSITIVE_INFINITY);
   }
 
   #rowAt(ms: number): number {
@@ -277,8 +277,8 @@ export class Recording {
   }
 
   async #event(row: number): Promise<StreamEvent> {
-    const place = this.#place.at(row);
-    const text = await this.#file.slice(place, place + this.#size.at(row)).text();
+    const offset = this.#offset.at(row);
+    const text = await this.#file.slice(offset, offset + this.#size.at(row)).text();
     const event = eventIn(text);
     const id = `${EPOCH}-${row + 1}`;
     // The time of a row never goes back.
@@ -332,7 +332,7 @@ export class Recording {
     }
     this.#level[row] = level;
     this.#at.push(atMs);
-    this.#place.push(at);
+    this.#offset.push(at);
     this.#size.push(size);
   }
 

@@ -6,7 +6,7 @@ import type { TokenInfo } from '../../../src/client/index.js';
 import { ownToken } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
 import { api, signOut } from '../model/session.js';
-import { creatorText, isSignIn, placeText } from '../model/token-text.js';
+import { clientText, creatorText, isSignIn } from '../model/token-text.js';
 import { Confirm, Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icons.js';
 import { sayError } from '../parts/toasts.js';
@@ -106,7 +106,7 @@ function Facts({ token }: { token: TokenInfo }) {
       {from === null ? null : (
         <div>
           <dt>{t('who.hereAs')}</dt>
-          <dd class="anywhere">{placeText(from)}</dd>
+          <dd class="anywhere">{clientText(from)}</dd>
         </div>
       )}
     </dl>

@@ -9,7 +9,7 @@ import { Status } from '../parts/status.js';
 import { toneOf } from '../parts/tone.js';
 import { Unanswered } from '../parts/unanswered.js';
 import { t } from '../texts/text.js';
-import { type Change, type Stay, staysOf } from './stays.js';
+import { type Change, type StatusPeriod, statusPeriods } from './status-periods.js';
 
 /** Statuses in the list below the bar, at once. */
 const LISTED = 10;
@@ -22,16 +22,16 @@ export function BotTimeline({ bot }: { bot: BotSnapshot }) {
   void second.value;
   const history = useResource((signal) => statusHistory(bot.id, signal), [bot.id]);
   const now = { status: bot.status, at: bot.since_ms };
-  const stays = staysOf(history.value ?? [], changes.get(bot.id) ?? [], [now]);
-  const { shown, more } = useMore(stays.toReversed(), LISTED);
+  const periods = statusPeriods(history.value ?? [], changes.get(bot.id) ?? [], [now]);
+  const { shown, more } = useMore(periods.toReversed(), LISTED);
   return (
     <section class="card" aria-label={t('bot.history')}>
       <h2>{t('bot.history')}</h2>
       <Unanswered of={history} />
-      <Bar stays={stays.slice(-DRAWN)} />
-      <ol class="stays" aria-label={t('bot.earlier')}>
+      <Bar periods={periods.slice(-DRAWN)} />
+      <ol class="status-periods" aria-label={t('bot.earlier')}>
         {shown.map(({ status, from, to }, at) => (
-          <li key={stays.length - at}>
+          <li key={periods.length - at}>
             <time title={fullTime(from)}>{shortTime(from)}</time>
             <Status status={status} />
             <span class="muted">
@@ -45,13 +45,13 @@ export function BotTimeline({ bot }: { bot: BotSnapshot }) {
   );
 }
 
-function Bar({ stays }: { stays: readonly Stay[] }) {
-  const begin = stays[0]?.from ?? 0;
+function Bar({ periods }: { periods: readonly StatusPeriod[] }) {
+  const begin = periods[0]?.from ?? 0;
   const length = Math.max(1, serverNow() - begin);
   return (
     <>
       <div class="timeline" aria-hidden="true">
-        {stays.map(({ status, from, to }, at) => (
+        {periods.map(({ status, from, to }, at) => (
           <span
             key={at}
             class={`stay tone-${toneOf(status)}`}

@@ -53,10 +53,10 @@ export function liveSeries(
   const end = Math.floor(nowMs / 1000) - ahead;
   const times = Array.from({ length }, (_, at) => end - length + at);
   const bySecond = new Map(seconds.map((one) => [one[0] - ahead, one]));
-  const begun = (since ?? Number.POSITIVE_INFINITY) - ahead;
+  const countingFrom = (since ?? Number.POSITIVE_INFINITY) - ahead;
   const counted = history ? ratesOf(history) : () => 0;
   return seriesOf(times, (time, name) =>
-    time >= begun ? (bySecond.get(time)?.[COLUMNS[name]] ?? 0) : counted(time, name),
+    time >= countingFrom ? (bySecond.get(time)?.[COLUMNS[name]] ?? 0) : counted(time, name),
   );
 }
 

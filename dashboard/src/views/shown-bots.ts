@@ -23,7 +23,7 @@ const MANY = 1 / 8;
 export class ShownBots {
   readonly #parts: ShownParts;
   #shown: readonly BotSnapshot[] = [];
-  #place = -1;
+  #version = -1;
 
   constructor(parts: ShownParts) {
     this.#parts = parts;
@@ -32,8 +32,8 @@ export class ShownBots {
   /** @param now Unix epoch ms. @returns the same array while nothing has changed. */
   look(now: number): readonly BotSnapshot[] {
     const { bots, changed, isTimed } = this.#parts;
-    const { place, ids } = changed.since(this.#place);
-    this.#place = place;
+    const { version, ids } = changed.since(this.#version);
+    this.#version = version;
     if (isTimed || !ids || ids.size > bots.size * MANY) this.#shown = this.#all(now);
     else if (ids.size > 0) this.#shown = this.#withChanged(ids, now);
     return this.#shown;

@@ -7,7 +7,7 @@ import { type ChosenColumns, useColumns } from '../columns/use-columns.js';
 import { may } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
 import { api, signOut } from '../model/session.js';
-import { creatorText, placeText } from '../model/token-text.js';
+import { clientText, creatorText } from '../model/token-text.js';
 import { Confirm } from '../parts/dialog.js';
 import { focusContent } from '../parts/focus.js';
 import { Icon } from '../parts/icons.js';
@@ -221,7 +221,7 @@ function LastUse({ token: { last_used_at_ms: at, last_used_from: from } }: { tok
   return (
     <span class="two-lines">
       <Ago at={at} />
-      {from === null ? null : <small class="muted">{placeText(from)}</small>}
+      {from === null ? null : <small class="muted">{clientText(from)}</small>}
     </span>
   );
 }

@@ -6,8 +6,8 @@ import {
   boundsOf,
   chartRows,
   sparkPath,
-  staysIn,
   stepsOf,
+  valueChanges,
 } from '../../../dashboard/src/data/series.js';
 import type { BotHistory } from '../../../src/client/index.js';
 
@@ -67,7 +67,7 @@ it('the past continues with what has come since, each once', () => {
     { at: 1300, last: 'none', min: null, max: null },
   ]);
   expect(boundsOf(steps)).toEqual({ min: 2, max: 9 });
-  expect(staysIn([...steps, { at: 1400, last: 'none', min: null, max: null }])).toEqual(steps);
+  expect(valueChanges([...steps, { at: 1400, last: 'none', min: null, max: null }])).toEqual(steps);
 });
 
 it('a chart has the lowest and the highest of a part in its time only, and the last value until now', () => {

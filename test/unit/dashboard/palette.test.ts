@@ -31,13 +31,13 @@ const titles = (query: string): string[] =>
 
 describe('letters', () => {
   it('are found in their order, and marked where they are', () => {
-    expect(fuzzy('demo-10', 'd10')?.places).toEqual([0, 5, 6]);
-    expect(fuzzy('Go to settings', 'set go')?.places).toEqual([0, 1, 6, 7, 8]);
+    expect(fuzzy('demo-10', 'd10')?.matchedAt).toEqual([0, 5, 6]);
+    expect(fuzzy('Go to settings', 'set go')?.matchedAt).toEqual([0, 1, 6, 7, 8]);
     expect(fuzzy('demo', 'ed')).toBeUndefined();
     expect(fuzzy('demo', 'demon')).toBeUndefined();
-    expect(fuzzy('demo', '')?.places).toEqual([]);
+    expect(fuzzy('demo', '')?.matchedAt).toEqual([]);
     // A letter that is two when it is small.
-    expect(fuzzy('İa', 'a')?.places).toEqual([1]);
+    expect(fuzzy('İa', 'a')?.matchedAt).toEqual([1]);
   });
 
   it('count for more together, and at the beginning of words', () => {
@@ -77,7 +77,7 @@ describe('the palette', () => {
     expect(titles('re 4711')[0]).toBe('Restart load-4711');
     const [first] = find('sta d10', offered);
     expect(first?.entry.title).toBe('Start demo-10');
-    expect(first?.places).toEqual([0, 1, 2, 6, 11, 12]);
+    expect(first?.matchedAt).toEqual([0, 1, 2, 6, 11, 12]);
     first?.entry.run();
     find('demo-10', offered)[0]?.entry.run();
     expect(ran).toEqual(['Start demo-10', 'open demo-10']);

@@ -4,7 +4,7 @@ export interface Change {
   at: number;
 }
 
-export interface Stay {
+export interface StatusPeriod {
   status: string;
   /** Unix epoch ms. */
   from: number;
@@ -17,7 +17,7 @@ export interface Stay {
  * that of their list.
  * @returns each period once, oldest first.
  */
-export function staysOf(...sources: readonly (readonly Change[])[]): Stay[] {
+export function statusPeriods(...sources: readonly (readonly Change[])[]): StatusPeriod[] {
   const found = new Map<string, Change>();
   for (const changes of sources) {
     const counts = new Map<string, number>();

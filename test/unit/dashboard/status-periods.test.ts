@@ -1,14 +1,14 @@
 // The status history of a bot, from the journal and from the stream.
 
 import { expect, it } from 'vitest';
-import { type Change, staysOf } from '../../../dashboard/src/views/stays.js';
+import { type Change, statusPeriods } from '../../../dashboard/src/views/status-periods.js';
 
 /** `a1 b2`: the status a at 1, b at 2. */
 function changes(text: string): Change[] {
   return text.split(' ').flatMap(([status = '', at]) => (at ? [{ status, at: Number(at) }] : []));
 }
 function order(...sources: string[]): string {
-  return staysOf(...sources.map(changes))
+  return statusPeriods(...sources.map(changes))
     .map(({ status, from }) => `${status}${from}`)
     .join(' ');
 }
@@ -25,7 +25,7 @@ it.each([
 });
 
 it('ends each where the next begins', () => {
-  expect(staysOf(changes('a1 b1 c5'))).toEqual([
+  expect(statusPeriods(changes('a1 b1 c5'))).toEqual([
     { status: 'a', from: 1, to: 1 },
     { status: 'b', from: 1, to: 5 },
     { status: 'c', from: 5, to: undefined },
