@@ -20,7 +20,7 @@ import { Floats, Words } from './columns.js';
 import { type FileLine, fileLines } from './file-lines.js';
 import { type RecordedLine, recordedLine } from './log-line.js';
 import { type Note, NoteError, note } from './note.js';
-import { RunBots } from './run-bots.js';
+import { MAX_BOTS, RunBots } from './run-bots.js';
 import { RunCauses } from './run-causes.js';
 import type { LineCounts, Part, RecordingFacts } from './run-facts.js';
 import { type EventTest, runTest } from './run-query.js';
@@ -209,10 +209,9 @@ export class Recording {
       timeOf(at + 1) > Number(after ?? 0) &&
       timeOf(at) < Number(before ?? Number.POSITIVE_INFINITY);
     const groups = this.#causes
-      .list(step, started)
+      .list(step, started, cause)
       .map((group) => ({ ...group, counts: group.counts.map((n, at) => (isIn(at) ? n : 0)) }))
-      .filter((group) => group.counts.some((n) => n > 0))
-      .filter((group) => cause === undefined || group.cause === cause);
+      .filter((group) => group.counts.some((n) => n > 0));
     return { groups, from_ms: started, step_ms: step, forgotten: 0, missing: [] };
   }
 
@@ -350,7 +349,7 @@ export class Recording {
     }
     add(broken > 0, note('runs.brokenLines', { n: broken, line: firstBroken }));
     add(this.#head.filter !== null, note('runs.filtered'));
-    add(this.#bots.isFull, note('runs.onlyBots', { n: this.#bots.all.length }));
+    add(this.#bots.isFull || this.#causes.isFull, note('runs.onlyBots', { n: MAX_BOTS }));
     const { fullMs } = this.#bots;
     add(fullMs !== undefined, note('runs.herdFull', { s: secondsOf(fullMs ?? 0) }));
     add(this.#causes.beyond > 0, note('runs.beyond', { n: this.#causes.beyond }));

@@ -5,8 +5,8 @@ import { hasLeft } from '../../../src/shared/contract/events.js';
 import { Floats, Words } from './columns.js';
 import type { RunBot } from './run-facts.js';
 
-/** Bots that are kept. */
-const MAX_BOTS = 20_000;
+/** Bots of a run that are kept. */
+export const MAX_BOTS = 20_000;
 /** Changes of statuses that are kept: 16 bytes each. */
 const MAX_CHANGES = 2_000_000;
 /** Different statuses that are kept: bots name their own. Further ones have `MANY` in place of their names. */

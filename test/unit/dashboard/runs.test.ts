@@ -8,6 +8,7 @@ import { readReport } from '../../../dashboard/src/runs/report.js';
 import { openFile } from '../../../dashboard/src/runs/run-file.js';
 import { lengthText, sinceText } from '../../../dashboard/src/runs/run-time.js';
 import { junitReport } from '../../../src/cli/recording/check-report.js';
+import type { IncidentGroup } from '../../../src/client/index.js';
 import { recording, recordingLines, STARTED_AT_MS, type Step } from '../../harness/recordings.js';
 
 const STEPS: Step[] = [
@@ -73,6 +74,19 @@ describe('a recording', () => {
     const only = of.incidentGroups({ cause, after: STARTED_AT_MS, before: STARTED_AT_MS + 2000 });
     expect(only.groups.map(({ counts }) => counts.slice(0, 3))).toEqual([[0, 2, 0]]);
     expect(of.incidentGroups({ before: STARTED_AT_MS + 999 }).groups).toEqual([]);
+  });
+
+  it('counts all bots of a cause, and names all of them where one cause is asked for', async () => {
+    const ids = Array.from({ length: 150 }, (_, n) => `bot-${n}`);
+    const of = await read(
+      recording([
+        ...ids.map((bot, at): Step => ({ at, line: 'lost', level: 'error', bot })),
+        { at: 200, line: 'lost', level: 'error', bot: 'bot-0' },
+      ]),
+    );
+    const [{ cause, bots, bot_count } = {} as IncidentGroup] = of.incidentGroups({}).groups;
+    expect({ named: bots, bot_count }).toEqual({ named: ids.slice(0, 100), bot_count: 150 });
+    expect(of.incidentGroups({ cause }).groups).toMatchObject([{ bots: ids, bot_count: 150 }]);
   });
 
   it('has its rows read from the file, as bytes', async () => {
