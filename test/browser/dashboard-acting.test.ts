@@ -249,7 +249,7 @@ describe('a command for many bots', () => {
     await page.getByRole('button', { name: 'Run a command' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Command', { exact: true }).selectOption('hesitate');
-    await dialog.getByText('It runs on 29 bots. Left out: 1 bot that does not run.').waitFor();
+    await dialog.getByText('It runs on 29 bots. Left out: 1 bot that is not running.').waitFor();
     await dialog.getByRole('button', { name: 'Run hesitate on 29 bots' }).click();
     await dialog.getByText('29 of 29 answered, 29 failed').waitFor();
     await dialog.locator('[data-answer=walker-3]', { hasText: 'not yet' }).waitFor();
@@ -406,7 +406,7 @@ describe('the palette', () => {
     await other.getByText('You need the scope').first().waitFor();
     await other.getByRole('button', { name: /^Go to/ }).click();
     await other.keyboard.type('stop walker-1');
-    await other.getByText('Nothing is named like that.').waitFor();
+    await other.getByText('Nothing found.').waitFor();
     await context.close();
   });
 });

@@ -90,7 +90,7 @@ it('a rule from the query of the log tells a person once, in each tab and by one
   await print('out of paint %n', 2);
   await rule('no paint', 'firing').waitFor();
   expect(await page.title()).toBe('(1) Problems · Drover');
-  await elsewhere.getByText('1 rule fires: no paint').waitFor();
+  await elsewhere.getByText('1 rule is firing: no paint').waitFor();
   expect(await elsewhere.title()).toBe('(1) Overview · Drover');
   await expect.poll(() => icon(elsewhere)).toMatch(/^data:image\/png;base64,/);
   await expect.poll(() => notified.length).toBe(1);
@@ -187,7 +187,7 @@ it.each([
     page.evaluate(
       "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))",
     );
-  await page.getByText('2 rules fire: error, info').waitFor();
+  await page.getByText('2 rules are firing: error, info').waitFor();
   expect(await violations()).toEqual([]);
   await show(page, '#/problems');
   await rule('info', 'firing').waitFor();

@@ -153,7 +153,7 @@ it('shows fields of a kind as columns: chosen, sorted by their numbers, kept in 
   await show(page, '#/bots?q=kind:painter');
   await page.getByLabel('Columns', { exact: true }).click();
   await page.getByRole('searchbox', { name: 'Search columns' }).fill('gold');
-  const further = page.getByRole('list', { name: 'Further columns: painter' });
+  const further = page.getByRole('list', { name: 'More columns: painter' });
   await further.getByRole('checkbox', { name: 'gold' }).click();
   await page.keyboard.press('Escape');
   await header('gold').click();

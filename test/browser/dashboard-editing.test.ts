@@ -98,7 +98,7 @@ it('a secret is set, replaced and removed, and never shown', async () => {
   // Who looks for it and changes her mind leaves it.
   await page.getByRole('button', { name: 'Replace secret' }).click();
   expect(await page.getByLabel('secret').inputValue()).toBe('');
-  await page.getByRole('button', { name: 'Keep the present one' }).click();
+  await page.getByRole('button', { name: 'Keep the current one' }).click();
   expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
   await page.getByRole('button', { name: 'Remove secret' }).click();
   await expect.poll(() => change('config.secret').innerText()).toMatch(/set[\s\S]*none/);
@@ -121,7 +121,7 @@ it('the history says who changed what, and what was before is restored after a l
   await expect.poll(() => page.locator('[data-version]').count()).toBe(2);
   const grace = page.locator('[data-version=Grace]');
   await grace.getByText('good evening').waitFor();
-  await grace.getByRole('button', { name: /^Restore what was before/ }).click();
+  await grace.getByRole('button', { name: /^Restore the earlier state/ }).click();
   await expect
     .poll(() => change('config.greeting').innerText())
     .toMatch(/good evening[\s\S]*good morning/);
@@ -149,7 +149,7 @@ describe('one change for many bots', () => {
     await dialog.getByLabel('words', { exact: true }).fill('red\nblue');
     await dialog.getByLabel('Labels').fill('team=school\n-wall');
     await dialog
-      .getByText('It changes 3 bots of kind painter. 2 bots that run will restart.')
+      .getByText('It changes 3 bots of kind painter. 2 running bots will restart.')
       .waitFor();
     expect(await violations()).toEqual([]);
     // One request fails.

@@ -129,7 +129,7 @@ it('a report has lines with their times, the last in sight, and leads to the log
   await page.locator('.log-row', { hasText: 'step 30 of a long way' }).waitFor();
 });
 
-it('beside the incidents are commands, changes, requests, the start of the service, and what fell with a host', async () => {
+it('beside the incidents are commands, changes, requests, the start of the service, and what went down with a host', async () => {
   await call(service, 'PATCH', '/api/bots/trader-2', { body: { config: { size: 7 } } });
   await call(service, 'POST', '/api/bots/trader-3/start');
   const body = { session_id: ['trader-3', 'trader-4'], command: 'print', args: { text: 'x' } };
@@ -148,7 +148,7 @@ it('beside the incidents are commands, changes, requests, the start of the servi
   };
   const { bots } = hosts.hosts.find(({ host }) => host === 0) ?? { bots: -1 };
   await invoke(service, null, 'drill', { kill: 'host', host: 0, fault: 'crash' });
-  await happening(`${bots} bots fell with host 0`).waitFor();
+  await happening(`${bots} bots went down with host 0`).waitFor();
   const row = cause('bot host <n> was lost');
   await row.getByText(`${bots} bots`).waitFor();
   await row.click();
@@ -180,7 +180,7 @@ it('while incidents keep coming, one search runs on: what is known is shown, and
   // One for commands, one for what was changed.
   expect(held).toHaveLength(2);
   // From the reports, without the journal.
-  await happening('bots fell with host 0').waitFor();
+  await happening('bots went down with host 0').waitFor();
   await timeline.getByText('Searching the journal').waitFor();
   expect(await timeline.getByText('Nothing else').count()).toBe(0);
   for (const release of held) release();
@@ -204,9 +204,9 @@ it('the axis has the time in which there were incidents, not the whole day', asy
 
 it('a range of the address is that of the page, and a cause without incidents in it says so', async () => {
   await show(page, '#/problems?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z');
-  await page.getByText('No incidents in this time.').waitFor();
+  await page.getByText('No incidents in this time range.').waitFor();
   await show(page, '#/problems/0000000000000000');
-  await page.getByText('There are no incidents of this cause in this time.').waitFor();
+  await page.getByText('No incidents with this cause in this time range.').waitFor();
   await page.getByRole('link', { name: 'All problems' }).click();
   await page.locator('.cause').first().waitFor();
 });
@@ -229,10 +229,10 @@ it('rules that fire and causes are one list under one query, and the old address
   await cause('out of paint').waitFor();
   await cause('no reply from').waitFor({ state: 'detached' });
   await page.getByRole('combobox', { name: 'Search lines' }).fill('scope:nowhere');
-  await page.getByText('Nothing in this time matches the query.').waitFor();
+  await page.getByText('Nothing in this time range matches the query.').waitFor();
   // What fires now is not of a time that is over.
   await show(page, '#/incidents?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z');
-  await page.getByText('No incidents in this time.').waitFor();
+  await page.getByText('No incidents in this time range.').waitFor();
   expect(await alert.count()).toBe(0);
   await call(service, 'DELETE', `/api/rules/${(json as { id: string }).id}`);
 });
@@ -240,7 +240,7 @@ it('rules that fire and causes are one list under one query, and the old address
 it('the keyboard alone leads to a cause and back, and the rows can be sorted', async () => {
   await show(page, '#/problems');
   await page.locator('.cause').first().waitFor();
-  await page.getByLabel('Sort by').selectOption({ label: 'Most often' });
+  await page.getByLabel('Sort by').selectOption({ label: 'Most frequent' });
   await expect
     .poll(() => page.locator('.cause').first().innerText())
     .toContain('no reply from <address>');

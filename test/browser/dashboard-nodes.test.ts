@@ -57,7 +57,7 @@ it('a single service has no page of nodes, no column and no choice of them', asy
 it('shows each node with its state, bots, CPU and memory, and which one leads', async () => {
   await openNodes(threeNodes());
   expect(await row('h1').innerText()).toMatch(
-    /h1\s*leader\s*answers here\s*zone=a\s*disk=ssd\s+live\s+1,204, 1,200 running\s+83 % of 4 cores\s+210 MB of 7\.8 GB\s+12\s/,
+    /h1\s*leader\s*serves this page\s*zone=a\s*disk=ssd\s+live\s+1,204, 1,200 running\s+83 % of 4 cores\s+210 MB of 7\.8 GB\s+12\s/,
   );
   expect(await row('h3').innerText()).toMatch(/^h3\s+cordoned\s+35, 30 running/);
   expect(await row('h2').getByText('leader').count()).toBe(0);

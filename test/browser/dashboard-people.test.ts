@@ -160,7 +160,7 @@ it('says who is signed in and what they may do, and which token is used where', 
   const facts = card.locator('[data-who-am-i]');
   await facts.waitFor();
   expect(await facts.innerText()).toMatch(
-    /Name\s+one bot\s+Scopes\s+read\s+control\s+Bots\s+painter-1\s+Created\s+.* ago by pin \(node\)\s+Expires\s+never\s+Here as\s+Chrome on Linux, 127\.0\.0\.1/s,
+    /Name\s+one bot\s+Scopes\s+read\s+control\s+Bots\s+painter-1\s+Created\s+.* ago by pin \(node\)\s+Expires\s+never\s+Signed in as\s+Chrome on Linux, 127\.0\.0\.1/s,
   );
   await page.keyboard.press('Escape');
   await expect.poll(() => card.count()).toBe(0);

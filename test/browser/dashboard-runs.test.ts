@@ -112,7 +112,7 @@ it('the herd is scrubbed, and a bot leads to its lines', async () => {
   await part('Herd').click();
   const counts = page.getByRole('list', { name: 'Bots by status' });
   await counts.locator('[data-count=backoff]', { hasText: '2' }).waitFor();
-  await page.getByRole('slider', { name: 'Moment that the herd shows' }).fill('3000');
+  await page.getByRole('slider', { name: 'Moment shown by the herd' }).fill('3000');
   await counts.locator('[data-count=in_world]', { hasText: '2' }).waitFor();
   await counts.locator('[data-count=backoff]', { hasText: '0' }).waitFor();
   await expect.poll(() => parameter('t')).toBe('2026-11-20T13:02:06Z');

@@ -171,7 +171,7 @@ it('the configurations of two bots are compared', async () => {
     expect.stringMatching(/^labels\.team.*"art"\s+"other"$/s),
     expect.stringMatching(/^config\.greeting.*"I am painter-1"\s+"I am painter-3"$/s),
   ]);
-  await page.getByLabel('Show what is the same').check();
+  await page.getByLabel('Show equal fields').check();
   await rows.filter({ hasText: 'restart.max_restarts' }).waitFor();
   await page.getByLabel('Second bot').fill('painter-1');
   await page.keyboard.press('Enter');

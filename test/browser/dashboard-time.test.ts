@@ -217,7 +217,7 @@ it('the herd shows the states of the moment, the chart and the log go with it, a
   // At the end of the range it had fallen; before it painted.
   await count('failed').getByText('1').waitFor();
   expect(Number(parameter('to'))).toBe(second(late));
-  const moment = page.getByRole('slider', { name: 'Moment that the herd shows' });
+  const moment = page.getByRole('slider', { name: 'Moment shown by the herd' });
   await moment.focus();
   await page.keyboard.press('Home');
   await count('painting').getByText('3').waitFor();
@@ -251,7 +251,7 @@ it('what the journal does not know of a moment is said', async () => {
   const before = early - 86_400_000;
   await show(page, `#/overview?from=${before}&to=${before + 60_000}`);
   await page.getByText('Nothing is known of this moment').waitFor();
-  await page.getByText(/The journal knows all states from .* on/).waitFor();
+  await page.getByText(/The journal has all states from .* on/).waitFor();
 });
 
 it('a click on the chart is a moment, a drag a range', async () => {

@@ -116,7 +116,7 @@ class Trial {
 }
 
 const view = (name: string): Locator => page.locator('.nav-links').getByRole('link', { name });
-const changes = (): Locator => page.getByRole('list', { name: 'Changes, the newest first' });
+const changes = (): Locator => page.getByRole('list', { name: 'Changes, newest first' });
 const button = (name: string | RegExp): Locator => page.getByRole('button', { name });
 
 it('a group of bots with a wrong password is found by its cause, and changed at once', async () => {
@@ -157,7 +157,7 @@ it('a bot that hangs its host is seen at once, named, and fixed', async () => {
   await trial.click(page.locator('.incident-body').getByRole('link', { name: ENDLESS }));
   await trial.click(page.getByRole('tab', { name: 'Configuration' }));
   await trial.sees(changes().getByText('stride'), 'its history has the change');
-  await trial.click(button(/^Restore what was before/).first());
+  await trial.click(button(/^Restore the earlier state/).first());
   await trial.click(button('Save'));
   await trial.sees(page.locator('.view-head').getByText('digging'), 'it digs again');
   expect(complaints).toEqual([]);
@@ -167,7 +167,7 @@ it('a bot that runs and loses is told by a rule, explained by its data, and fixe
   await page.goto(`${service.url}/#/bots`);
   await configure(POOR, { spends: 200 });
   const trial = new Trial('out of gold');
-  const bar = page.getByText('1 rule fires:');
+  const bar = page.getByText('1 rule is firing:');
   await trial.sees(bar, 'every page says that a rule fires');
   await trial.click(page.getByRole('link', { name: 'Show problems' }));
   const named = page.locator('main').getByRole('link', { name: POOR, exact: true });
@@ -178,7 +178,7 @@ it('a bot that runs and loses is told by a rule, explained by its data, and fixe
   await page.keyboard.press('Escape');
   await trial.click(page.getByRole('tab', { name: 'Configuration' }));
   await trial.sees(changes().getByText('spends'), 'its history has the change');
-  await trial.click(button(/^Restore what was before/).first());
+  await trial.click(button(/^Restore the earlier state/).first());
   await trial.click(button('Save'));
   await bar.waitFor({ state: 'hidden' });
   await trial.sees(page.locator('.view-head').getByText('digging'), 'the rule is over');

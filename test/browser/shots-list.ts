@@ -196,7 +196,7 @@ const TOKENS: Shot[] = [
     await page.locator('[data-created]').waitFor();
   }),
   shot('who-am-i', '#/tokens', async (page) => {
-    await page.getByTitle('Who am I, what may I').click();
+    await page.getByTitle('Who am I, and what may I do').click();
     await page.locator('[data-who-am-i]').waitFor();
   }),
   shot('invitation-in-session', '#/tokens', async (page, service) => {

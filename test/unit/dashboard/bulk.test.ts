@@ -59,7 +59,7 @@ describe('a command for many bots', () => {
     expect([...run.answers.values()].map(({ text }) => text)).toEqual([
       '1',
       'busy',
-      'the service did not answer for it',
+      'no answer from the service',
     ]);
     const again = run.run(run.failed);
     expect(sent[1]?.ids).toEqual(['b-1', 'b-2']);
@@ -78,9 +78,9 @@ describe('a command for many bots', () => {
     run.cancel();
     await done;
     const texts = [...run.answers.values()].map(({ text }) => text);
-    expect(texts.filter((text) => text === 'cancelled; the bot may have done it')).toHaveLength(
-      200,
-    );
+    expect(
+      texts.filter((text) => text === 'cancelled; the bot may already have run it'),
+    ).toHaveLength(200);
     expect(texts.filter((text) => text === 'cancelled before it was sent')).toHaveLength(10);
     expect(run.failed).toHaveLength(210);
   });

@@ -55,14 +55,17 @@ describe('a line', () => {
 
   it.each([
     ['', 'Type a command.'],
-    ['shout x', 'There is no command “shout”; there are say, print, free, stop.'],
+    ['shout x', 'There is no command “shout”; the commands are say, print, free, stop.'],
     ['say', 'text is required.'],
-    ['print x', 'print has no argument “x”; write text=…, level=…, times=…, loud=…, tags=….'],
+    [
+      'print x',
+      'print has no argument “x”; its arguments are text=…, level=…, times=…, loud=…, tags=….',
+    ],
     ['print text=x times=12', 'times is more than 9.'],
-    ['print {"text": "x"', 'This is not a whole JSON object.'],
-    ['print {"text": "x"} times=2', 'After one JSON object there can be no more arguments.'],
+    ['print {"text": "x"', 'This JSON object is not complete.'],
+    ['print {"text": "x"} times=2', 'No argument can follow a JSON object.'],
     ['stop now', 'stop has no argument “now”.'],
-    ['toString', 'There is no command “toString”; there are say, print, free, stop.'],
+    ['toString', 'There is no command “toString”; the commands are say, print, free, stop.'],
   ])('that is wrong says what: %s', (line, fault) => {
     expect(() => parseLine(line, COMMANDS)).toThrow(fault);
   });

@@ -74,7 +74,7 @@ it('requests, changes and starts of the service are told apart', () => {
   ]);
 });
 
-it('the loss of a host says how many bots fell, and incidents of a bot alone are none', () => {
+it('the loss of a host says how many bots went down, and incidents of a bot alone are none', () => {
   expect(
     shown(
       [],
@@ -86,9 +86,9 @@ it('the loss of a host says how many bots fell, and incidents of a bot alone are
       ],
     ),
   ).toEqual([
-    'loss: 1 bot fell with the service',
-    'loss: 1,890 bots fell with host 3 of h2, suspect: a',
-    'loss: 1,890 bots fell with host 3',
+    'loss: 1 bot went down with the service',
+    'loss: 1,890 bots went down with host 3 of h2, suspect: a',
+    'loss: 1,890 bots went down with host 3',
   ]);
 });
 

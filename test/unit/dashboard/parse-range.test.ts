@@ -99,14 +99,14 @@ describe('a typed range', () => {
     'last noon ago',
   ])('%j is refused with an example', (text) => {
     expect(read(text)).toBe(
-      `“${text}” is no time: write for example “last 20 min”, “14:02”, “14:02 - 14:10” or “yesterday 14:00”`,
+      `“${text}” is not a time: use for example “last 20 min”, “14:02”, “14:02 - 14:10” or “yesterday 14:00”`,
     );
   });
 
   it('says what is wrong with a time that it can read', () => {
-    expect(read('2026-12-24 10:00')).toBe('2026-12-24 10:00 has not come yet');
-    expect(read('2026-11-20 14:10 - 2026-11-20 14:02')).toBe('the end is not after the beginning');
-    expect(read('since 2026-12-24')).toBe('2026-12-24 has not come yet');
+    expect(read('2026-12-24 10:00')).toBe('2026-12-24 10:00 is in the future');
+    expect(read('2026-11-20 14:10 - 2026-11-20 14:02')).toBe('the end must be after the start');
+    expect(read('since 2026-12-24')).toBe('2026-12-24 is in the future');
   });
 });
 

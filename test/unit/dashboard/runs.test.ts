@@ -190,7 +190,7 @@ describe('a recording', () => {
     const broken = await read(`${lines.join('\n')}\n`);
     expect(broken.facts.rows).toBe(5);
     expect(broken.notes.map(noteText)).toEqual([
-      '2 lines are not an event, first line 4: left out.',
+      '2 lines are not events and were left out. The first is line 4.',
     ]);
     const whole = recording(STEPS, 2000);
     const cut = await read(whole.slice(0, whole.indexOf('of the service')));
@@ -223,7 +223,7 @@ it.each([
   ['', 'the file is empty'],
   ['\u001f\u008b', 'neither a recording'],
   ['{"drover_recording":2}\n', 'has version 2'],
-  ['{"drover_recording":1}\n', 'does not say when it was started'],
+  ['{"drover_recording":1}\n', 'does not say when it started'],
   ['{"a":1}', 'it has no expectations'],
   ['<a/>', 'has no test suite'],
   ['<a', 'does not end'],
@@ -240,10 +240,10 @@ it('a compressed file is refused with what to do', async () => {
 it('what is wrong with a file is worded', async () => {
   const { notes } = await read(recording(STEPS, 2000), 3);
   expect(notes.map(noteText)).toEqual([
-    'Only the first 3 lines are shown, up to 0.2 s after the start: the page reads no more of one file.',
+    'Only the first 3 lines are shown, up to 0.2 s after the start: that is the limit for one file.',
   ]);
   expect(await refusal(new Blob(['<a']))).toBe(
-    'the file is no JUnit report: line 1 is not XML: the tag <a> does not end',
+    'the file is not a JUnit report: line 1 is not XML: the tag <a> does not end',
   );
 });
 

@@ -54,7 +54,7 @@ describe('a text', () => {
   it('can have elements in it', () => {
     const element = { type: 'a' };
     expect(rich('herd.createFirst', { bots: element as never })).toEqual([
-      'Create the first in ',
+      'Create the first one under ',
       element,
       ': it gets a cell here.',
     ]);
