@@ -38,7 +38,7 @@ __all__ = ["Bot", "BotError", "Response", "PROTOCOL"]
 PROTOCOL = 1
 """Version of the protocol."""
 MAX_LINE_BYTES = 1 << 20
-"""Of a line in either direction, without its end. Longer messages of log lines are cut; longer results are errors."""
+"""Longest line in either direction, without its end. Longer log messages are cut; longer results are errors."""
 MAX_COMMANDS = 64
 """Commands that run at once. Further ones are refused with an error."""
 MAX_FETCHES = 64
@@ -57,7 +57,7 @@ _current: contextvars.ContextVar[Optional["_Call"]] = contextvars.ContextVar("dr
 
 
 class BotError(Exception):
-    """An error that the caller of a command is to read as it is. It leaves no traceback in the log."""
+    """An error whose text is for the caller of a command. It leaves no traceback in the log."""
 
     def __init__(self, message: str, code: int = -32000, data: Any = None) -> None:
         super().__init__(message)
@@ -115,15 +115,15 @@ class _Command:
 
 
 class Bot:
-    """One bot: this program. Create it first: in the main script, what is printed from then on becomes lines of the bot."""
+    """One bot: this program. Create it first: in the main script, everything that is printed after that becomes lines of the bot."""
 
     def __init__(self) -> None:
         self.id = ""
-        """Known when `main` begins, as `kind` and `config` are."""
+        """Set before `main` starts, like `kind` and `config`."""
         self.kind = ""
         self.config: Json = {}
         self.sent: Deque[Json] = deque(maxlen=MAX_SENT)
-        """What would be sent, while no host listens: for tests."""
+        """For tests: the messages that would be sent, while there is no host."""
         self._commands: Dict[str, _Command] = {}
         self._main: Optional[Callable[..., Any]] = None
         self._hooks: List[Callable[..., Any]] = []
@@ -139,7 +139,7 @@ class Bot:
         self._pump: Optional[threading.Thread] = None
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._exit: asyncio.Future[int]
-        # Imported by a test, or run by hand: its output stays what it is.
+        # Imported by a test, or run by hand: its output is not redirected.
         if sys._getframe(1).f_globals.get("__name__") == "__main__" and not os.isatty(1):
             self._take_over()
 
@@ -221,12 +221,12 @@ class Bot:
     async def fetch_async(self, url: str, method: str = "GET", headers: Optional[Mapping[str, str]] = None,
                           body: Optional[str] = None, scope: Optional[str] = None,
                           timeout_ms: Optional[int] = None) -> Response:
-        """As `fetch`, in async functions."""
+        """Like `fetch`, for async functions."""
         future = self._request("fetch", _fetch_params(url, method, headers, body, scope, timeout_ms))
         return Response(await asyncio.wrap_future(future))
 
     def sleep(self, seconds: float) -> bool:
-        """Waits, not in async functions: those use asyncio.sleep. Returns False, at once, when the bot stops or the command that waits
+        """Waits; async functions use asyncio.sleep instead. Returns False, at once, when the bot stops or the command that waits
         is cancelled: `while bot.sleep(1): ...`"""
         self._expect_thread("await asyncio.sleep(...)")
         call = _current.get()
@@ -234,7 +234,7 @@ class Bot:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the bot stops, or the command that asks was cancelled."""
+        """Whether the bot is stopping, or the calling command was cancelled."""
         call = _current.get()
         return (call.over if call else self._stopping).is_set()
 
@@ -271,7 +271,7 @@ class Bot:
         if ending:
             done, late = await asyncio.wait(ending, timeout=STOP_SECONDS)
             for one in done:
-                # Told elsewhere; asyncio would tell it again.
+                # Reported elsewhere; asyncio would report it again.
                 if not one.cancelled():
                     one.exception()
             if late:
@@ -405,7 +405,7 @@ class Bot:
         call = _Call()
         with self._lock:
             if len(self._calls) >= MAX_COMMANDS:
-                raise BotError(f"{MAX_COMMANDS} commands run already")
+                raise BotError(f"{MAX_COMMANDS} commands are already running")
             self._calls[request] = call
 
         def ended(task: concurrent.futures.Future[Any]) -> None:
@@ -447,18 +447,18 @@ class Bot:
             else:
                 future.set_result(result)
 
-        # Not of a pool: Python waits at its end for those.
+        # Not from a pool: Python waits for those when it exits.
         threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True).start()
         return future
 
     def _request(self, method: str, params: Json) -> concurrent.futures.Future[Any]:
         if self._out is None:
-            raise BotError(f"{method} needs a host: the bot does not run")
+            raise BotError(f"{method} needs a host: the bot is not running")
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
         call = _current.get()
         with self._lock:
             if len(self._waits) >= MAX_FETCHES:
-                raise BotError(f"{MAX_FETCHES} requests wait already")
+                raise BotError(f"{MAX_FETCHES} requests are already waiting")
             self._last_request += 1
             request = f"p{self._last_request}"
             self._waits[request] = future
@@ -518,14 +518,14 @@ class Bot:
             raise BotError(f"{method} {error}") from None
 
     def _send(self, message: Json) -> None:
-        """Raises BotError when it is no JSON or too long. Waits while the host does not read."""
+        """Raises BotError when it is not JSON or too long. Waits while the host does not read."""
         if self._out is None:
             self.sent.append(message)
             return
         try:
             text = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         except (TypeError, ValueError, RecursionError) as error:
-            raise BotError(f"is no JSON: {error}") from None
+            raise BotError(f"is not JSON: {error}") from None
         line = text.encode("utf-8", "replace")
         if len(line) > MAX_LINE_BYTES:
             raise BotError(f"has more than {MAX_LINE_BYTES} bytes")

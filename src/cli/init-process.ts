@@ -1,4 +1,4 @@
-/** What is wrong where a service is process 1 of a container, and what to do, for behind a sentence that says so. */
+/** Why a service should not be process 1 of its container, and what to do: the end of a sentence that says that it is. */
 export const NO_INIT =
   'ended processes that bots have left behind stay as zombies; ' +
   'run the container with an init process (docker run --init, or init: true in a compose file)';

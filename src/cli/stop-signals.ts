@@ -10,9 +10,9 @@ const REPEAT_MS = 1000;
 const controller = new AbortController();
 let since: number | undefined;
 
-/** The service does not stop for these, by what it does instead. */
+/** Signals that do not stop the service, by what it does instead. */
 export interface OtherSignals {
-  /** SIGHUP, while the terminal is there or was none. */
+  /** SIGHUP, while the terminal is open, or if there was none. */
   reload(): void;
   /** A signal without a meaning. */
   ignored(signal: NodeJS.Signals): void;
@@ -46,19 +46,19 @@ const MEANINGLESS = ['SIGUSR1', 'SIGUSR2', 'SIGALRM'] as const;
 const terminals = [0, 1, 2].filter((fd) => isatty(fd));
 let others: OtherSignals | undefined;
 
-/** From now on SIGHUP reloads, unless the terminal was closed, and signals without a meaning are told. */
+/** From now on SIGHUP reloads, unless the terminal was closed, and signals without a meaning are reported. */
 export function onOtherSignals(handlers: OtherSignals): void {
   others = handlers;
 }
 
 function hangUp(): void {
-  // One that was closed is a terminal no more. On Windows the signal means nothing else.
+  // A closed terminal is no longer a TTY. On Windows the signal means nothing else.
   const isClosed = process.platform === 'win32' || terminals.some((fd) => !isatty(fd));
   if (others && !isClosed) {
     others.reload();
     return;
   }
-  // Node aborts at its end, where it resets a terminal that is gone; all is done by then.
+  // Node aborts at its exit, where it resets a terminal that is gone; everything is done by then.
   if (isClosed) process.once('exit', die);
   stop();
 }

@@ -167,7 +167,7 @@ it('who may only read sees rules and what fires; a token that is limited to some
   const third = await openPage(browser);
   await openWithToken(third.page, service, limited.token);
   await show(third.page, '#/problems');
-  await third.page.getByText('Rules are about all bots, and your token is limited').waitFor();
+  await third.page.getByText('Rules apply to all bots, and your token is limited').waitFor();
   expect(await third.page.title()).toBe('Problems · Drover');
   await third.context.close();
 });

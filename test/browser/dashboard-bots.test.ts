@@ -354,14 +354,14 @@ describe('the table of bots', () => {
     await dialog.getByRole('button', { name: 'Add to coats' }).click();
     await dialog.getByLabel('Name 1 of coats').fill('brush');
     await dialog.getByLabel('Labels').fill('number={n}');
-    await dialog.getByRole('button', { name: 'Create and add another' }).click();
+    await dialog.getByRole('button', { name: 'Add another' }).click();
     await dialog.getByText('needs {n} in it').waitFor();
     // In the item, and in the value of the name.
     await expect.poll(() => dialog.getByText('is required').count()).toBe(2);
     await dialog.getByLabel(/^ID/).fill('many-{n}');
     await dialog.getByLabel(/^to /).fill('the wall of {n}');
     await dialog.getByLabel(/^brush/).fill('4');
-    await dialog.getByRole('button', { name: 'Create and add another' }).click();
+    await dialog.getByRole('button', { name: 'Add another' }).click();
     await dialog.getByText('3 bots created').waitFor();
     for (const n of [1, 2, 3]) {
       const { json } = await call(service, 'GET', `/api/bots/many-${n}/config`);

@@ -115,7 +115,7 @@ it('makes a link that signs another browser in, once, and leaves nothing of it i
 
   const late = await anotherBrowser();
   await late.goto(url);
-  await late.getByText('was used already').waitFor();
+  await late.getByText('has already been used').waitFor();
   await late.getByLabel('Digit 1 of 6').waitFor();
   await page.locator('[data-token=Ada]').getByText('with a link from pin').waitFor();
 });
@@ -140,7 +140,7 @@ it('asks before a link replaces the session, and ends the sign-in that it replac
   await expect.poll(() => statusOf(before)).toBe(401);
   const own = await page.evaluate<string>(KEPT);
   await open(link);
-  await page.getByText('was used already').waitFor();
+  await page.getByText('has already been used').waitFor();
   expect(await page.evaluate<string>(KEPT)).toBe(own);
   // Made by signing in: it ends with the sign-out.
   await page.getByRole('button', { name: 'Sign out' }).click();

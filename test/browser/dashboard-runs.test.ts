@@ -146,7 +146,7 @@ it('a report alone has expectations only, and its recording gives it the rest', 
   await choose(JUNIT);
   const expectations = page.getByRole('region', { name: 'Expectations' });
   await expectations.getByText('no errors').waitFor();
-  await page.getByText('A report has expectations only.').waitFor();
+  await page.getByText('A report has only expectations.').waitFor();
   await expectations.getByText('found one after 6 s').waitFor();
   await page.getByRole('link', { name: 'All runs' }).click();
   await drop(NIGHTLY, JUNIT);
@@ -184,7 +184,7 @@ it('an address of a run that is not open asks for its file, and then shows what 
 });
 
 it('runs of the service are listed, and an address opens one with its report', async () => {
-  await page.getByText('Files in the directory runs of its data directory').waitFor();
+  await page.getByText('Files in the directory “runs” of its data directory').waitFor();
   const menu = page.getByRole('navigation');
   await show(page, '#/settings');
   expect(await menu.getByRole('link', { name: 'Runs' }).count()).toBe(0);

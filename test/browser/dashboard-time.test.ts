@@ -250,7 +250,7 @@ it('the herd shows the states of the moment, the chart and the log go with it, a
 it('what the journal does not know of a moment is said', async () => {
   const before = early - 86_400_000;
   await show(page, `#/overview?from=${before}&to=${before + 60_000}`);
-  await page.getByText('Nothing is known of this moment').waitFor();
+  await page.getByText('Nothing is known about this moment').waitFor();
   await page.getByText(/The journal has all states from .* on/).waitFor();
 });
 

@@ -41,7 +41,7 @@ it('finds a server with JetStream, and leaves nothing there', async () => {
   expect(await checkCluster(config({ servers }))).toMatchObject({
     result: 'warn',
     message: expect.stringMatching(
-      /without cluster\.secret_key_file, everyone who reaches NATS controls/,
+      /without cluster\.secret_key_file, anyone who can reach NATS controls/,
     ),
   });
   const lax = { servers, secret_key_file: key, accept_unsigned: true };

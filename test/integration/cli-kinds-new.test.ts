@@ -111,7 +111,7 @@ describe('refuses in one line', () => {
     expectFailure(
       await drover('kinds', 'new', 'mine'),
       EXIT.failed,
-      /^drover: mine\.test\.mjs is there already: nothing was written\n$/,
+      /^drover: mine\.test\.mjs already exists: nothing was written\n$/,
     );
     expect(readdirSync(cwd)).toEqual(['mine.test.mjs']);
   });
@@ -119,7 +119,7 @@ describe('refuses in one line', () => {
   it.each([
     ['a b', 'js', /the name of the kind, "a b", must be 1 to 64 letters/],
     ['../x', 'js', /the name of the kind, "\.\.\/x", must be 1 to 64 letters/],
-    ['demo', 'js', /there is a kind demo, which ships: choose another name/],
+    ['demo', 'js', /demo is a kind that ships with Drover: choose another name/],
     ['drover_bot', 'python', /drover_bot\.py would hide the module drover_bot of Python/],
     ['json', 'python', /json\.py would hide the module json of Python/],
     ['x', 'php', /Allowed choices are js, ts, python/],

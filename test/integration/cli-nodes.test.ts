@@ -141,12 +141,12 @@ it('nodes: a table, and the list as JSON', async () => {
 it('nodes: a single service says so, and one that is cut off says why', async () => {
   lists = [{ cluster: null, state: 'off', reason: null, nodes: [] }];
   expect(await drover('nodes')).toMatchObject({
-    stdout: 'a single service; it is in no cluster\n',
+    stdout: 'a single service; it is not in a cluster\n',
     stderr: '',
   });
   lists = [{ ...on(node('h1')), state: 'cut_off', reason: 'NATS does not answer' }];
   expect((await drover('nodes')).stderr).toBe(
-    'drover: it is cut off, and what it says of other nodes may be old: NATS does not answer\n',
+    'drover: it is cut off, and its data about other nodes may be old: NATS does not answer\n',
   );
 });
 
@@ -175,7 +175,7 @@ it('bots list: a service that is cut off says once since when, and why, what it 
   lists = [{ ...on(self, node('h2', { state: 'lost' })), state: 'cut_off', reason }];
   for (const flags of [[], ['--json']]) {
     expect((await drover('bots', 'list', ...flags)).stderr).toBe(
-      'drover: the service has no connection to its cluster since 2026-01-02T03:04:05.000Z, bots of other nodes are shown as they were then: NATS does not answer\n',
+      'drover: the service has no connection to its cluster since 2026-01-02T03:04:05.000Z, so bots of other nodes are shown as they were then: NATS does not answer\n',
     );
   }
   // A single service is not asked.
@@ -212,7 +212,7 @@ it('drain ends when no bot can leave, and names them; leftovers hold nothing up'
   expectFailure(
     await drover('nodes', 'drain', 'h1'),
     EXIT.failed,
-    /^drover: h1 cannot give away 2 bots, and continues to drain; a: it names the node h1; b: the secrets of b are on h1 only$/m,
+    /^drover: h1 cannot move 2 bots away, and continues to drain; a: it names the node h1; b: the secrets of b are on h1 only$/m,
   );
   const leftovers = [{ bot: 'both', reason: 'not started: the cluster has another bot' }];
   const line =
@@ -251,12 +251,12 @@ it('bots move waits until the bot is on the node', async () => {
   expect(asked[1]).toEqual({ method: 'POST', path: '/api/bots/a/move', body: { node: 'h2' } });
   snapshots = [on1 as object, on3 as object];
   const other = await drover('bots', 'move', 'a', '--to', 'h2');
-  expectFailure(other, EXIT.failed, /a is on h3 instead: h2 does not take it any more/);
+  expectFailure(other, EXIT.failed, /a is on h3 instead: h2 no longer accepts it/);
   snapshots = [on1 as object];
   const late = await drover('bots', 'move', 'a', '--to', 'h2', '--within', '20ms');
-  expectFailure(late, EXIT.timeout, /a is not on h2 after 20ms; it still moves/);
+  expectFailure(late, EXIT.timeout, /a is not on h2 after 20ms; it is still moving/);
   const begun = await drover('bots', 'move', 'a', '--to', 'h2', '--no-wait');
-  expect(begun.stdout).toBe('a moves to h2\n');
+  expect(begun.stdout).toBe('a is moving to h2\n');
   snapshots = [snapshot('there', { node: 'h2' })];
   expect((await drover('bots', 'move', 'there', '--to', 'h2')).stdout).toBe(
     'there in_world on h2\n',
@@ -279,7 +279,7 @@ it('drain fails when the node is asked for something else, or is lost', async ()
   expectFailure(
     await drover('nodes', 'drain', 'h1'),
     EXIT.failed,
-    /h1 drains no longer: it is live now/,
+    /h1 is no longer draining: it is live now/,
   );
   lists = [on(draining(2)), on(draining(1, 'lost'))];
   expectFailure(await drover('nodes', 'drain', 'h1'), EXIT.failed, /its lease has run out/);
@@ -350,7 +350,7 @@ it('logs -f says when lines of other nodes are missing, and when they come again
   await expect
     .poll(run.stderr)
     .toBe(
-      'drover: the service has no connection to its cluster, lines of other nodes are missing: no NATS\n' +
+      'drover: the service has no connection to its cluster, so lines of other nodes are missing: no NATS\n' +
         'drover: the service is connected to its cluster again\n',
     );
   await run.interrupt();

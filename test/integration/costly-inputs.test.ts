@@ -111,7 +111,7 @@ it('a rule that an earlier version has stored is shown with its reason, and the 
     },
   ]);
   const lines = await call(own, 'GET', '/api/events?level=warn&scope=drover');
-  expect(lines.text).toContain('rule \\"huge\\" is not looked at: query: regular expression');
+  expect(lines.text).toContain('rule \\"huge\\" is not evaluated: query: regular expression');
   const { name, query, condition, window_ms } = stored;
   const put = (change: object) =>
     call(own, 'PUT', `/api/rules/${stored.id}`, {

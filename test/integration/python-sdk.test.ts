@@ -132,7 +132,9 @@ describe('commands', () => {
     const bot = await startBot();
     // One of the 64 is `main`.
     for (let n = 0; n < 63; n++) bot.ask('command', { command: 'wait', args: {} });
-    expect((await bot.command('given', { x: 1 })).error?.message).toBe('64 commands run already');
+    expect((await bot.command('given', { x: 1 })).error?.message).toBe(
+      '64 commands are already running',
+    );
     expect(await bot.stop()).toBe(0);
   });
 
@@ -156,9 +158,9 @@ describe('commands', () => {
     expect(await misuse('level')).toMatch(
       /^ValueError: level must be one of info, warn, error, state, not 'debug'$/,
     );
-    expect(await misuse('data')).toMatch(/^data is no JSON: /);
-    expect(await misuse('result')).toMatch(/^the result is no JSON: /);
-    expect(await misuse('nan')).toMatch(/^the result is no JSON: /);
+    expect(await misuse('data')).toMatch(/^data is not JSON: /);
+    expect(await misuse('result')).toMatch(/^the result is not JSON: /);
+    expect(await misuse('nan')).toMatch(/^the result is not JSON: /);
     expect(await misuse('long')).toBe('the result has more than 1048576 bytes');
     // Standard input is the host's.
     expect(await misuse('input')).toMatch(/^EOFError/);

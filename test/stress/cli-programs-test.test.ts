@@ -19,7 +19,7 @@ const PATIENT = {
 const ANSWERS = { ...PATIENT, DROVER_INVOKE_TIMEOUT_MS: '3000' };
 const STOPS = { ...PATIENT, DROVER_HOSTS_STOP_GRACE_MS: '200' };
 const BRIEF = ['--for', '1ms'];
-const GARBAGE = 'a line on standard output is no JSON (print to standard error, or send log)';
+const GARBAGE = 'a line on standard output is not JSON (print to standard error, or send log)';
 
 let home: string;
 beforeAll(() => {
@@ -57,13 +57,13 @@ const FAULTS: [fault: string, told: string[], env?: typeof PATIENT][] = [
   [
     'dies',
     [
-      'it ended with code 1 before it answered initialize; its last words: there is no configuration',
+      'it ended with code 1 before it answered initialize; its last line: there is no configuration',
     ],
   ],
   [
     'starts_with_error',
     [
-      'it ended with code 1 before it answered initialize; its last words: RuntimeError: no module of this name',
+      'it ended with code 1 before it answered initialize; its last line: RuntimeError: no module of this name',
     ],
   ],
   ['crashes', ['it was ended by SIGSEGV before it answered initialize']],
@@ -115,7 +115,7 @@ const FAULTS: [fault: string, told: string[], env?: typeof PATIENT][] = [
     ],
   ],
   ['long_line', [`a line on standard output has more than 1048576 bytes: "\\"${'x'.repeat(99)}…"`]],
-  ['no_object', ['a line on standard output is no JSON object: "[1]"']],
+  ['no_object', ['a line on standard output is not a JSON object: "[1]"']],
   [
     'no_version',
     [
@@ -130,7 +130,7 @@ const FAULTS: [fault: string, told: string[], env?: typeof PATIENT][] = [
     ],
   ],
   ['bad_level', ['its notification log: params.level must be one of info, warn, error, state']],
-  ['unknown_notification', ['it sends the notification "logs", which no host has']],
+  ['unknown_notification', ['it sends the notification "logs", which no host knows']],
   ['any_method', ['it answers an unknown method, with a result: the error -32601 is expected']],
   ['other_code', ['it answers an unknown method, with the error -32000: -32601 is expected']],
   ['any_command', ['it answers an unknown command, with a result: an error is expected']],
@@ -144,21 +144,21 @@ const FAULTS: [fault: string, told: string[], env?: typeof PATIENT][] = [
     'no_crlf',
     [
       'double: the program ended before it answered',
-      'it ended with code 1 after a request in two writes that ends with CR and LF; its last words: cannot read CRLF',
+      'it ended with code 1 after a request in two writes that ends with CR and LF; its last line: cannot read CRLF',
     ],
   ],
   [
     'ascii',
     [
       'double: the program ended before it answered',
-      "it ended with code 1 after an unknown method and an unknown command in one write; its last words: UnicodeDecodeError: 'ascii' codec can't decode byte 0xc3 in position 83: ordinal not in range(128)",
+      "it ended with code 1 after an unknown method and an unknown command in one write; its last line: UnicodeDecodeError: 'ascii' codec can't decode byte 0xc3 in position 83: ordinal not in range(128)",
     ],
   ],
   [
     'cancel_ends',
     [
       'double: the program ended before it answered',
-      'it ended with code 1 after a cancel of a request that was answered before; its last words: what is cancel?',
+      'it ended with code 1 after a cancel of a request that was answered before; its last line: what is cancel?',
     ],
   ],
   ['never_answers_command', ['double: no answer within 3s; cancelled'], ANSWERS],
@@ -210,7 +210,7 @@ describe('what a program does wrong is said in plain words', () => {
   it('unknown_service', async () => {
     const { code, stderr } = await misfit('unknown_service');
     // The program takes the answer for a request.
-    expect(stderr).toMatch(/^drover: it asks for "connect", which no host has\n/);
+    expect(stderr).toMatch(/^drover: it calls "connect", which no host provides\n/);
     expect(code).toBe(EXIT.failed);
   });
 

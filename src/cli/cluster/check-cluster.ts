@@ -24,7 +24,7 @@ export interface ClusterFinding {
   message: string;
 }
 
-/** Says what is wrong, and otherwise what it found. */
+/** Reports what is wrong, or else what was found. */
 export async function checkCluster(config: Config['cluster']): Promise<ClusterFinding> {
   let connection: NatsConnection | undefined;
   try {
@@ -68,19 +68,19 @@ async function checkServer(
   if (config.accept_unsigned) {
     return {
       result: 'warn',
-      message: `${text}; cluster.accept_unsigned is on, so everyone who reaches NATS controls the cluster; switch it off when all nodes have the key`,
+      message: `${text}; cluster.accept_unsigned is on, so anyone who can reach NATS controls the cluster; switch it off when all nodes have the key`,
     };
   }
   if (config.secret_key_file !== null) return { result: 'ok', message: text };
   return {
     result: 'warn',
-    message: `${text}; without cluster.secret_key_file, everyone who reaches NATS controls the cluster, and bots with secrets do not move to other nodes`,
+    message: `${text}; without cluster.secret_key_file, anyone who can reach NATS controls the cluster, and bots with secrets do not move to other nodes`,
   };
 }
 
 /**
- * How far this clock is ahead of the server's, in ms. NATS 2.9 says its time only of what is created, so a stream in memory is, for a
- * moment. It shows also that this user may create streams, as the service has to.
+ * How far this clock is ahead of the server's, in ms. NATS 2.9 tells its time only for what is created, so a stream in memory is created for
+ * a moment. That also shows that this user may create streams, which the service has to.
  */
 async function clockSkew(connection: NatsConnection, name: string): Promise<number> {
   const { streams } = await jetstreamManager(connection);
@@ -96,7 +96,7 @@ async function clockSkew(connection: NatsConnection, name: string): Promise<numb
   const after = Date.now();
   await streams.delete(stream);
   const server = Date.parse(created);
-  // Within the time that the request took, nothing is known.
+  // A difference below the duration of the request means nothing.
   if (server < before) return before - server;
   return server > after ? after - server : 0;
 }

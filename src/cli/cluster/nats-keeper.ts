@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { removeCluster } from './remove-cluster.js';
 import type { KeeperMessage, KeeperOptions } from './try-options.js';
 
-/** Nodes whose command was killed stop within this time. They would make the streams again. */
+/** Nodes whose command was killed stop within this time. Until then they would create the streams again. */
 const NODES_STOP_MS = 10_000;
 const INSTALL =
   'install it (apt install nats-server, brew install nats-server, https://nats.io/download), give its path with --nats-server, or the addresses of running servers with --servers';

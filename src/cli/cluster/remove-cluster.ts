@@ -1,4 +1,4 @@
-// Deletes what a cluster has on NATS servers that continue to run.
+// Deletes the streams and buckets of a cluster from NATS servers that continue to run.
 
 import { connect, jetstreamManager } from '../../cluster/wire/nats.js';
 import { natsOptions } from '../../cluster/wire/nats-options.js';

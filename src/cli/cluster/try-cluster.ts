@@ -114,7 +114,7 @@ export class TryCluster {
     child.once('exit', (code, signal) => {
       part.isEnded = true;
       const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
-      // To kill a node is what this is for. One that ends by itself is broken.
+      // Killing nodes is what this command is for. A node that ends by itself is broken.
       if (isUp && signal !== null && this.#nodes.some(({ isEnded }) => !isEnded)) {
         if (!this.#isStopping) this.#onNodeEnd(name, how);
       } else this.#fail(isUp ? `${name} ${how}` : `${name} did not start: ${early.at(-1) ?? how}`);

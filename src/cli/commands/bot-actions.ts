@@ -19,7 +19,7 @@ import { complainOfChanges } from './changed-kinds.js';
 
 /** Bots per request: few enough for its time limit and for progress output. */
 const BATCH = 50;
-/** How long a bot that had failed must run before its start counts as good, in ms. */
+/** How long a bot that had failed must run before its start counts as successful, in ms. */
 const SETTLE_MS = 2000;
 /** What a start can lead to that a running bot cannot have. */
 const NOT_RUNNING: readonly string[] = ['failed', 'backoff', 'stopped', 'deleted'];
@@ -28,7 +28,7 @@ export interface ActionOptions extends ConnectionOptions, BotFilter {
   json?: true;
 }
 
-/** Deletes bots that a node has on its disk and the cluster does not have there. */
+/** Deletes leftovers: bots on the disk of a node that the cluster does not assign to it. */
 export async function removeLeftovers(
   ids: readonly string[],
   node: string,
@@ -130,12 +130,12 @@ async function settled(
 ): Promise<ActionOutcome> {
   const bot = status === 'failed' ? undefined : await failed?.settled(id);
   if ((bot?.status ?? status) !== 'failed') return { status: bot?.status ?? status };
-  // The token may not read.
+  // The token may lack the scope `read`.
   const shown = bot ?? (await client.bots.get(id, call()).catch(() => undefined));
   return { error: `failed: ${shown?.last_error ?? 'unknown reason'}` };
 }
 
-/** The start of a bot that had failed often fails again at once, after the service has answered. Owns a stream of such bots. */
+/** A bot that had failed often fails again right after the service has answered its start. Owns a stream of such bots. */
 class FailedBots {
   /** As they were before the action. */
   readonly #before: ReadonlyMap<string, BotSnapshot>;
@@ -158,7 +158,7 @@ class FailedBots {
   ): Promise<FailedBots | undefined> {
     const wanted = new Set(ids);
     const all = await client.bots.list({ ...call(), status: ['failed'] }).catch((thrown) => {
-      // What is wrong, the action itself reports. It needs no scope to read.
+      // The action itself reports the error. It does not need the scope `read`.
       if (thrown instanceof ApiError) return [];
       throw thrown;
     });

@@ -26,11 +26,11 @@ import { moveBot } from './bot-move.js';
 import { addGroup, addHelp } from './help.js';
 
 const HEAD = ['ID', 'KIND', 'STATUS', 'FOR', 'RESTARTS', 'LABELS', 'LAST ERROR'];
-/** Of the column of nodes, which only bots of a cluster have. */
+/** Index of the column NODE, which only a cluster has. */
 const NODE_COLUMN = 3;
 
 const MOVE_MS = 60_000;
-const QUOTA_TEXT = 'what the bot may use, as JSON or @file, such as {"cpu":0.5}';
+const QUOTA_TEXT = 'limits of the bot, as JSON or @file, such as {"cpu":0.5}';
 
 interface ListOptions extends ConnectionOptions, BotFilter {
   json?: true;
@@ -84,7 +84,10 @@ export function addBots(program: Command): void {
     .option('--quota <json>', QUOTA_TEXT)
     .option('--dedicated', 'run the bot on a dedicated host')
     .addOption(
-      new Option('--isolation <what>', 'what its host runs in').choices(['thread', 'process']),
+      new Option('--isolation <what>', 'whether its host is a thread or a process').choices([
+        'thread',
+        'process',
+      ]),
     )
     .option('--host-group <name>', 'share a host with the bots of this group only')
     .option('--stopped', 'create the bot without starting it')
@@ -141,10 +144,10 @@ export function addBots(program: Command): void {
       .description('move a bot, with its host group, to another node of the cluster')
       .argument('<id>'),
   )
-    .requiredOption('--to <node>', 'the node that is to have it')
-    .option('--no-wait', 'exit once it has begun to move')
+    .requiredOption('--to <node>', 'node to move the bot to')
+    .option('--no-wait', 'exit as soon as the move has started')
     .addOption(
-      new Option('--within <time>', 'fail when it is not there after this time')
+      new Option('--within <time>', 'fail if the move takes longer than this')
         .argParser(duration)
         .default(MOVE_MS, '1m'),
     )

@@ -31,22 +31,22 @@ export async function moveBot(id: string, options: MoveOptions): Promise<undefin
   const moving = await client.bots.move(id, options.to, call());
   if (!options.wait) {
     if (options.json) await printJson({ moving });
-    else await printLine(`${id} ${moving === 0 ? 'is on' : 'moves to'} ${options.to}`);
+    else await printLine(`${id} ${moving === 0 ? 'is on' : 'is moving to'} ${options.to}`);
     return;
   }
   const began = performance.now();
-  followProgress(() => `${id} moves to ${options.to}: ${elapsed(began, options.within)}`);
+  followProgress(() => `${id} is moving to ${options.to}: ${elapsed(began, options.within)}`);
   const bot = await moved(connection, id, moving === 0 ? undefined : from, limit(options.within));
   stopSignal.throwIfAborted();
   if (bot === null) {
     const after = showDuration(options.within);
     throw new CliError(
       EXIT.timeout,
-      `${id} is not on ${options.to} after ${after}; it still moves`,
+      `${id} is not on ${options.to} after ${after}; it is still moving`,
     );
   }
   if (bot.node !== options.to) {
-    const why = `${options.to} does not take it any more`;
+    const why = `${options.to} no longer accepts it`;
     throw new CliError(EXIT.failed, `${id} is on ${bot.node} instead: ${why}`);
   }
   if (options.json) await printJson(bot);

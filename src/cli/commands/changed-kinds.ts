@@ -1,4 +1,4 @@
-// Kinds whose files have changed since the service has read them.
+// Kinds whose files have changed since the service read them.
 
 import type { Connection } from '../connection/connection.js';
 import { complain } from '../terminal/action.js';
@@ -7,7 +7,7 @@ export function complainOfChange(kind: string): void {
   complain(`the file of ${kind} has changed: restart the service to run the new version`);
 }
 
-/** Names each kind of these bots that has changed: they run the version that the service has read. */
+/** Names each kind of these bots that has changed: they run the version that the service read at its start. */
 export async function complainOfChanges(
   { client, call }: Connection,
   ids: readonly string[],
@@ -21,6 +21,6 @@ export async function complainOfChanges(
     const concerned = new Set(bots.flatMap(({ id, kind }) => (started.has(id) ? [kind] : [])));
     for (const kind of concerned) complainOfChange(kind);
   } catch {
-    // The action has succeeded. The token may not read, or the service is gone since.
+    // The action has succeeded. The token may lack the scope `read`, or the service has gone since.
   }
 }

@@ -1,4 +1,4 @@
-// Runs in the command line. Owns `drover cluster try`: a cluster on this machine that is gone afterwards.
+// Runs in the command line. Owns `drover cluster try`: a temporary cluster on this machine.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
@@ -15,7 +15,7 @@ import { addGroup, addHelp } from './help.js';
 
 const POLL_MS = 500;
 const CALL_MS = 2000;
-/** Name of the profile that is there as long as the cluster. */
+/** Name of the profile, which exists as long as the cluster. */
 const PROFILE = 'cluster-try';
 const PROFILE_PATH = (): string => profilePath(PROFILE, process.env);
 
@@ -35,14 +35,14 @@ export function addCluster(program: Command): void {
     )
     .addOption(new Option('--nodes <number>', 'number of nodes').argParser(count).default(3))
     .addOption(
-      new Option('--port <port>', 'port of the first node; the others have the next ones')
+      new Option('--port <port>', 'port of the first node; the others use the ports after it')
         .argParser(wholeNumber)
         .default(8090),
     )
-    .option('--nats-server <path>', 'the program of the NATS server', 'nats-server')
+    .option('--nats-server <path>', 'path of the NATS server program', 'nats-server')
     .option(
       '--servers <addresses>',
-      'use these NATS servers, which run already, instead of starting one (comma-separated)',
+      'use these running NATS servers instead of starting one (comma-separated)',
       list,
     )
     .action(action(tryCluster));
@@ -108,7 +108,7 @@ async function follow(clients: readonly NodeClient[], ended: AbortSignal): Promi
   throw ended.reason;
 }
 
-/** What the first node says that is in the cluster. One that was frozen or cut off sees old figures. */
+/** The answer of the first node that is in the cluster: one that was frozen or cut off has old figures. */
 async function firstOf(clients: readonly NodeClient[]): Promise<ClusterLook | null> {
   let other: ClusterLook | null = null;
   for (const client of clients) {

@@ -7,7 +7,7 @@ import { print } from '../terminal/output.js';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** What runs without a further command, by command path. commander does not tell. */
+/** The default subcommand of each command path, which commander does not expose. */
 const DEFAULT_COMMANDS: Readonly<Record<string, string>> = {
   '': 'start',
   incidents: 'list',

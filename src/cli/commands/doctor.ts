@@ -118,7 +118,7 @@ async function configOf(options: DoctorOptions): Promise<Config | Found> {
   }
 }
 
-/** The file has the configuration of bots as it was written: which values are passwords, only their kinds know. */
+/** The file has the configuration of bots as it was written: only the kinds know which values are passwords. */
 function configuration({ bots, tls }: Config, file: string | undefined): Found {
   try {
     checkTls(tls);
@@ -194,7 +194,7 @@ function dataDirectory(dir: string): Found {
   }
 }
 
-/** What the system can hold bot host processes to. */
+/** Which limits the system can enforce for bot host processes. */
 function processLimits({ hosts }: Config): Found {
   const support = limitSupport();
   const text = describeLimits(support);
@@ -207,7 +207,7 @@ function processLimits({ hosts }: Config): Found {
   return ok(text);
 }
 
-/** In a container. Undefined where the first process is none of Drover's, or unknown. */
+/** Only in a container. Undefined if process 1 is unknown or not Drover's. */
 export function initProcess(commandLine = readCommandLine(1)): Found | undefined {
   if (!/^[^\0]*\bnode\0[^\0]*(?:drover|cli\/main\.js)/.test(commandLine)) return undefined;
   return warn(`the service is process 1 of its container: ${NO_INIT}`);

@@ -1,4 +1,4 @@
-// `drover incidents`: what was found when bots or hosts broke.
+// `drover incidents`: reports of bots and hosts that broke.
 
 import type { Command } from 'commander';
 import type { BotFilter, Incident, IncidentGroup, StackFrame } from '../../client/index.js';
@@ -58,11 +58,7 @@ export function addIncidents(program: Command): void {
       .description('list incidents by cause, the latest first; with --cause, the ids of the bots'),
   )
     .option('--cause <cause>', 'print the bots of this cause, one id a line')
-    .option(
-      '--since <duration>',
-      'only what happened in the last 10m, 3h …; a day by default',
-      timeSpan,
-    )
+    .option('--since <duration>', 'only incidents of the last 10m, 3h … (default: a day)', timeSpan)
     .option(
       '-n, --limit <n>',
       parameterText('GET /api/incidents/groups', 'limit'),

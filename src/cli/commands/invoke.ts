@@ -34,7 +34,7 @@ export function addInvoke(program: Command): void {
     .usage('[options] <bots> <command> [args...]')
     .argument(
       '<bots>',
-      `bot id, several comma-separated, or ${SERVICE} for the service itself; left out with --status, --kind or --label`,
+      `bot id, several comma-separated, or ${SERVICE} for the service itself; omit it with --status, --kind or --label`,
     )
     .argument('[command]', 'name of the command, for example say')
     .argument('[args...]', 'arguments as name=value (the value may be JSON), or as one JSON object')

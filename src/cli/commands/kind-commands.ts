@@ -18,12 +18,12 @@ export function addKinds(program: Command): void {
   const kinds = addGroup(
     program,
     'kinds',
-    'list, show, test and write kinds of bots, release them from quarantine',
+    'list, show, test and create kinds of bots, and release them from quarantine',
   );
   withConnection(
     kinds
       .command('list', { isDefault: true })
-      .description('list the kinds that the service has, and those that do not load; the default'),
+      .description('list the kinds of the service, and those that fail to load; the default'),
   )
     .option('--json', 'print the kinds, with their schemas, as JSON')
     .action(action(listKinds));
@@ -92,7 +92,7 @@ async function releaseKind(
   else
     await printLine(`${kind} released; ${started} ${started === 1 ? 'bot starts' : 'bots start'}`);
   if (missing.length > 0)
-    complain(`no answer from node ${missing.join(', ')}, release it there too`);
+    complain(`no answer from node ${missing.join(', ')}; release the kind there too`);
 }
 
 function kindsOf(options: ConnectionOptions): Promise<KindList> {

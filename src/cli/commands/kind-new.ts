@@ -30,10 +30,10 @@ const TSC =
 export function addKindNew(kinds: Command): void {
   kinds
     .command('new')
-    .description('write a bot that works, with its test, into the working directory')
+    .description('write a working bot, with its test, into the working directory')
     .argument('<name>', 'name of the kind')
     .addOption(
-      new Option('--language <language>', 'what it is written in')
+      new Option('--language <language>', 'language of the bot')
         .choices(['js', 'ts', 'python'])
         .default('js'),
     )
@@ -48,7 +48,7 @@ async function newKind(name: string, { language }: { language: Language }): Prom
     );
   }
   if (SHIPPED.includes(name)) {
-    throw new CliError(EXIT.usage, `there is a kind ${name}, which ships: choose another name`);
+    throw new CliError(EXIT.usage, `${name} is a kind that ships with Drover: choose another name`);
   }
   if (language === 'python' && isPythonModule(name)) {
     throw new CliError(
@@ -60,11 +60,11 @@ async function newKind(name: string, { language }: { language: Language }): Prom
   const names = Object.keys(texts);
   const there = names.find((file) => existsSync(file));
   if (there !== undefined) {
-    throw new CliError(EXIT.failed, `${there} is there already: nothing was written`);
+    throw new CliError(EXIT.failed, `${there} already exists: nothing was written`);
   }
   const written = [...names];
   try {
-    // Not over a file that appears meanwhile.
+    // Does not overwrite a file that appears meanwhile.
     for (const file of names) writeFileSync(file, texts[file] ?? '', { flag: 'wx' });
     if (language === 'python' && !existsSync(SDK_FILE)) {
       copyFileSync(PYTHON_SDK, SDK_FILE, constants.COPYFILE_EXCL);

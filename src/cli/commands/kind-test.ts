@@ -39,10 +39,13 @@ export function addKindTest(kinds: Command): void {
   kinds
     .command('test')
     .description(
-      'run a kind, or a program of protocol jsonl, alone, without a service, and say what it does wrong and leaves behind',
+      'run a kind, or a program of protocol jsonl, without a service, and report its faults and what it leaves behind',
     )
-    .argument('<file>', 'module of the kind; or a program: a file in Python, a manifest, any other')
-    .argument('[args...]', 'of the program: drover kinds test -- ./bot --fast')
+    .argument(
+      '<file>',
+      'module of the kind, or a program: a Python file, a manifest or an executable',
+    )
+    .argument('[args...]', 'arguments of the program: drover kinds test -- ./bot --fast')
     .option('--config <json>', "the bot's configuration as JSON, or @file to read it from a file")
     .option(
       '--invoke <command>',

@@ -35,14 +35,14 @@ const HEAD = [
 ];
 const POLL_MS = 500;
 const DRAIN_MS = 600_000;
-/** When no bot has left for so long, and none can, in ms: a node that restarts may take them after that. */
+/** When no bot has left for so long, in ms, and none can, the command gives up: a restarting node may accept them later. */
 const STUCK_MS = 15_000;
-/** Bots whose reasons a line has. */
+/** Bots that a line names with their reasons. */
 const NAMED = 5;
 
 const DESCRIPTIONS: Readonly<Record<NodeAction, string>> = {
-  cordon: 'give a node no new bots; it keeps those that it has',
-  uncordon: 'let a node take bots again, after cordon or drain',
+  cordon: 'assign no new bots to a node; it keeps those that it has',
+  uncordon: 'let a node accept bots again, after cordon or drain',
   drain: 'move all bots of a node to others, and wait until it has none',
 };
 
@@ -73,9 +73,9 @@ export function addNodes(program: Command): void {
     );
   }
   onNode(nodes, 'drain')
-    .option('--no-wait', 'exit once the drain has begun')
+    .option('--no-wait', 'exit as soon as the drain has started')
     .addOption(
-      new Option('--within <time>', 'fail when it has bots for longer than this')
+      new Option('--within <time>', 'fail if the drain takes longer than this')
         .argParser(duration)
         .default(DRAIN_MS, '10m'),
     )
@@ -83,15 +83,11 @@ export function addNodes(program: Command): void {
   withConnection(
     nodes
       .command('rm')
-      .description('remove a node that does not run any more, for good')
+      .description('remove a node that no longer runs, for good')
       .argument('<node>'),
   )
-    .addOption(
-      new Option('--move-bots', 'give the bots that are on it to other nodes').conflicts(
-        'deleteBots',
-      ),
-    )
-    .option('--delete-bots', 'delete the bots that are on it')
+    .addOption(new Option('--move-bots', 'move its bots to other nodes').conflicts('deleteBots'))
+    .option('--delete-bots', 'delete its bots')
     .action(action(removeNode));
   withConnection(
     nodes
@@ -103,7 +99,7 @@ export function addNodes(program: Command): void {
   withConnection(
     nodes
       .command('remove-record')
-      .description('remove what is no record from a bucket of the cluster; nodes list names it')
+      .description('remove an invalid record from a bucket of the cluster; nodes list shows them')
       .argument('<bucket>')
       .argument('<key>'),
   ).action(action(removeRecord));
@@ -120,7 +116,7 @@ async function listNodes(options: ConnectionOptions & Json): Promise<undefined> 
   const { client, call } = connect(options);
   const list = await client.nodes(call());
   if (options.json) await printJson(list);
-  else if (list.state === 'off') await printLine('a single service; it is in no cluster');
+  else if (list.state === 'off') await printLine('a single service; it is not in a cluster');
   else await print(table(HEAD, list.nodes.map(row)));
   if (list.reason !== null) complain(reasonOf(list));
   for (const node of list.nodes) complainOfLeftovers(node);
@@ -151,7 +147,7 @@ function complainOfLeftovers({ node, leftovers = [] }: ClusterNode): void {
 
 function reasonOf({ state, reason }: NodeList): string {
   const what = state === 'joining' ? 'it has not joined the cluster yet' : 'it is cut off';
-  return `${what}, and what it says of other nodes may be old: ${reason}`;
+  return `${what}, and its data about other nodes may be old: ${reason}`;
 }
 
 function row(node: ClusterNode): string[] {
@@ -235,7 +231,7 @@ async function emptied(
       if (node.figures.bots === 0) return node;
       if (node.state !== 'draining') {
         const how = node.state === 'lost' ? 'its lease has run out' : `it is ${node.state} now`;
-        throw new CliError(EXIT.failed, `${name} drains no longer: ${how}`);
+        throw new CliError(EXIT.failed, `${name} is no longer draining: ${how}`);
       }
     }
     await delay(POLL_MS, undefined, { signal: deadline }).catch(() => {});
@@ -243,7 +239,7 @@ async function emptied(
   return null;
 }
 
-/** Whether each of its bots is one that no other node takes, as far as they are named. */
+/** Whether no other node accepts any of its bots, as far as they are named. */
 function isStuck({ figures, stuck = [] }: ClusterNode): boolean {
   return stuck.length > 0 && stuck.length >= Math.min(figures.bots, HELD_BOTS);
 }
@@ -252,17 +248,17 @@ function stuckError({ node, figures, stuck = [] }: ClusterNode): CliError {
   const named = stuck.slice(0, NAMED).map(({ bot, reason }) => `${bot}: ${reason}`);
   return new CliError(
     EXIT.failed,
-    `${node} cannot give away ${bots(figures.bots)}, and continues to drain; ${named.join('; ')}`,
+    `${node} cannot move ${bots(figures.bots)} away, and continues to drain; ${named.join('; ')}`,
   );
 }
 
-/** @returns undefined when the service does not answer for now, as while it restarts. */
+/** @returns undefined while the service does not answer, for example during a restart. */
 async function find(asked: Promise<NodeList>, name: string): Promise<ClusterNode | undefined> {
   try {
     const { nodes } = await asked;
     const found = nodes.find(({ node }) => node === name);
     if (found) return found;
-    throw new CliError(EXIT.not_found, `the cluster has no node ${name} any more`);
+    throw new CliError(EXIT.not_found, `the cluster no longer has a node ${name}`);
   } catch (thrown) {
     stopSignal.throwIfAborted();
     if (thrown instanceof ApiError && thrown.isPassing) return undefined;

@@ -11,7 +11,7 @@ const HEAD = ['RESOURCE', 'USED', 'LIMIT', 'STATE'];
 
 export function addPressure(program: Command): void {
   withConnection(program.command('pressure'))
-    .description('show how close the service is to its limits, and what is short')
+    .description('show how close the service is to its limits, and which resources are short')
     .option('--json', 'print the report as JSON')
     .action(action(pressure));
 }
@@ -50,7 +50,7 @@ function rowsOf(report: PressureReport): string[][] {
     ['bots', String(bots.present), String(bots.limit)],
     ['disk', store.state, ''],
     ['journal', journal.state, ''],
-    // Services of earlier versions do not say.
+    // Earlier versions of the service do not report it.
     ...clusterRow(report.cluster),
     ...hosts.map(({ host, bots, delay_ms }): [string, string, string] => [
       `host ${host}`,

@@ -1,4 +1,4 @@
-// `drover prune`: removes what cannot run here from the package of uWebSockets.js, where somebody has added it.
+// `drover prune`: removes the binaries that cannot run here from uWebSockets.js, where it is installed.
 
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';

@@ -36,14 +36,21 @@ export function addRules(program: Command): void {
   withConnection(
     rules.command('list', { isDefault: true }).description('list the rules; the default'),
   )
-    .option('--firing', 'only those that fire; exits with 1 when there are any, or it is unknown')
+    .option('--firing', 'only firing rules; exits with 1 if there are any, or if that is unknown')
     .option('--json', 'print a JSON list')
     .action(action(listRules));
   withConnection(rules.command('add').description('add a rule'))
-    .argument('<name>', 'what it is called in the alert')
-    .option('--query <query>', 'what it looks at (docs/QUERY.md); all lines or bots without', '')
+    .argument('<name>', 'name that alerts show')
+    .option(
+      '--query <query>',
+      'query for the lines or bots to watch (docs/QUERY.md; default: all)',
+      '',
+    )
     .addOption(
-      new Option('--on <condition>', 'lines in a window, lines per second, no line, or bots')
+      new Option(
+        '--on <condition>',
+        'condition: lines in a window, lines per second, no line, or bots',
+      )
         .choices(CONDITIONS)
         .default('count'),
     )
@@ -53,11 +60,13 @@ export function addRules(program: Command): void {
       amount,
     )
     .option('--window <time>', 'the window, for example 5m (default: 1m); not for bots', timeSpan)
-    .option('--for <time>', 'how long it must hold before it fires', timeSpan)
+    .option('--for <time>', 'how long the condition must hold before the rule fires', timeSpan)
     .addOption(
-      new Option('--severity <severity>', 'how bad it is').choices(SEVERITIES).default('warn'),
+      new Option('--severity <severity>', 'severity of its alerts')
+        .choices(SEVERITIES)
+        .default('warn'),
     )
-    .option('--off', 'add it without looking at it')
+    .option('--off', 'add it switched off')
     .option('--json', 'print the rule as JSON')
     .action(action(addRule));
   withConnection(rules.command('rm').description('remove rules'))
@@ -77,7 +86,7 @@ async function listRules(
   const unknown = all.filter(({ state }) => state === 'unknown');
   for (const { name, reason } of unknown) complain(`${name} is unknown: ${reason}`);
   for (const { name, state, reason } of shown) {
-    if (state === 'refused') complain(`${name} is not looked at: ${reason}`);
+    if (state === 'refused') complain(`${name} is not evaluated: ${reason}`);
   }
   return options.firing && shown.length + unknown.length > 0 ? EXIT.failed : undefined;
 }

@@ -58,8 +58,8 @@ async function start(options: StartFlags, command: Command): Promise<void> {
 }
 
 /**
- * Ends the process without its threads: process.exit() waits for them. Native code holds a bot host for as long as it likes, and
- * LMDB locks a journal for ever that is ended in the midst of a write.
+ * Ends the process without its threads: process.exit() waits for them. Native code can block a bot host for
+ * ever, and LMDB locks a journal for ever that is ended in the middle of a write.
  */
 function endByForce(stuck: readonly string[]): never {
   for (const thread of stuck) {

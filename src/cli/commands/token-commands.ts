@@ -53,7 +53,7 @@ export function addTokens(program: Command): void {
     .addOption(
       new Option(
         '--data-dir <path>',
-        'create it on the machine of the service, without PIN and token, as its user or as root',
+        "create it on the service's machine, without PIN and token, as the service's user or as root",
       ).conflicts(['url', 'token', 'profile']),
     )
     .option('--json', 'print the token and its properties as JSON')
@@ -61,7 +61,7 @@ export function addTokens(program: Command): void {
   withSpec(
     tokens
       .command('link')
-      .description('create a link that signs somebody in to the dashboard, once, and print it'),
+      .description('create a link that signs one person in to the dashboard once, and print it'),
   )
     .option('--json', 'print the link and its expiry as JSON')
     .action(action(createLink));

@@ -30,13 +30,13 @@ interface TopOptions extends ConnectionOptions, BotFilter {
 
 export function addTop(program: Command): void {
   withBotSelectors(withConnection(program.command('top')))
-    .description('show which bots use most; live on a terminal, until q')
+    .description('show which bots use the most; live on a terminal, until q')
     .addOption(
-      new Option('--sort <column>', 'what to sort by')
+      new Option('--sort <column>', 'column to sort by')
         .choices(Object.keys(SORTS))
         .default('cpu' satisfies Sort),
     )
-    .option('-n, --limit <number>', 'only the first bots', count)
+    .option('-n, --limit <number>', 'maximum number of bots', count)
     .option('--once', 'print the table once (default when the output is not a terminal)')
     .option(
       '--json',
@@ -49,7 +49,7 @@ export function addTop(program: Command): void {
 async function top(options: TopOptions): Promise<undefined> {
   const connection = connect(options);
   const colored = isColored(options.color);
-  // Also before the live table: what is wrong with address or token must stay on the screen.
+  // Also before the live table: an error about the address or the token must stay on the screen.
   const bots = await selectBots(connection, options);
   const isLive = process.stdout.isTTY === true && process.env['TERM'] !== 'dumb';
   if (options.json) {
@@ -99,9 +99,9 @@ async function follow(
         fault = null;
       } catch (thrown) {
         if (screen.isOver) return;
-        // It may be restarting. A token that is refused stays so.
+        // The service may be restarting. A refused token stays refused.
         if (thrown instanceof ApiError && [401, 403].includes(thrown.status)) throw thrown;
-        fault = `no answer, the table is old: ${(thrown as Error).message}`;
+        fault = `no answer, the table is out of date: ${(thrown as Error).message}`;
       }
     }
   } finally {

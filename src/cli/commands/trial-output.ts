@@ -80,7 +80,7 @@ export class TrialOutput {
     return this.#printed;
   }
 
-  /** Tells a fault on standard error. The first one is the error of the report. */
+  /** Prints a fault to standard error. The first one is the error of the report. */
   fail(message: string, exitCode: number): void {
     this.report.error ??= message;
     this.#complain(message, exitCode);
@@ -108,8 +108,8 @@ export class TrialOutput {
   }
 
   /**
-   * Waits for the status of `--when`. @param over resolves when its run is over, or when nobody waits any more.
-   * @returns whether it has been there, or none is asked for; otherwise that is told.
+   * Waits for the status of `--when`. @param over resolves when its run is over, or when the wait ends otherwise.
+   * @returns whether it was reached, or none is asked for; otherwise that is reported.
    */
   async isReady(over: Promise<unknown>): Promise<boolean> {
     const when = this.#when;
@@ -126,7 +126,7 @@ export class TrialOutput {
     return what === 'ready';
   }
 
-  /** Says how it ended. */
+  /** Prints how it ended. */
   last(): void {
     const { status, data } = this.report;
     this.say(`its last status was ${status}, its data ${safeJson(data)}`);

@@ -1,6 +1,6 @@
 import type { BotSnapshot, DroverClient, StreamState } from '../../client/index.js';
 
-/** Most ids in a request: the service takes as many values, and URLs of 8 KiB by default. More are selected here. */
+/** Most ids in a request: the service accepts as many values, and URLs of 8 KiB. More are selected here. */
 const MAX_IDS = 1000;
 const MAX_ID_UNITS = 4096;
 

@@ -1,5 +1,5 @@
-// Says on standard error when what a service shows of other nodes of its cluster is old: once for a list, and on a stream when that begins
-// and ends.
+// Reports on standard error that a service shows outdated data of other nodes: once for a list, and for a stream at the start and the end
+// of that.
 
 import { ApiError, type StreamEvent } from '../../client/index.js';
 import { complain } from '../terminal/action.js';
@@ -16,17 +16,17 @@ export class ClusterWatch {
     if (isOff) {
       const why = typeof reason === 'string' ? `: ${reason}` : '';
       complain(
-        `the service has no connection to its cluster, lines of other nodes are missing${why}`,
+        `the service has no connection to its cluster, so lines of other nodes are missing${why}`,
       );
     } else if (this.#isOff) complain('the service is connected to its cluster again');
     this.#isOff = isOff;
   }
 }
 
-/** Says once that a list of bots is old where it is about other nodes: the service is cut off from them. */
+/** Reports once that a list of bots is outdated for other nodes, because the service is cut off from them. */
 export async function warnWhenCutOff({ client, call }: Connection): Promise<void> {
   const list = await client.nodes(call()).catch((thrown: unknown) => {
-    // A release that has no nodes, or that just restarts: the list was answered.
+    // The service has no nodes, or is restarting: the list itself was answered.
     if (thrown instanceof ApiError) return null;
     throw thrown;
   });
@@ -34,6 +34,6 @@ export async function warnWhenCutOff({ client, call }: Connection): Promise<void
   const self = list.nodes.find(({ is_self: isSelf }) => isSelf);
   const since = self && self.renewed_at_ms > 0 ? new Date(self.renewed_at_ms).toISOString() : null;
   complain(
-    `the service has no connection to its cluster${since === null ? '' : ` since ${since}`}, bots of other nodes are shown as they were then: ${list.reason ?? 'it is connecting'}`,
+    `the service has no connection to its cluster${since === null ? '' : ` since ${since}`}, so bots of other nodes are shown as they were then: ${list.reason ?? 'it is connecting'}`,
   );
 }

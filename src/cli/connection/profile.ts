@@ -9,7 +9,7 @@ import { CliError } from '../failure.js';
 export interface Profile {
   url: string;
   token: string;
-  /** Other nodes of the cluster, which are asked when nothing answers at `url`. */
+  /** Other nodes of the cluster, which are tried when nothing answers at `url`. */
   others?: string[];
   /** The token was created by login for this profile. One given with --token may be in use elsewhere. */
   own?: true;

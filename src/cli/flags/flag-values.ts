@@ -63,7 +63,7 @@ export function jsonObject(text: string): Record<string, unknown> {
   throw new InvalidArgumentError('It must be a JSON object, such as {"text":"hello"}.');
 }
 
-/** A query for bots, which the service answers. Mistakes are found before anything is asked for. */
+/** A query for bots, which the service answers. Mistakes are found before any request. */
 export function botQuery(text: string): string {
   return checkedQuery(text, 'bots');
 }

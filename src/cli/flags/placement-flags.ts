@@ -6,7 +6,7 @@ import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
 import { labels } from './flag-values.js';
 
-/** Takes back what an earlier command said. */
+/** The value that removes what an earlier command set. */
 const ANY = 'any';
 
 export interface PlacementFlags {
@@ -15,16 +15,16 @@ export interface PlacementFlags {
   failover?: NonNullable<NewBot['failover']>;
 }
 
-/** Of a new bot. */
+/** For a new bot. */
 export function withPlacement(command: Command): Command {
   return addFlags(command, 'node of the cluster that runs the bot (default: any)');
 }
 
-/** Of a bot that exists. */
+/** For an existing bot. */
 export function withNewPlacement(command: Command): Command {
   return addFlags(
     command,
-    `node of the cluster that is to run the bot, which moves if it has to; ${ANY} for no node and no labels`,
+    `node of the cluster to run the bot on, which moves if it has to; ${ANY} removes node and labels`,
   );
 }
 
@@ -54,7 +54,7 @@ export function placementOf(flags: PlacementFlags): Partial<NewBot> {
   };
 }
 
-/** The same for a change. One of node and labels takes the place of the other. @throws CliError */
+/** The same for a change. Node and labels replace each other. @throws CliError */
 export function placementChange(flags: PlacementFlags): UpdateBotBody {
   const { node, nodeLabel, failover } = checked(flags);
   return {

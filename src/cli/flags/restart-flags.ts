@@ -25,15 +25,18 @@ export function withRestartFlags(command: Command): Command {
     )
     .option(
       '--max-restarts <n>',
-      `restarts within the window before the bot has failed; ${NO_LIMIT} for no limit`,
+      `maximum restarts within the window, after which the bot fails; ${NO_LIMIT} for no limit`,
       (text) => (text === NO_LIMIT ? null : wholeNumber(text)),
     )
     .addOption(time('--window <time>', 'length of the window of --max-restarts'))
     .addOption(
-      time('--backoff <time>', 'longest wait before the first restart; doubled for each more'),
+      time(
+        '--backoff <time>',
+        'longest wait before the first restart; doubled for each further one',
+      ),
     )
     .addOption(time('--backoff-cap <time>', 'longest wait before any restart'))
-    .addOption(time('--healthy-after <time>', 'a run of at least this long ends the doubling'));
+    .addOption(time('--healthy-after <time>', 'a run of at least this length resets the wait'));
 }
 
 /** What is given of the policy; undefined for nothing. */

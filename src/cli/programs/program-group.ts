@@ -24,7 +24,7 @@ async function groupOf(peer: ProgramPeer, withinMs: number): Promise<GroupProces
   return [];
 }
 
-/** Ends all that is left of a program, and tells what that was if the program itself has ended. */
+/** Ends everything that is left of a program, and reports it if the program itself has ended. */
 export async function endGroup(peer: ProgramPeer, output: TrialOutput): Promise<void> {
   const { isOver } = peer;
   const left = isOver ? await groupOf(peer, CLOSE_MS) : [];

@@ -19,12 +19,12 @@ export interface Asked {
   answer: Promise<Answer | undefined>;
 }
 
-/** What a program says without being asked. */
+/** Messages that a program sends unasked. */
 export interface ProgramEvents {
   notified(method: string, params: JsonObject): void;
-  /** It asks; its answer is sent. */
+  /** A request, whose answer is sent. */
   asked(method: string, params: JsonObject): Promise<Answer>;
-  /** It breaks the protocol. */
+  /** A breach of the protocol. */
   fault(what: string): void;
   /** A line on standard error. */
   complained(line: string): void;
@@ -35,7 +35,7 @@ interface Waiting {
   answer: Deferred<Answer | undefined>;
 }
 
-/** The code of an answer that breaks the protocol, which was told. */
+/** The code of an answer that breaks the protocol. The fault was reported. */
 export const NOT_VALID = 0;
 /** Last lines of standard error that are kept. */
 const KEPT_LINES = 3;
@@ -56,7 +56,7 @@ export class ProgramPeer {
   private constructor(child: ChildProcessWithoutNullStreams, events: ProgramEvents) {
     this.#child = child;
     this.#events = events;
-    // It may have ended: that is told when it ends.
+    // It may have ended, which is reported separately.
     child.stdin.on('error', () => {});
     const output = new ProgramLines((line) => this.#take(line));
     child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
@@ -161,14 +161,15 @@ export class ProgramPeer {
     try {
       message = JSON.parse(text);
     } catch {
-      wrong('is no JSON (print to standard error, or send log)', text);
+      wrong('is not JSON (print to standard error, or send log)', text);
       return;
     }
-    if (!isObject(message)) wrong('is no JSON object', text);
+    if (!isObject(message)) wrong('is not a JSON object', text);
     else if (message['jsonrpc'] !== '2.0') wrong('has no "jsonrpc":"2.0"', text);
     else if (!('method' in message)) this.#takeAnswer(message, text);
-    else if (typeof message['method'] !== 'string') wrong('has a method that is no string', text);
-    else if (!isObject(message['params'] ?? {})) wrong('has params that are no object', text);
+    else if (typeof message['method'] !== 'string')
+      wrong('has a method that is not a string', text);
+    else if (!isObject(message['params'] ?? {})) wrong('has params that are not an object', text);
     else this.#takeCall(message['method'], (message['params'] ?? {}) as JsonObject, message['id']);
   }
 

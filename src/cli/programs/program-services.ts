@@ -1,4 +1,4 @@
-// What a program says, and asks for, without being asked: as a service takes it.
+// The messages that a program sends unasked, handled as a service does.
 
 import type { JsonObject } from '../../client/index.js';
 import { TRIAL_BOT } from '../../main/bots/kind-trial.js';
@@ -52,7 +52,7 @@ export class ProgramServices {
 
   async asked(method: string, params: JsonObject): Promise<Answer> {
     if (method !== 'fetch') {
-      this.#fault(`it asks for ${JSON.stringify(method)}, which no host has`);
+      this.#fault(`it calls ${JSON.stringify(method)}, which no host provides`);
       return { error: { code: -32601, message: `there is no method ${method}` } };
     }
     const { url, scope = 'http', timeout_ms = FETCH_MS } = params;
@@ -127,7 +127,7 @@ export class ProgramServices {
       case 'data':
         return isObject(params['patch']) ? null : must('patch must be object');
       default:
-        return `it sends the notification ${JSON.stringify(method)}, which no host has`;
+        return `it sends the notification ${JSON.stringify(method)}, which no host knows`;
     }
   }
 }

@@ -1,4 +1,4 @@
-// Runs in the process of `drover kinds test`. Starts a program and does to it what a service may do over protocol jsonl.
+// Runs in the process of `drover kinds test`. Starts a program and sends it what a service may send over protocol jsonl.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject } from '../../client/index.js';
@@ -19,9 +19,9 @@ import { CLOSE_MS, endGroup } from './program-group.js';
 import { type Answer, type Asked, NOT_VALID, ProgramPeer } from './program-peer.js';
 import { ProgramServices } from './program-services.js';
 
-/** Faults of lines that are told; the others are counted. A program that prints garbage does so without an end. */
+/** Faults of lines that are reported; further ones are counted. A program that prints garbage never stops. */
 const MAX_FAULTS = 5;
-/** A name that is no command, with characters that break what does not read UTF-8, or splits lines at more than LF. */
+/** Not a command; its characters break programs that do not read UTF-8, or split lines elsewhere than at LF. */
 const NO_COMMAND = 'no such command: grüße \u2028 🐑';
 
 export interface ProgramRun {
@@ -226,7 +226,7 @@ class ProgramTest {
     }
   }
 
-  /** @returns undefined when there is none, which is told. */
+  /** @returns undefined when there is none, which is reported. */
   async #expectAnswer(asked: Asked, what: string): Promise<Answer | undefined> {
     const answer = await this.#within(asked, this.#answerMs);
     if (answer !== 'late') return answer;
@@ -254,7 +254,7 @@ class ProgramTest {
     }
   }
 
-  /** @returns 'late' when there is no answer in time; undefined when the program has ended, which is told. */
+  /** @returns 'late' when there is no answer in time; undefined when the program has ended, which is reported. */
   #within({ answer }: Asked, ms: number): Promise<Answer | 'late' | undefined> {
     const { ended, closed } = this.#peer;
     // Its answer may come after its end; but another process may keep its output open.
@@ -265,14 +265,14 @@ class ProgramTest {
 
   /** It has ended, and should not have. */
   async #ended(when: string): Promise<void> {
-    // Nobody waits for its end.
+    // Nothing waits for its end.
     if (stopSignal.aborted) return;
     const end = await this.#peer.ended;
-    // Its last words may come after its end.
+    // Its last lines may arrive after its end.
     await Promise.race([this.#peer.closed, delay(CLOSE_MS)]);
     const words = end.startsWith('code') ? `it ended with ${end}` : `it was ended by ${end}`;
     const last = this.#peer.lastErrors.at(-1);
-    this.#fail(`${words} ${when}${last === undefined ? '' : `; its last words: ${last}`}`);
+    this.#fail(`${words} ${when}${last === undefined ? '' : `; its last line: ${last}`}`);
   }
 
   /** For the error of a program that ends because of it. */

@@ -23,7 +23,7 @@ export function recordedSelection(query: Query): (event: StreamEvent) => boolean
         const before = bots.get(snapshot.id);
         if (snapshot.status === 'deleted') bots.delete(snapshot.id);
         else bots.set(snapshot.id, snapshot);
-        // The snapshot with which a bot stops to match is selected too: it tells why nothing follows.
+        // The snapshot with which a bot stops matching is selected too: it shows why nothing follows.
         return test(line, snapshot) || (before !== undefined && test(line, before));
       }
       case 'alert':

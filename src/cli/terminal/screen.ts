@@ -12,7 +12,7 @@ export class Screen {
   #wake = (): void => {};
   #isOver = false;
 
-  /** @param onKey is called with each key but those that end it: q, Escape, Ctrl-C. */
+  /** @param onKey is called with each key except those that close the table: q, Escape, Ctrl-C. */
   constructor(onKey: (key: string) => void) {
     this.#onKey = onKey;
     write(process.stdout, SCREEN.open);
@@ -22,7 +22,7 @@ export class Screen {
     stopSignal.addEventListener('abort', this.#end);
   }
 
-  /** It was to end, by a key or a signal. */
+  /** Whether a key or a signal has closed it. */
   get isOver(): boolean {
     return this.#isOver || stopSignal.aborted;
   }
@@ -32,7 +32,7 @@ export class Screen {
     return { rows: process.stdout.rows || 24, columns: process.stdout.columns || 80 };
   }
 
-  /** Shows these lines in place of those before. */
+  /** Replaces the lines on the screen. */
   draw(lines: readonly Printed[]): void {
     const parts = lines.flatMap((line, at): Printed[] => [
       at === 0 ? SCREEN.top : '\n',

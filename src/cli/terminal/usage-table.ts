@@ -3,7 +3,7 @@
 import type { BotSnapshot, BotUsage } from '../../client/index.js';
 import { type Printed, safeText } from '../../shared/terminal.js';
 
-/** What the table can be sorted by, and the key that does it. */
+/** The columns by which the table can be sorted, with their keys. */
 export const SORTS = {
   cpu: 'c',
   memory: 'm',
@@ -23,7 +23,7 @@ const FIGURES: Readonly<Record<Exclude<Sort, 'name'>, keyof BotUsage>> = {
   connections: 'connections',
 };
 const HEAD = ['CPU', 'MEMORY', 'LINES/S', 'BYTES/S', 'CONN', 'BOT', 'KIND', 'STATUS', 'HOST', ''];
-/** Of the column of nodes, which only bots of a cluster have. */
+/** Index of the column NODE, which only a cluster has. */
 const NODE_COLUMN = 8;
 /** Columns of numbers, which are aligned on the right. */
 const NUMBERS = 5;
@@ -33,7 +33,7 @@ const [BOLD, RED, YELLOW, DIM] = [1, 31, 33, 2];
 
 const natural = new Intl.Collator('en', { numeric: true });
 
-/** The bots that use most first, by name those that use the same. What is not known or nothing comes last. */
+/** The heaviest users first, equal ones by name. Unknown usage and none come last. */
 export function sorted(bots: readonly BotSnapshot[], by: Sort): BotSnapshot[] {
   const figure = ({ usage }: BotSnapshot): number =>
     by === 'name' ? 0 : (usage?.[FIGURES[by]] ?? -1);

@@ -44,7 +44,7 @@ interface Known {
   /** Of {@link RuleRecord}; 0 in a single service. */
   madeAt: number;
   changedAt: number;
-  /** Why it is not looked at, in one line; null when it can be. */
+  /** Why it is not evaluated, in one line; null when it can be. */
   fault: string | null;
   /** Increases with each change: reports of earlier ones are late. */
   revision: number;
@@ -85,7 +85,7 @@ export class Rules {
     for (const { rule, fault } of this.#known.values()) {
       if (fault === null) continue;
       const name = JSON.stringify(rule.name);
-      this.#say('warn', `rule ${name} is not looked at: ${fault}; change or delete it`);
+      this.#say('warn', `rule ${name} is not evaluated: ${fault}; change or delete it`);
     }
     if (this.#known.size > 0) this.#watch();
   }
@@ -344,7 +344,7 @@ export class Rules {
     this.#parts.tell({ kind: 'alert', event }, logItem(level, RULES_SCOPE, alertLine(event)));
   }
 
-  /** Why it is not looked at, in one line; null when it is. */
+  /** Why it is not evaluated, in one line; null when it is. */
   #faultOf(known: Known): string | null {
     if (known.fault !== null || !this.#parts.sharing) return known.fault;
     if (known.changedAt === 0) return 'the cluster does not have it';
