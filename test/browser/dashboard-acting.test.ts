@@ -311,7 +311,7 @@ describe('undo', () => {
     await page.getByText('walker-14 saved').waitFor();
     expect((await snapshot(service, 'walker-14')).labels).toEqual({ team: 'sit' });
     await page.getByRole('button', { name: 'Undo' }).click();
-    await page.getByText('Undone: the labels of walker-14').waitFor();
+    await page.getByText('Undone: walker-14 has its earlier labels').waitFor();
     expect((await snapshot(service, 'walker-14')).labels).toEqual({ team: 'walk' });
   });
 

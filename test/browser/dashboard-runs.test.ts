@@ -169,7 +169,7 @@ it('a report that is dropped on a recording is shown with it', async () => {
 it('a broken or cut off file says so in one line, and shows what was readable', async () => {
   await drop({ name: 'photo.jpg', text: 'not a run' }, { name: 'other.xml', text: '<a>' });
   await page.getByText('It cannot be opened: the file is neither a recording').waitFor();
-  await page.getByText('It cannot be opened: the file is no JUnit report').waitFor();
+  await page.getByText('It cannot be opened: the file is not a JUnit report').waitFor();
   await drop({ name: 'cut.ndjson', text: GOOD.text.slice(0, -120) });
   await page.getByText('The recording has no end').waitFor();
   await log('cut.ndjson').getByText('good morning').first().waitFor();

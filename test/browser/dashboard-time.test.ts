@@ -141,7 +141,7 @@ it('a range that is typed is what the log shows, until a key brings it back to n
 it('a time that cannot be read is explained, and a preset is one click', async () => {
   await show(page, '#/log');
   await type('25:00');
-  await page.getByRole('alert').getByText('“25:00” is no time').waitFor();
+  await page.getByRole('alert').getByText('“25:00” is not a time').waitFor();
   await page.getByLabel('Type a time range').fill('last 20 min');
   await page.keyboard.press('Enter');
   await expect.poll(() => range().innerText()).toBe('Last 20 min');

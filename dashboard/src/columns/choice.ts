@@ -5,7 +5,7 @@ import { type Signal, signal } from '@preact/signals';
 import { MAX_COLUMNS, type TableName } from './column.js';
 
 export interface ColumnChoice {
-  /** Null: those that the table has by itself. */
+  /** Null: the table's default columns. */
   names: readonly string[] | null;
   /** Widths in px of those that were resized. */
   widths: Readonly<Record<string, number>>;
@@ -39,7 +39,7 @@ export function chooseColumns(table: TableName, change: Partial<ColumnChoice>): 
   }
 }
 
-/** @param width in px; undefined for the width that the column has by itself. */
+/** @param width in px; undefined for the default width of the column. */
 export function setWidth(table: TableName, name: string, width: number | undefined): void {
   const { [name]: _, ...widths } = columnChoice(table).peek().widths;
   chooseColumns(table, {

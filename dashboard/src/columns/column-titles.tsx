@@ -22,12 +22,12 @@ interface Props {
   as?: 'span' | 'th';
   /** Class of a title's cell. */
   classOf?: (name: string) => string | undefined;
-  /** Undefined for a table that is in its own order. */
+  /** Undefined for a table that cannot be sorted. */
   sorting?: Sorting;
   onMove: (names: readonly string[]) => void;
 }
 
-/** The titles of the columns, as cells of the first row: one stop of the Tab key, from which columns are moved and resized. */
+/** The titles of the columns, as cells of the first row: one Tab stop, from which columns are moved and resized. */
 export function ColumnTitles({ table, columns, as: Cell = 'span', ...props }: Props) {
   const { classOf, sorting, onMove } = props;
   const dragged = useRef<string | undefined>(undefined);
@@ -41,7 +41,7 @@ export function ColumnTitles({ table, columns, as: Cell = 'span', ...props }: Pr
     event.preventDefault();
     event.stopPropagation();
     if (event.ctrlKey || event.metaKey) {
-      // At the end nothing is drawn again, and the wish for the focus would wait.
+      // At the end nothing is drawn again, so the request for the focus would stay pending.
       if (names[names.indexOf(name) + by] === undefined) return;
       refocus(`[data-titles=${table.name}][data-column="${CSS.escape(name)}"] .sort`);
       onMove(moved(names, name, by));
@@ -117,7 +117,7 @@ function Resizer({ table, name }: { table: TableName; name: string }) {
       aria-hidden="true"
       draggable
       onDragStart={(event) => {
-        // It is no drag of the column.
+        // This is not a drag of the column.
         event.preventDefault();
         event.stopPropagation();
       }}

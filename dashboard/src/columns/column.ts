@@ -32,7 +32,7 @@ export function columnsOf<C extends Column>(
   return [...new Set(wanted)].flatMap((name) => columnOf(name) ?? []).slice(0, MAX_COLUMNS);
 }
 
-/** Moves a column by some places. */
+/** Moves a column by some positions. */
 export function moved(names: readonly string[], name: string, by: number): string[] {
   const at = names.indexOf(name);
   const to = Math.max(0, Math.min(names.length - 1, at + by));
@@ -41,8 +41,8 @@ export function moved(names: readonly string[], name: string, by: number): strin
 }
 
 /**
- * The longest of these lengths, unless a few are far above the others: one name of 64 characters takes no room from what all rows
- * have to say. It is cut, and its cell says it whole.
+ * The longest of these lengths, unless a few are far above the others: one name of 64 characters must not narrow the columns of all
+ * rows. It is cut, and its cell has the whole text as a tooltip.
  */
 export function usualLength(lengths: readonly number[]): number {
   const sorted = [...lengths].sort((a, b) => a - b);

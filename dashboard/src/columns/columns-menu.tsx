@@ -17,9 +17,9 @@ export interface OfferedColumns {
 interface Props<C extends Column> {
   table: ColumnTable<C>;
   chosen: ChosenColumns<C>;
-  /** Asked when the menu opens. */
+  /** Called when the menu opens. */
   offer: () => readonly OfferedColumns[];
-  /** There are so many that they are searched. */
+  /** There are so many columns that the menu has a search. */
   isLong?: boolean;
 }
 

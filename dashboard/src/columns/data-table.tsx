@@ -1,4 +1,4 @@
-// A table with all its rows on the page, whose columns are chosen, moved and resized. It is one stop of the Tab key, its titles another.
+// A table with all its rows on the page, whose columns are chosen, moved and resized. It takes one Tab stop, its titles another.
 
 import type { ComponentChildren } from 'preact';
 import { useOneStop } from '../parts/one-stop.js';

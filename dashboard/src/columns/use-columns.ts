@@ -8,7 +8,7 @@ export interface ChosenColumns<C extends Column = Column> {
   columns: readonly C[];
   /** Of those that were resized, in px. */
   widths: Readonly<Record<string, number>>;
-  /** Null for what the table shows by itself. */
+  /** Null for the default columns. */
   choose: (names: readonly string[] | null) => void;
 }
 
@@ -21,7 +21,7 @@ export function useColumns<C extends Column>(
   const inAddress = route.value.query.get('columns')?.split(',');
   const key = (inAddress ?? names ?? usual).join();
   const hasNodes = cluster.value !== null;
-  // The same list while nothing changes: rows are drawn again when it is another one.
+  // The same array while nothing changes: rows are drawn again for a new one.
   const columns = useMemo(() => columnsOf(table, key.split(',')), [key, table, hasNodes]);
   const choose = useMemo(
     () =>

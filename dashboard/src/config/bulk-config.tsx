@@ -82,7 +82,7 @@ function Form({ ids, onStart, onClose }: Props & { onStart: (run: BulkRun) => vo
     const run = new BulkRun(
       targets.map(({ id }) => id),
       async ([id = ''], signal) => {
-        // Somebody may have started or stopped it meanwhile.
+        // The bot may have been started or stopped meanwhile.
         const isFailed = starts.has(id) && bots.get(id)?.status === 'failed';
         const answer = await changeOne(id, change, signal);
         // A change alone leaves it failed.

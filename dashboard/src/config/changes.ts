@@ -5,7 +5,7 @@ import { isObject, NotJson, type Schema } from '../parts/schema.js';
 import { t } from '../texts/text.js';
 
 export interface ChangedField {
-  /** `config.place.x`; what the title of the form says is without the first part. */
+  /** `config.at.x`; the title of the form shows it without the first part. */
   path: string;
   /** As text; null for a value that is not there. */
   was: string | null;

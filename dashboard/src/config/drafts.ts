@@ -33,7 +33,7 @@ export function keepDraft(bot: string, draft: Draft | undefined): void {
   drafts.value = all;
 }
 
-/** The browser asks before it throws them away. */
+/** The browser asks before it discards them. */
 function warn(event: BeforeUnloadEvent): void {
   event.preventDefault();
 }

@@ -26,7 +26,7 @@ const STEP = 10;
 interface Props {
   bot: BotSnapshot;
   saved: SavedConfig;
-  /** Puts what the bot was into the form. */
+  /** Fills the form with an earlier state of the bot. */
   onRestore: (before: BotParts) => void;
 }
 
@@ -48,7 +48,7 @@ export function ConfigHistory({ bot, saved, onRestore }: Props) {
       );
     },
     [bot.id],
-    // A change of anyone else shows when the form is loaded again.
+    // Changes by others show when the form is loaded again.
     { when: [saved] },
   );
   const { value } = answer;

@@ -19,7 +19,7 @@ export interface Version {
   changes: readonly ChangedField[];
   /** The values did not fit into the line. */
   isCut: boolean;
-  /** What the bot was before the change; undefined when that cannot be told. */
+  /** The bot before the change; undefined if unknown. */
   before: BotParts | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface ChangeLine {
   message: string;
 }
 
-/** @param now what the bot is. @param lines the newest first. */
+/** @param now the current state of the bot. @param lines newest first. */
 export function versionsOf(now: BotParts, lines: readonly ChangeLine[]): Version[] {
   let state: BotParts | undefined = now;
   return lines.flatMap(({ id, at, message }): Version[] => {

@@ -1,5 +1,5 @@
-// Runs in tabs. Owns the calls of commands that were made here, with their results, and the lines that were typed for them. All of
-// it is of one session and is forgotten with it.
+// Runs in tabs. Owns the calls of commands that were made here, with their results, and the lines that were typed for them. They
+// belong to one session and are forgotten with it.
 
 import { effect, signal } from '@preact/signals';
 import { ApiError, type JsonObject } from '../../../src/client/index.js';

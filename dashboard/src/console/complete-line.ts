@@ -5,14 +5,14 @@ import { t } from '../texts/text.js';
 import { type Commands, wordsOf } from './parse-line.js';
 
 export interface LineOffer {
-  /** What takes the place of the word, or of its value. */
+  /** Replaces the word, or its value. */
   insert: string;
   label: string;
   hint: string;
 }
 
 export interface LineOffers {
-  /** The part of the line that an offer takes the place of. */
+  /** The part of the line that an offer replaces. */
   from: number;
   to: number;
   items: readonly LineOffer[];

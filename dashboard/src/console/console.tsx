@@ -35,7 +35,7 @@ export function Console({ bot }: { bot: BotSnapshot }) {
   useEffect(() => {
     // The newest is the last.
     if (list.current) list.current.scrollTop = list.current.scrollHeight;
-    // On a narrow screen the list pushes the line that is being typed out of the window.
+    // On a narrow screen the list would push the line that is being typed out of the window.
     const { activeElement } = document;
     if (whole.current?.contains(activeElement)) activeElement?.scrollIntoView({ block: 'nearest' });
   }, [calls]);
@@ -142,7 +142,7 @@ function Prompt({ bot, commands }: { bot: string; commands: Commands }) {
     if (key === 'ArrowUp' || key === 'ArrowDown') {
       event.preventDefault();
       const by = key === 'ArrowDown' ? 1 : -1;
-      // One place more than items: none is chosen.
+      // One position more than there are items: no item is chosen.
       if (isOpen) setActive(((active + 1 + by + items.length + 1) % (items.length + 1)) - 1);
       else recall(-by);
     } else if (key === 'Tab' && !event.shiftKey && isOpen) {
@@ -231,7 +231,7 @@ function Prompt({ bot, commands }: { bot: string; commands: Commands }) {
   );
 }
 
-/** What is wrong with a line; empty when nothing is. */
+/** The fault of a line; empty if there is none. */
 function faultIn(line: string, commands: Commands): string {
   try {
     parseLine(line, commands);

@@ -8,7 +8,7 @@ export interface ShellCall {
   args: JsonObject;
 }
 
-/** What needs no quotes in a POSIX shell. */
+/** Words that need no quotes in a POSIX shell. */
 const PLAIN = /^[\w@%+:,./=-]+$/;
 
 /** One word of a shell command. */
@@ -19,7 +19,7 @@ export function quoted(text: string): string {
 /** @param url the address of the service, which the command names in case another is the default. */
 export function droverText({ bots, command, args }: ShellCall, url: string): string {
   const words = ['drover', 'invoke', '--url', url, bots.join(','), command, ...pairsOf(args)];
-  // Something that begins with a dash would be a flag.
+  // A word that begins with a dash would be a flag.
   const at = words.findIndex((word, place) => place > 3 && word.startsWith('-'));
   if (at >= 0) words.splice(4, 0, '--');
   return words.map(quoted).join(' ');

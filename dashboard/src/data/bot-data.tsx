@@ -15,7 +15,7 @@ import { stepsOf } from './series.js';
 import { Sparkline } from './sparkline.js';
 import { useHistory } from './use-history.js';
 
-/** From so many fields on there is a search. */
+/** With at least this many fields there is a search. */
 const SEARCH_FROM = 8;
 /** Fields shown at once; the search finds the others. */
 const MAX_SHOWN = 300;
@@ -38,7 +38,7 @@ export function BotData({ bot }: { bot: BotSnapshot }) {
     .filter((field) => text.trim() === '' || found.some(({ path }) => path === field.path));
   const rest = found.filter((field) => !isPinned(field));
   const shown = rest.slice(0, MAX_SHOWN);
-  // A name with a comma cannot be asked for.
+  // The API separates names by commas.
   const asked = pinned.filter((path) => !path.includes(',')).map((path) => `data.${path}`);
   const history = useHistory(bot, asked, SPARK, SPARK_POINTS);
   const chart = route.value.query.get('chart');

@@ -18,7 +18,7 @@ export function pinsOf(kind: string): readonly string[] {
   return Object.hasOwn(pins.value, kind) ? (pins.value[kind] ?? []) : [];
 }
 
-/** Pins a field, or releases it. @returns what is wrong. */
+/** Pins a field, or unpins it. @returns the error, if any. */
 export function togglePin(kind: string, path: string): string | undefined {
   const before = pinsOf(kind);
   const isPinned = before.includes(path);

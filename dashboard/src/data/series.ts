@@ -4,7 +4,7 @@ import type { BotHistory, BotHistoryPoint } from '../../../src/client/index.js';
 
 export type FieldValue = BotHistoryPoint['values'][string]['last'];
 
-/** What the field was from then on, until the next one. */
+/** The value from then on, until the next one. */
 export interface Step {
   /** Unix epoch ms. */
   at: number;
@@ -37,7 +37,7 @@ export function stepsOf(history: BotHistory, name: string, live: readonly LiveVa
   return steps;
 }
 
-/** Steps in which the value is another than before: what a text was. */
+/** The steps that change the value: the history of a text. */
 export function valueChanges(steps: readonly Step[]): Step[] {
   return steps.filter(({ last }, at) => at === 0 || steps[at - 1]?.last !== last);
 }

@@ -4,10 +4,10 @@ import { boundsOf, type Step, sparkPath } from './series.js';
 
 const WIDTH = 96;
 const HEIGHT = 22;
-/** Room for the width of the line. */
+/** Margin for the width of the line. */
 const EDGE = 1.5;
 
-/** A small line of what a number was; nothing when it was none. */
+/** A small line chart of a number; nothing if there was no number. */
 export function Sparkline({
   steps,
   from,

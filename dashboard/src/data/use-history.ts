@@ -44,7 +44,7 @@ export function useHistory(
       const ask = (from: number) =>
         api().bots.history(bot.id, { field: names, after: from, before, points, signal });
       const found = await ask(after);
-      // Of a young bot few parts of the range have anything, so what is known is asked for in finer parts.
+      // A young bot has data in few parts of the range, so the known time is requested in finer parts.
       // A part has the time of its last change.
       const first = firstKnown(found) ?? after;
       const isYoung = first - after > YOUNG * ((before ?? serverNow()) - after);
@@ -65,7 +65,7 @@ export function useHistory(
     }
   }, [bot, key]);
   const { after, before: to = serverNow() } = timesOf(range);
-  // Where the journal knows nothing before, what it knows has the whole width.
+  // If the journal does not reach back to the start, the known time gets the whole width.
   const from = Math.max(after, (value && firstKnown(value)) ?? 0);
   return { value, error, isLoading, live: isFixed ? NONE : live.current, from, to };
 }

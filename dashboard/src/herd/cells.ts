@@ -10,12 +10,12 @@ import { type Group, type Grouping, groupKey, hostKey, ordered } from './groupin
 export const STATES = ['held', 'bad', 'wait', 'busy', 'good', 'off', 'unknown'] as const;
 export type CellState = (typeof STATES)[number];
 
-/** In place of a status, of a bot whose host hangs. No bot can have it: it has a space. */
+/** Shown instead of the status of a bot whose host hangs. No bot can report it: it has a space. */
 export const HELD = 'host hangs';
-/** In the same way, of a bot whose status at a past moment is not known. */
+/** Likewise, for a bot whose status at a past moment is unknown. */
 export const UNKNOWN = 'not known';
 
-/** What an update has done. */
+/** The result of an update. */
 export type Change = 'nothing' | 'order' | readonly number[];
 
 /** What a cell needs of a bot. */

@@ -8,7 +8,7 @@ export type Grouping = 'none' | 'kind' | 'host' | 'node' | `label:${string}`;
 
 const PLAIN: readonly string[] = ['none', 'kind', 'host', 'node'];
 const LABEL = 'label:';
-/** Groups that are shown. The bots of all further ones are in one, so that a label with a value for each bot is no trouble. */
+/** Groups that are shown. The bots of all further ones are in one, so that a label with a different value for each bot does no harm. */
 const MAX_GROUPS = 150;
 /** Label names that are offered: bots can have any number. */
 const MAX_LABELS = 20;
@@ -114,7 +114,7 @@ export function ordered<T extends Grouped>(
     if (group) group.push(bot);
     else members.set(key, [bot]);
   }
-  // Those that belong to none come last.
+  // Bots without a group come last.
   const names = [...members.keys()].sort((a, b) =>
     a === '' || b === '' ? (a === '' ? 1 : -1) : compare(sortKey(a), sortKey(b)),
   );

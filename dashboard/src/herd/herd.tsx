@@ -21,7 +21,7 @@ import { groupBy, herdView } from './view.js';
 const MomentNotes = lazyView(async () => (await import('./moment-notes.js')).MomentNotes);
 
 const REDRAW_MS = 500;
-/** Labels change rarely, and to collect them visits each. */
+/** Labels change rarely, and collecting them visits every bot. */
 const LABELS_MS = 3000;
 
 /** All bots at once: a cell each. */
@@ -29,7 +29,7 @@ export function Herd() {
   useHosts();
   usePast();
   useThrottled(herdVersion, REDRAW_MS);
-  // Nothing in a recording can be acted on.
+  // A recording has nothing to act on.
   const isOver = recorded.value !== undefined;
   const moment = shownMoment.value;
   const isPast = moment !== undefined;
@@ -91,7 +91,7 @@ function GroupBy() {
     ...names.map((name): [Grouping, string] => [`label:${name}`, t('herd.label', { label: name })]),
     ['none', t('herd.nothing')],
   ];
-  // One of the address that no bot has at present.
+  // From the address; no bot has it at present.
   if (!options.some(([value]) => value === by))
     options.push([by, t('herd.label', { label: by.replace(/^label:/, '') })]);
   return (

@@ -4,7 +4,7 @@ import { cellAt, type Layout } from './layout.js';
 
 export type Point = readonly [x: number, y: number];
 
-/** Points that are nearer to each other than this, in px, say nothing more. */
+/** Points that are nearer to each other than this, in px, add nothing. */
 const STEP = 4;
 /** Points of a line; of a longer one every second is left out. */
 const MAX_POINTS = 400;

@@ -6,11 +6,11 @@ import type { Group } from './grouping.js';
 export interface CellSize {
   width: number;
   height: number;
-  /** It has room for the id and the status as text. */
+  /** Large enough for the id and the status as text. */
   isCard: boolean;
 }
 
-/** A group with its place: a title, and below it rows of cells. */
+/** A group with its position: a title, and below it rows of cells. */
 export interface Block extends Group {
   x: number;
   /** Of its title. */

@@ -38,10 +38,10 @@ export function Legend() {
       const status = shownStatus(bot, held);
       found.set(status, (found.get(status) ?? 0) + 1);
     }
-    // Chips keep their places under the pointer: neither a count moves them, nor that the last bot of one has left it.
+    // Chips do not move under the pointer, neither when a count changes nor when the last bot leaves a status.
     const isTooMany = found.size + seen.size > MAX_CHIPS;
     for (const status of seen) if (!isTooMany && !found.has(status)) found.set(status, 0);
-    // Also while it is lit, so that the filter can be seen and ended.
+    // Also while it is lit, so that the filter is visible and can be removed.
     for (const status of lit) if (!found.has(status)) found.set(status, 0);
     seen.clear();
     for (const status of found.keys()) seen.add(status);
@@ -79,7 +79,7 @@ export function Legend() {
   );
 }
 
-/** What can be done with the bots that the filter lets through. */
+/** The actions on the bots that pass the filter. */
 function Lit() {
   const { lit } = herdView.value;
   useThrottled(herdVersion, REDRAW_MS);
@@ -114,7 +114,7 @@ function Lit() {
   );
 }
 
-/** A status, or what the herd shows in the place of one. */
+/** A status, or what the herd shows instead of one. */
 export function CellStatus({ status }: { status: string }) {
   if (status !== HELD && status !== UNKNOWN) return <Status status={status} />;
   return (

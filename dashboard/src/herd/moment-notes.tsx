@@ -7,7 +7,7 @@ import { past, pastError } from './past.js';
 /** Unknown bots that are named. */
 const MAX_NAMED = 5;
 
-/** What is not known of the moment. */
+/** Notes on what is unknown about the moment. */
 export function MomentNotes({ shown }: { shown: number }) {
   const { value: found } = past;
   const { unknown = [], missing = [] } = found ?? {};

@@ -14,7 +14,7 @@ export interface Past extends Omit<PastStates, 'states'> {
   bots: ReadonlyMap<string, BotSnapshot>;
 }
 
-/** A moment that is moved is asked for this often at most, in ms. */
+/** While the moment is moved, its states are requested at most this often, in ms. */
 const WAIT_MS = 120;
 const NOBODY: ReadonlyMap<string, BotSnapshot> = new Map();
 const NO_HOSTS: ReadonlySet<string> = new Set();
@@ -22,7 +22,7 @@ const NO_HOSTS: ReadonlySet<string> = new Set();
 const found = signal<Past | undefined>(undefined);
 /** Why the states of the moment cannot be shown. */
 export const pastError = signal<Error | undefined>(undefined);
-/** The states of the moment, or of the last one that was shown until they have come; undefined while the page shows the present. */
+/** The states of the moment, or, until they have arrived, of the last one that was shown; undefined while the page shows the present. */
 export const past = computed(() => (shownMoment.value === undefined ? undefined : found.value));
 
 /** The bots that the herd shows. */
@@ -45,7 +45,7 @@ export function usePast(): void {
   const moment = shownMoment.value;
   const source = recorded.value;
   const isOpen = source !== undefined || connection.value.state === 'open';
-  // What another source said is no answer of this one.
+  // The answer of another source does not count.
   useLayoutEffect(
     () => () => {
       found.value = undefined;
@@ -72,7 +72,7 @@ export function usePast(): void {
             },
             (thrown: Error) => {
               if (abort.signal.aborted) return;
-              // Those of another moment are no answer.
+              // An answer for another moment does not count.
               found.value = undefined;
               pastError.value = thrown;
             },
@@ -89,7 +89,7 @@ export function usePast(): void {
 
 function pastOf({ states, ...rest }: PastStates): Past {
   const of = new Map(states.map((state) => [state.id, snapshotOf(state)]));
-  // What they are now says where they belong.
+  // The present bots say to which group each belongs.
   for (const id of rest.unknown) of.set(id, { ...(bots.get(id) ?? nameless(id)), status: UNKNOWN });
   return { ...rest, bots: of };
 }

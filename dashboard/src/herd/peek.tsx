@@ -31,7 +31,7 @@ interface Props {
   width: number;
 }
 
-/** What one cell stands for, beside it. The table says the same to screen readers. */
+/** The bot of a cell, described beside it. Screen readers get the same from the table. */
 export function Peek({ id, status, cell, width }: Props) {
   useThrottled(herdVersion, REDRAW_MS);
   useThrottled(linesVersion, REDRAW_MS);

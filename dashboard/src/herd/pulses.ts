@@ -1,10 +1,10 @@
-// Runs in tabs. Owns the pulses of the cells: which there are, and how far each is. The time is given.
+// Runs in tabs. Owns the pulses of the cells and their progress. The caller passes the time.
 
 /** What a pulse is about: the level of a line. */
 export const PULSES = ['info', 'state', 'warn', 'error'] as const;
 export type PulseKind = (typeof PULSES)[number];
 
-/** Pictures of a pulse, from bright to gone. */
+/** Pictures of a pulse, from bright to invisible. */
 export const PULSE_STEPS = 14;
 
 /** How long a pulse is seen, in ms. */
@@ -25,10 +25,10 @@ export class Pulses {
   #steps = new Uint8Array(0);
   #isActive = new Uint8Array(0);
   #active: number[] = [];
-  /** No motion is wanted: a cell with traffic is lit for a while, and does not fade. */
+  /** The user wants no motion: a cell with traffic is lit for a while, and does not fade. */
   isStill = false;
 
-  /** Forgets all: other cells. */
+  /** Forgets all pulses, for other cells. */
   reset(count: number): void {
     this.#startedAt = new Float64Array(count);
     this.#kinds = new Uint8Array(count);
@@ -41,7 +41,7 @@ export class Pulses {
     return this.#active.length > 0;
   }
 
-  /** A cell has traffic. What is worse is not hidden by what comes shortly after it. @param now of performance.now(). */
+  /** A cell has traffic. A worse level is not hidden by a later, lesser one. @param now of performance.now(). */
   hit(index: number, kind: number, now: number): void {
     if (index >= this.#startedAt.length) return;
     if (this.#isActive[index] === 0) {

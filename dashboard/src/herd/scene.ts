@@ -101,7 +101,7 @@ export class Scene {
     this.#pulses.hit(index, kind, now);
   }
 
-  /** After pulses were begun. */
+  /** Called after pulses have started. */
   run(): void {
     this.#askFrame();
   }

@@ -1,4 +1,4 @@
-// Runs in tabs. Owns the pictures of the cells, drawn once for a size and a theme: to copy one is cheaper than to fill its path.
+// Runs in tabs. Owns the pictures of the cells, drawn once for a size and a theme: copying one is cheaper than filling its path.
 
 import { SHAPES } from '../parts/tone.js';
 import { type CellState, STATES } from './cells.js';
@@ -7,7 +7,7 @@ import { PULSE_STEPS, PULSES, type PulseKind } from './pulses.js';
 /** Colours of a theme, as CSS has them. */
 export interface Palette {
   states: Record<CellState, string>;
-  /** Behind a cell that is to be seen. */
+  /** Behind a cell. */
   grounds: Partial<Record<CellState, string>>;
   /** Of a pulse, by {@link PULSES}. */
   pulses: Record<PulseKind, string>;
@@ -19,11 +19,11 @@ export interface Palette {
   font: string;
 }
 
-/** A ring with a bar: the way is barred. */
+/** A ring with a bar. */
 export const HELD_SHAPE = 'M8 2.5a5.5 5.5 0 1 1 0 11a5.5 5.5 0 0 1 0-11zM4.6 8h6.8';
 /** A question mark. */
 export const UNKNOWN_SHAPE = 'M5 6a3 3 0 1 1 4.2 2.7c-.8.4-1.2.9-1.2 1.8M8 12.9v.2';
-/** How shapes fill their cell: what is wrong is larger. */
+/** How much of its cell each shape fills: trouble is larger. */
 const SCALES: Record<CellState, number> = {
   held: 1.1,
   bad: 1.14,

@@ -7,7 +7,7 @@ import { drawn, lassoed, type Point } from './lasso.js';
 import { cellAt, titleAt } from './layout.js';
 import type { HerdScene } from './use-scene.js';
 
-/** A pointer that has moved less is held still, in px. */
+/** A pointer that has moved less than this, in px, has not moved. */
 const STILL_PX = 5;
 
 type PointerIn = TargetedPointerEvent<HTMLElement>;
@@ -72,7 +72,7 @@ export function usePointer({ herd, isSelecting, onOpen, onSelect }: PointerOptio
       onPointerMove(event) {
         if (!herd) return;
         const at = pointIn(event);
-        // Released where the herd was not told.
+        // The button was released outside the herd.
         if (event.buttons === 0) pressed.current = undefined;
         const press = pressed.current;
         if (!press) {

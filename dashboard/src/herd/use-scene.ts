@@ -20,7 +20,7 @@ const UPDATE_MS = 100;
 const HEIGHT = { share: 0.5, least: 260 };
 /** The size of text for which sizes are given, in px. */
 const TEXT_PX = 14;
-/** Lines of an update that pulse: of more, nobody sees the difference. */
+/** Lines of an update that pulse: more would make no visible difference. */
 const MAX_LINES = 3000;
 
 const KIND_OF: Readonly<Record<string, number>> = Object.fromEntries(
@@ -99,7 +99,7 @@ export function useScene(elements: SceneElements): HerdScene | undefined {
     if (before?.look === look && change === 'nothing') return;
     if (before?.look === look && change !== 'order') {
       own.change(change as readonly number[]);
-      // The titles count what is wrong.
+      // The titles count failed bots.
       setShown((of) => of && { ...of });
       return;
     }

@@ -2,7 +2,7 @@ import type { Alarm } from './alerts.js';
 
 /** How long a tab may take to tell the user, in ms: browsers freeze hidden tabs. */
 const TOLD_MS = 2000;
-/** Alarms that wait for a tab; a further one is dropped: it is on the page, and this many at once tell a person enough. */
+/** Alarms that wait for a tab; a further one is dropped: it is on the page, and so many at once are enough for a person. */
 const MAX_OPEN = 20;
 
 /**

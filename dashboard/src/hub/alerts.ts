@@ -1,10 +1,10 @@
-// Runs in the hub. Owns the list of the rules that fire: the service is asked once for all tabs.
+// Runs in the hub. Owns the list of the firing rules, which is requested once for all tabs.
 
 import type { LogEvent, Rule } from '../../../src/client/index.js';
 import { saysFiring } from '../../../src/shared/contract/alert-line.js';
 import { RULES_SCOPE } from '../../../src/shared/contract/scopes.js';
 
-/** What a person is told. */
+/** What the user is notified of. */
 export interface Alarm {
   /** Of this alert: the browser shows one notification for it. */
   tag: string;
@@ -14,7 +14,7 @@ export interface Alarm {
 interface Parts {
   /** Rejects for a token that may not see rules. */
   load(): Promise<Rule[]>;
-  /** Other rules fire than before. */
+  /** The set of firing rules has changed. */
   changed(firing: readonly Rule[]): void;
   alarm(alarm: Alarm): void;
 }

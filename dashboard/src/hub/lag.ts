@@ -1,6 +1,6 @@
 import type { Lag } from './messages.js';
 
-/** Over so many ms the least is taken: one bot that was held up, or one node with another clock, is no lag of the stream. */
+/** The least delay of a window of this length, in ms, counts: one slow bot, or one node with another clock, is not a lag of the stream. */
 const WINDOW_MS = 1000;
 
 /** How long lines take from the bot to this browser, by the service's clock. */
@@ -16,7 +16,7 @@ export class StreamLag {
     // Also when the clock was set back.
     if (age >= WINDOW_MS || age < 0) {
       const before = this.now;
-      // After a pause the window before says nothing of now.
+      // After a pause the previous window is out of date.
       const least = age < 2 * WINDOW_MS ? this.#least : Math.max(0, ms);
       this.now = { ms: least, atMs: nowMs };
       this.#windowStart = nowMs;

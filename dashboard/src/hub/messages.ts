@@ -67,7 +67,7 @@ export interface Update {
   clockAheadMs: number;
   /** Null while no line has come. */
   lag: Lag | null;
-  /** Whether the hub has all that the service had when the stream began: before that, what is not there is not known. */
+  /** Whether the hub has everything that existed when the stream started: until then, what is missing is unknown. */
   isComplete: boolean;
   lines: Line[];
   /** Number of the hub's oldest line; the tab drops older ones too. */

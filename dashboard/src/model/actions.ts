@@ -63,7 +63,7 @@ export async function actOn(
   return errors;
 }
 
-/** What an action may be taken back with. */
+/** What is needed to undo an action. */
 export interface Before {
   /** The bots as they were. */
   bots: ReadonlyMap<string, BotSnapshot>;

@@ -7,7 +7,7 @@ import { set, settings } from './settings.js';
 
 export const firing = signal<readonly Rule[]>([]);
 
-/** What the browser says to notifications. `missing`: it has none, or the page came over plain http. */
+/** The browser's permission for notifications. `missing`: it has none, or the page came over plain http. */
 export type Permission = NotificationPermission | 'missing';
 const hasNotifications = 'Notification' in globalThis && isSecureContext;
 export const permission = signal<Permission>(
@@ -24,7 +24,7 @@ async function followPermission(): Promise<void> {
   take();
 }
 
-// Where there is nothing to ask, what the browser has said at first counts.
+// Where the permission cannot be queried, the browser's first answer counts.
 if (hasNotifications) followPermission().catch(() => {});
 
 /** Asks the browser; to be called on a click. */
@@ -33,7 +33,7 @@ export async function allowNotifications(): Promise<void> {
   set({ notify: permission.value === 'granted' });
 }
 
-/** Tells the user, if wanted. @param done is called in any case: no other tab has to. */
+/** Notifies the user, if wanted. @param done is called in any case, so that no other tab does. */
 export async function notify({ tag, text }: Alarm, done: () => void): Promise<void> {
   if (settings.value.notify && permission.value === 'granted') {
     const body = await inWords(text);

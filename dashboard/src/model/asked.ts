@@ -1,4 +1,4 @@
-// Runs in tabs. Owns the question about bots that is being asked: the views and the palette ask it, the frame shows its dialog.
+// Runs in tabs. Owns the pending question about bots: the views and the palette ask it, the frame shows its dialog.
 
 import { effect, signal } from '@preact/signals';
 import type { BotAction } from '../../../src/client/index.js';
@@ -20,7 +20,7 @@ export function ask(question: Asked): void {
 }
 
 effect(() => {
-  // What was asked is about the bots of that session.
+  // The question was about the bots of the previous session.
   void session.value;
   asked.value = null;
 });

@@ -1,4 +1,4 @@
-/** What a question gets: while it is asked again, the last answer stays. */
+/** The answer to a question; it stays while the question is asked again. */
 export interface Answered<T> {
   value: T | undefined;
   /** Why there is no value, or why it is outdated. */
@@ -33,13 +33,13 @@ export class Asking<T> {
     else void this.#ask();
   }
 
-  /** Instead of the request that runs, as after a reconnect: its connection may be dead. */
+  /** Replaces the running request, for example after a reconnect: its connection may be dead. */
   restart(): void {
     this.again();
     if (this.#isOutdated) this.#running?.abort();
   }
 
-  /** The answer is not needed any more. */
+  /** The answer is no longer needed. */
   stop(): void {
     this.#isStopped = true;
     this.#running?.abort();

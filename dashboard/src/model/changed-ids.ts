@@ -3,10 +3,10 @@
 export class ChangedIds {
   readonly #most: number;
   #ids: string[] = [];
-  /** How many were noted before the first of them. */
+  /** Number of ids that were noted before the first one. */
   #before = 0;
 
-  /** @param most how many are kept; a view that is further behind looks at everything. */
+  /** @param most how many are kept; a view that is further behind visits every bot. */
   constructor(most: number) {
     this.#most = most;
   }

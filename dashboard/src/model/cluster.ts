@@ -15,7 +15,7 @@ export const clusterAnswer = computed(() => withConnection(asked.value));
 /** The names of its nodes; empty for a single service. */
 export const nodeNames = computed(() => cluster.value?.nodes.map(({ node }) => node) ?? []);
 
-// Asked once for each connection: a restarted service may be part of a cluster. Of one that is not, it is not asked again.
+// Asked once for each connection: a restarted service may be part of a cluster. A single service is not asked again.
 effect(() => {
   const { value: now } = session;
   if (now.state !== 'in') {
@@ -39,7 +39,7 @@ export async function loadCluster(): Promise<void> {
     const { value: isKnown, error } = asked.peek();
     if (!isKnown || error) asked.value = { value: true, error: undefined, isLoading: false };
     const next = list.state === 'off' ? null : list;
-    // Views are not rendered again without need.
+    // Avoids needless renderings of views.
     if (JSON.stringify(next) !== JSON.stringify(cluster.peek())) cluster.value = next;
   } catch (thrown) {
     // The next round retries.

@@ -19,7 +19,7 @@ export interface Counted extends Pick<Stats, 'counted_from_ms'> {
   buckets: readonly Pick<StatsBucket, 'at_ms' | 'levels'>[];
 }
 
-/** The service's API is one. */
+/** The service's API is one such source. */
 export interface EventSource {
   events(query: EventsQuery & CallOptions): Promise<EventsPage>;
   stats(query: StatsQuery & CallOptions): Promise<Counted>;
@@ -27,7 +27,7 @@ export interface EventSource {
   incidentGroups(query: IncidentGroupsQuery & CallOptions): Promise<IncidentGroups>;
 }
 
-/** What was recorded: its time is over, and nothing in it can be acted on. */
+/** A recording: its time is over, and it has nothing to act on. */
 export interface Recorded extends EventSource {
   range: Bounds & { fromMs: number; toMs: number };
 }

@@ -4,7 +4,7 @@ import { api } from './session.js';
 /** Most requests for one list: a page ends early where there is much to search. */
 const MAX_PAGES = 20;
 
-/** The first `limit` events of a range, from as many pages as they are on. With a cursor there are more, or they were not found in time. */
+/** The first `limit` events of a range, from as many pages as needed. With a cursor there are more, or they were not found in time. */
 export async function readEvents(
   query: EventsQuery & { limit: number; signal: AbortSignal },
 ): Promise<EventsPage> {

@@ -1,4 +1,4 @@
-// Lines as the page shows them: of the journal, and gaps in words.
+// Lines of the journal as the page shows them, with gaps in words.
 
 import type { StreamEvent } from '../../../src/client/index.js';
 import { gapLine, logLine } from '../hub/line.js';
@@ -20,7 +20,7 @@ export function historyLines(events: readonly StreamEvent[]): Line[] {
   return lines;
 }
 
-/** Says what is missing at a gap; other lines are as they are. */
+/** The text of a gap says what is missing; other lines are unchanged. */
 export function inWords<L extends Line>(line: L): L {
   if (!line.gap) return line;
   const { dropped, from, to } = line.gap;

@@ -1,5 +1,5 @@
-// Runs in tabs. Owns the list of bot hosts, asked for twice a second while a view shows it: so a host that hangs, which the service
-// knows after 0.75 s, is seen within two.
+// Runs in tabs. Owns the list of bot hosts, requested twice a second while a view shows it: so a host that hangs, which the service
+// notices after 0.75 s, is shown within two seconds.
 
 import { computed, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -10,12 +10,12 @@ import { connection, withConnection } from './live.js';
 import { api, session } from './session.js';
 
 const EVERY_MS = 500;
-/** After an error, as of a service that is restarting. */
+/** After an error, for example while the service restarts. */
 const RETRY_MS = 2000;
 const ANSWER_MS = 5000;
 
 export const hosts = signal<HostList | undefined>(undefined);
-/** Why the list is not there, or outdated. */
+/** Why the list is missing or outdated. */
 const hostsError = signal<Error | undefined>(undefined);
 export const hostsAnswer = computed<Answered<HostList>>(() =>
   withConnection({ value: hosts.value, error: hostsError.value, isLoading: true }),

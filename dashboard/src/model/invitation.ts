@@ -12,7 +12,7 @@ const ANSWER_MS = 10_000;
 
 export interface Invitation {
   link: string;
-  /** What it gives; null until the service has said so. */
+  /** What it gives; null until the service has answered. */
   offer: LinkOffer | null;
 }
 

@@ -7,7 +7,7 @@ import { connection, withConnection } from './live.js';
 import { api, session } from './session.js';
 
 export const kinds = signal<KindInfo[]>([]);
-/** Whether they have come, and why not. */
+/** Whether they are loaded, or why not. */
 const asked = signal<Answered<true>>(NOT_ASKED);
 export const kindsAnswer = computed(() => withConnection(asked.value));
 /** Modules that failed to load, with the reason. */
@@ -34,7 +34,7 @@ export function loadKinds(): void {
     .then(
       (loaded) => {
         if (session.value !== now) return;
-        // Forms are not rendered again without need.
+        // Avoids needless renderings of forms.
         if (JSON.stringify(loaded.kinds) !== JSON.stringify(kinds.value)) {
           kinds.value = loaded.kinds;
         }

@@ -1,5 +1,5 @@
-// Looks for the last line of each bot in the journal, newest lines first. Those that say little are looked for by id: the newest pages
-// have only those that say much. Pure.
+// Looks for the last line of each bot in the journal, newest lines first. Quiet bots are looked for by id: the newest pages
+// have only busy ones. Pure.
 
 /** The most ids of a request that uses the journal's index. */
 export const MOST_IDS = 64;
@@ -19,7 +19,7 @@ export interface SearchParts {
   ask(ids: readonly string[] | undefined, cursor: string | undefined): Promise<Page>;
   /** Ids of the bots whose last line is wanted and not known. */
   missing(): readonly string[];
-  /** All lines since then have been looked at: what is missing is older. In ms. */
+  /** All lines since then, in ms, have been searched: a missing one is older. */
   reached(ms: number): void;
   /** The journal has no line of these. */
   without(ids: readonly string[]): void;

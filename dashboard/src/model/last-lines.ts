@@ -13,7 +13,7 @@ const PAGE = 1000;
 /** Where lines are missed again and again, the journal is asked when none was for so long, in ms. */
 const CALM_MS = 2000;
 
-/** One page has the last line of most bots, in one request. A table of bots wants it of those that say little, too. */
+/** One page has the last line of most bots, in one request. A table of bots needs it for quiet bots too. */
 const tables = signal(0);
 /** Incremented when the journal is to be asked again. */
 const tries = signal(0);

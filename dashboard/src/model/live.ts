@@ -18,22 +18,22 @@ import { inWords } from './history-lines.js';
 
 const MAX_SECONDS = 900;
 const MAX_CHANGES_OF_BOT = 200;
-/** More than change between two redraws of a view that does not show all of them again. */
+/** More than can change between two redraws of a view that redraws only changed bots. */
 const MAX_CHANGED_BOTS = 5000;
 
 export const connection = signal<Connection>({ state: 'connecting' });
 /** How far this machine's clock is ahead of the service's, in ms. */
 export const clockAheadMs = signal(0);
-/** Whether the page has all that there was when the stream began: before that, what it does not have is not known. */
+/** Whether the page has everything that existed when the stream started: until then, what is missing is unknown. */
 export const isLoaded = signal(false);
-/** What is not asked for without a connection: that it is lost is then the reason why there is none. */
+/** For what is not requested without a connection: the lost connection is then the reason. */
 export function withConnection<T>(answer: Answered<T>): Answered<T> {
   const { value: now } = connection;
   const isUnknown = answer.value === undefined && answer.error === undefined;
   return isUnknown && 'reason' in now ? { ...answer, error: new Error(now.reason) } : answer;
 }
 
-/** The same as {@link isLoaded}, for what a view says in place of it. */
+/** The same as {@link isLoaded}, with the reason for a view to show. */
 export const loaded = computed<Answered<true>>(() =>
   withConnection(isLoaded.value ? { ...NOT_ASKED, value: true } : NOT_ASKED),
 );
@@ -42,7 +42,7 @@ export const lag = signal<Lag | null>(null);
 
 export const bots = new Map<string, BotSnapshot>();
 export const botsVersion = signal(0);
-/** Which of them came, changed or went. */
+/** The bots that were added, changed or removed. */
 export const changedBots = new ChangedIds(MAX_CHANGED_BOTS);
 
 /** Those of these bots that exist. */

@@ -34,7 +34,7 @@ export class LogWindow {
   readonly version = signal(0);
   readonly top = signal<Edge>('more');
   readonly topError = signal('');
-  /** False while the rows are a place in the history that does not reach the live lines yet. */
+  /** False while the rows are a part of the history that does not reach the live lines yet. */
   readonly isJoined = signal(true);
   /** The rows reach the end of a range that is over. Then they never reach the live lines. */
   readonly isAtEnd = signal(false);

@@ -10,11 +10,11 @@ export function nextTryText(
   now: number,
   span: (ms: number) => string,
 ): string | null {
-  // Older nodes of a cluster do not say.
+  // Older nodes of a cluster do not report it.
   if (status !== 'backoff' || !next_try) return null;
   const { at_ms, attempt, limit } = next_try;
   const wait = at_ms - now;
-  // A part of a second is one.
+  // A fraction counts as a second.
   const when = wait <= 0 ? t('nextTry.due') : t('nextTry.in', { time: span(wait + 999) });
   if (attempt === null) return when;
   return limit === null

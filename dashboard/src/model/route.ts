@@ -9,7 +9,7 @@ export interface Route {
   query: URLSearchParams;
 }
 
-/** Views that have gone, and where what they showed is now. */
+/** Former views, and the views that replace them. */
 const MOVED: Readonly<Record<string, string>> = { incidents: 'problems', alerts: 'problems' };
 
 export const route = signal<Route>(parse(location.hash));
@@ -62,7 +62,7 @@ export function go(href: string): void {
 /** Replaces the query, without a history entry. */
 export function replaceQuery(query: Record<string, string>): void {
   const { view, part } = route.peek();
-  // A link was followed, and its event is still to come: what was typed before is of the view that is left.
+  // A link was followed, and its event is pending: what was typed before belongs to the view that is left.
   const next = parse(location.hash);
   if (next.view !== view || next.part !== part) return;
   replace(hrefTo(view, part, query));

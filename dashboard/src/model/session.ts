@@ -32,7 +32,7 @@ const ANSWER_MS = 5000;
 export const session = signal<Session>({ state: 'starting' });
 /** A token from the address while another session exists. Any page can link to this one, so only the user may switch to it. */
 export const handedToken = signal<string | null>(null);
-/** The client of somebody without a token. */
+/** A client without a token. */
 export const stranger = new DroverClient({ url: serviceUrl() });
 let client = stranger;
 let link: Link | undefined;
@@ -61,7 +61,7 @@ interface Offer {
 /** Set until the hub has answered; after that the hub decides who is signed in. */
 let offer: Offer | undefined;
 
-/** Starts with the session of other tabs, the stored token, or the one from the address: the first that there is. */
+/** Starts with the session of other tabs, the stored token, or the one from the address: the first that exists. */
 export async function startSession(): Promise<void> {
   // An open page is given another token.
   window.addEventListener('hashchange', () => {

@@ -1,4 +1,4 @@
-// From what deleted bots can be created again, as far as the service tells it: it does not tell secrets.
+// The specifications from which deleted bots can be created again, as far as the service shows them: it does not show secrets.
 
 import type { BotConfig, BotSnapshot, NewBot } from '../../../src/client/index.js';
 import { t } from '../texts/text.js';
@@ -49,7 +49,7 @@ export async function specificationsOf(
   return { known, unknown };
 }
 
-/** @returns why not, when something of it is not known or may not be set. */
+/** @returns why not, if a part of it is unknown or may not be set. */
 function specificationOf(bot: Bot, stored: BotConfig, mayQuota: boolean): NewBot | string {
   const { secrets, host_group, quota, ...rest } = stored;
   if (secrets === undefined) return t('undo.unknownSecrets');

@@ -3,7 +3,7 @@ import { t } from '../texts/text.js';
 
 type Bot = Pick<BotSnapshot, 'status' | 'desired'>;
 
-/** Whether it stays stopped until someone starts it, or is about to. */
+/** Whether it is stopped until the next start, or is about to be. */
 export function isStopped({ status, desired }: Bot): boolean {
   return status === 'stopped' || desired === 'stopped';
 }

@@ -1,9 +1,9 @@
-// What takes an action on bots back, where that is possible.
+// How an action on bots is undone, where that is possible.
 
 import type { BotAction, BotSnapshot, NewBot } from '../../../src/client/index.js';
 import { isStopped } from './stopped.js';
 
-/** Something that can be done for a while after an action. */
+/** An action that undoes another, for a while. */
 export interface Undo {
   action: 'start' | 'stop' | 'create';
   ids: readonly string[];

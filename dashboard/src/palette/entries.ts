@@ -37,7 +37,7 @@ export interface Found {
 
 /** The most that is shown. */
 export const MAX_FOUND = 50;
-/** How much better than a bot an equally good page or action is. */
+/** Bonus of a page or an action over a bot that matches equally well. */
 const OF_PAGE = 4;
 
 /** The best first. Without a query: pages and actions, then bots by their id. */

@@ -26,7 +26,7 @@ export function PaletteView({ pages }: { pages: readonly Page[] }) {
   const [query, setQuery] = useState(takeTypedAhead);
   const [active, setActive] = useState(0);
   const list = useRef<HTMLDivElement>(null);
-  // As it was when it opened: what moves under the keys would be hit by mistake.
+  // As it was when it opened: entries that move under the keys would be hit by mistake.
   const [offered] = useState(() => offeredNow(pages));
   const found = useMemo(() => find(query, offered), [query, offered]);
   const close = (): void => {
@@ -172,7 +172,7 @@ const THEME_TITLES = {
   dark: 'palette.themeDark',
 } as const;
 
-/** What can be done with one bot. */
+/** The actions on one bot. */
 function verbs(): Verb[] {
   return [
     { name: t('button.open'), run: (id) => go(hrefTo('bots', id)) },
@@ -192,7 +192,7 @@ function verbs(): Verb[] {
   ];
 }
 
-/** What can be done with the bot whose page is open. */
+/** The actions on the bot whose page is open. */
 function ofBot(): Entry[] {
   const { view, part } = route.peek();
   if (view !== 'bots' || !bots.has(part)) return [];

@@ -154,7 +154,7 @@ function optionsFor(
   };
 }
 
-/** A shorter way of the pointer is a click, in px. */
+/** A shorter movement of the pointer is a click, in px. */
 const CLICK_PX = 4;
 
 function takePicks(chart: uPlot, pick: (from: number, to: number) => void): void {

@@ -7,7 +7,7 @@ interface Props {
   title: string;
   /** Text of the button that sends it. */
   action: string;
-  /** Whether what is filled in can be sent. */
+  /** Whether the input can be sent. */
   isReady: boolean;
   /** @throws Error that the form shows. */
   send: () => Promise<void>;
@@ -16,7 +16,7 @@ interface Props {
   children: ComponentChildren;
 }
 
-/** A dialog with a form, which stays open with its fault until the service has taken it. */
+/** A dialog with a form, which stays open and shows the error until the service accepts it. */
 export function FormDialog({ title, action, isReady, send, onClose, children }: Props) {
   const [fault, setFault] = useState('');
   const [isBusy, setBusy] = useState(false);

@@ -1,7 +1,7 @@
 import type { Scope } from '../../../src/client/index.js';
 import { t } from '../texts/text.js';
 
-/** In place of controls that the token does not allow. @param to what they do. */
+/** Replaces controls that the token does not allow. @param to what they do. */
 export function NeedsScope({ scope, to }: { scope: Scope; to: string }) {
   return <span class="muted">{t('scope.needed', { scope, to })}</span>;
 }

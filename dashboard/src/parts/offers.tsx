@@ -8,10 +8,10 @@ export interface Offer {
 }
 
 interface OffersProps<T extends Offer> {
-  /** Of the list; its options have it with their place. The field names both. */
+  /** Id of the list; its options have it with their index. The field refers to both. */
   id: string;
   items: readonly T[];
-  /** Place of the chosen one; -1 for none. */
+  /** Index of the chosen one; -1 for none. */
   active: number;
   onTake: (item: T) => void;
 }

@@ -1,4 +1,4 @@
-// A list that is one stop of the Tab key: the arrows move between its rows and in them. For lists that have all their rows on the page.
+// A list that takes one Tab stop: the arrows move between its rows and in them. For lists that have all their rows on the page.
 
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
@@ -13,7 +13,7 @@ import {
 } from './row-keys.js';
 
 interface TabStop {
-  /** Had the focus last. */
+  /** The control that had the focus last. */
   control: HTMLElement | undefined;
   row: number;
   at: number;
@@ -72,7 +72,7 @@ export function useOneStop<T extends HTMLElement>(role: Role): OneStop<T> {
   };
 }
 
-/** Leaves one stop: what had the focus last, or what has taken its place. */
+/** Leaves one Tab stop: the control that had the focus last, or its successor. */
 function settle(list: HTMLElement, role: Role, tabStop: TabStop): void {
   if (role === 'grid') makeCellsStops(list);
   const rows = rowsOf(list);
@@ -81,7 +81,7 @@ function settle(list: HTMLElement, role: Role, tabStop: TabStop): void {
   const next = rows[Math.min(row, rows.length - 1)];
   const stop = isThere ? control : next && controlAt(next, at);
   for (const one of rows.flatMap(controlsOf)) one.tabIndex = one === stop ? 0 : -1;
-  // What had the focus was removed.
+  // The focused control was removed.
   if (stop && hasFocus && !isThere && document.activeElement === document.body) {
     stop.focus({ preventScroll: true });
   }

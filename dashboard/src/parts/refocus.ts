@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
 /**
- * Gives the focus back to a control that loses it because it is drawn in another place.
+ * Gives the focus back to a control that loses it when it is drawn elsewhere.
  * @returns what to call with its selector before that.
  */
 export function useRefocus(): (selector: string) => void {

@@ -51,7 +51,7 @@ export function moveInRow(event: KeyboardEvent): void {
 }
 
 /**
- * Moves the focus to the same place of another row with the arrows up and down; `Home` and `End`, in a grid with Ctrl, lead to the first
+ * Moves the focus to the same position in another row with the arrows up and down; `Home` and `End`, in a grid with Ctrl, lead to the first
  * and the last row. For `keydown` of a list with all its rows, after {@link moveInRow}.
  */
 export function moveOverRows(event: KeyboardEvent): void {
@@ -69,7 +69,7 @@ export function moveOverRows(event: KeyboardEvent): void {
   controlAt(to, controlsOf(from).indexOf(event.target as HTMLElement))?.focus();
 }
 
-/** Moves the focus from a row of the grid to the same place in another one; nothing while the focus is elsewhere. */
+/** Moves the focus from a row of the grid to the same position in another one; nothing while the focus is elsewhere. */
 export function moveToRow(id: string): void {
   const from = rowOf(document.activeElement);
   const to = document.getElementById(id);
@@ -80,7 +80,7 @@ export function moveToRow(id: string): void {
   controlAt(to, at)?.focus({ preventScroll: true });
 }
 
-/** What is at this place of a row, or the last of a shorter one. */
+/** The control at this index of a row, or the last one of a shorter row. */
 export function controlAt(row: Element, at: number): HTMLElement | undefined {
   const controls = controlsOf(row);
   return controls[Math.min(at, controls.length - 1)];

@@ -1,5 +1,5 @@
 // Owns the toasts: short messages at the edge of the page. Errors stay until they are closed; one with an action stays longer than
-// others, and as long as somebody is at it.
+// others, and as long as the pointer or the focus is on it.
 
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';

@@ -2,7 +2,7 @@ import type { Answered } from '../model/asking.js';
 import { connection } from '../model/live.js';
 import { t } from '../texts/text.js';
 
-/** In place of a value that has not come, or above one that is outdated: what is not known is never shown as none. */
+/** Shown instead of a value that has not arrived, or above an outdated one: what is unknown is never shown as none. */
 export function Unanswered({ of: { value, error } }: { of: Answered<unknown> }) {
   if (value === undefined) {
     return <p class="muted unanswered">{error ? error.message : t('state.loading')}</p>;

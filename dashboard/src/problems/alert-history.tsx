@@ -12,10 +12,10 @@ import { alertText } from './alert-text.js';
 
 /** The newest that are shown. */
 const MAX_SHOWN = 50;
-/** Events of a journal are there a moment after the stream has them, in ms. */
+/** The journal has an event this long after the stream, in ms. */
 const AGAIN_MS = 10_000;
 
-/** What has fired in the range of the page, from the journal, the newest first. */
+/** The past alerts of the range of the page, from the journal, newest first. */
 export function AlertHistory() {
   void second.value;
   const answer = useResource(

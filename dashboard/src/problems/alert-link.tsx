@@ -3,7 +3,7 @@ import { hrefTo } from '../model/route.js';
 import { Icon } from '../parts/icons.js';
 import { t } from '../texts/text.js';
 
-/** Leads to a new rule on a query, for those who may make one. A space stands for an empty one, which an address would leave out. */
+/** Links to a new rule on a query, if the token may create one. A space stands for an empty one, which an address would leave out. */
 export function AlertLink({ query, on }: { query: string; on: 'bots' | 'lines' }) {
   if (!may('control') || !isUnlimited()) return null;
   return (

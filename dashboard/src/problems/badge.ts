@@ -14,7 +14,7 @@ export function showBadge(count: number): void {
   link.href = drawn ?? own;
 }
 
-/** @returns undefined where the browser keeps canvases from being read. */
+/** @returns undefined if the browser does not let pages read canvases. */
 function draw(count: number): string | undefined {
   const canvas = document.createElement('canvas');
   canvas.width = SIZE;

@@ -23,7 +23,7 @@ export interface Found {
 
 type Read = (query: EventsQuery & { signal: AbortSignal }) => Promise<EventsPage>;
 
-/** Holds what was found: a range that has moved on is searched only where it is new. */
+/** Keeps what was found: a range that has moved is searched only where it is new. */
 export class BesideSearch {
   readonly #read: Read;
   #events = new Map<string, StreamEvent>();
@@ -70,7 +70,7 @@ export class BesideSearch {
     }
     this.#isCut ||= page.cursor !== null;
     this.#bound();
-    // What a node did not answer is asked again.
+    // Nodes that did not answer are asked again.
     if (missing.size === 0) this.#searched = { after, before };
     const events = [...this.#events.values()];
     return { events, isWhole: !this.#isCut, isCut: this.#isCut, missing: [...missing] };
@@ -105,7 +105,7 @@ export async function extendAll(
   });
   const put = (at: number, part: Found): void => {
     parts[at] = part;
-    // What was found before is not hidden by a search that has not begun to answer.
+    // Earlier results stay visible until the search has its first answer.
     if (searches.every((_, other) => parts[other])) show(whole());
   };
   await Promise.all(

@@ -34,7 +34,7 @@ const ICONS = { restart: 'restart', stop: 'stop', config: 'edit' } as const;
 /** Bots that are listed at once. */
 const BOTS_LISTED = 60;
 
-/** One cause: what it is, whom it hits, what happened beside it, and what can be done about it. */
+/** One cause: its message, its bots, what else happened at the time, and actions. */
 export function CauseView({ cause }: { cause: string }) {
   const answer = useGroups(cause);
   const { value } = answer;

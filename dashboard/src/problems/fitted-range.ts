@@ -3,7 +3,7 @@
 const MINUTE_MS = 60_000;
 /** Of these the page shows the shortest that has all incidents of the last day. */
 const LENGTHS_MS = [15, 30, 60, 120, 360, 720].map((minutes) => minutes * MINUTE_MS);
-/** What is to be seen before the first incident, as a part of the time since. */
+/** The time shown before the first incident, as a share of the time since. */
 const MARGIN = 0.05;
 
 export interface Range {

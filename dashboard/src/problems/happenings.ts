@@ -17,7 +17,7 @@ export interface Happening {
   at: number;
   until: number;
   text: string;
-  /** The bots that it was about, each once, the first MAX_BOTS. */
+  /** The bots concerned, each once, the first MAX_BOTS. */
   bots: readonly string[];
   /** How often. */
   count: number;
@@ -25,7 +25,7 @@ export interface Happening {
   cause?: string;
 }
 
-/** The same within this time, in ms, is one happening: a command to many bots, a rollout. */
+/** Equal happenings within this time, in ms, are joined: a command to many bots, a rollout. */
 const JOINED_MS = 10_000;
 /** Bots of a happening that are known by name. */
 const MAX_BOTS = 1000;
@@ -47,8 +47,8 @@ export function isLoss({ type }: { type: Incident['type'] }): boolean {
 }
 
 /**
- * The queries of the lines that {@link happeningsOf} reads. Commands are apart: there can be so many that of what was changed before
- * them nothing would be held.
+ * The queries of the lines that {@link happeningsOf} reads. Commands have a separate query: there can be so many that earlier changes
+ * would be dropped.
  */
 export const HAPPENINGS_QUERIES = [
   `scope:${CONTROL_SCOPE},${CHANGE_SCOPE}`,
@@ -121,7 +121,7 @@ function changeText(message: string): string {
   return t('happening.changedBy', { by, fields: names.join(', ') });
 }
 
-/** The result differs from bot to bot; that it failed does not. */
+/** Results differ from bot to bot; failures do not. */
 function commandText(message: string, level: string): string {
   const [command = message] = message.split(/ (?:->|failed:)/, 1);
   return level === 'error' ? t('happening.failed', { command }) : command;

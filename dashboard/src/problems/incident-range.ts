@@ -13,7 +13,7 @@ export function incidentRange(): Range {
   return { after: fromMs ?? Math.max(0, toMs - DAY_MS), before: Math.max(toMs, (fromMs ?? 0) + 1) };
 }
 
-/** Whether nobody has chosen where it begins. */
+/** Whether the start is a default. */
 export function isFree(): boolean {
   return timeRange.peek().from === undefined;
 }

@@ -32,7 +32,7 @@ const ORDER_TITLES: Readonly<Record<Order, PlainKey>> = {
   bots: 'incidents.mostBots',
 };
 
-/** What is wrong, and the rules that watch for it. @param cause shows only this one. */
+/** The problems, and the rules that watch for them. @param cause shows only this one. */
 export function ProblemsView({ cause }: { cause: string }) {
   return cause === '' ? <Problems /> : <CauseView key={cause} cause={cause} />;
 }
@@ -138,7 +138,7 @@ function Problems() {
   );
 }
 
-/** Two that are without end are alike. */
+/** Two ranges without an end are equal. */
 function descending(a: number, b: number): number {
   return a === b ? 0 : b - a;
 }

@@ -1,6 +1,6 @@
 import type { Condition, CreateRuleBody, Rule, Severity } from '../../../src/client/index.js';
 
-/** What the form has, as a person types it. */
+/** The fields of the form, as typed. */
 export interface RuleFields {
   name: string;
   query: string;

@@ -16,7 +16,7 @@ interface Props {
   onSaved: (rule: Rule) => void;
 }
 
-/** A rule, to make or to change. */
+/** The form of a new or an existing rule. */
 export function RuleForm({ rule, first, onClose, onSaved }: Props) {
   const [fields, setFields] = useState(first);
   const { condition } = fields;

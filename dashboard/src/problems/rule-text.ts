@@ -64,7 +64,7 @@ export const STATES: Readonly<
   firing: { title: 'alerts.firing', tone: 'bad' },
 };
 
-/** Those that need a person first. */
+/** Orders rules that need attention first. */
 export const STATE_ORDER: readonly RuleState[] = [
   'firing',
   'refused',

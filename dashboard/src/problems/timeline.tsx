@@ -72,7 +72,7 @@ export function Timeline({ beside, counts, loaded }: Props) {
   );
 }
 
-/** What is not known of the rest; that nothing happened only when that is known. */
+/** What is unknown about the rest. It says that nothing happened only if that is certain. */
 function stateText({ value, error, isLoading, happenings }: Beside): string {
   if (error) return t('timeline.notSearched', { reason: error.message });
   if (!value || (isLoading && !value.isWhole && !value.isCut)) return t('timeline.searching');
@@ -87,7 +87,7 @@ function laneText(lane: Lane): string {
   return found ? t(found.one) : lane;
 }
 
-/** The same for the eye: the list below has it in words. */
+/** A picture of the list below, which has the same in words. */
 function Lanes({
   happenings,
   counts,

@@ -60,7 +60,7 @@ function firstOf(groups: readonly IncidentGroup[], { after }: Range): number | u
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** Reads the incidents that ended hosts by cause: they are few, and among the latest of all they would be lost. */
+/** Reads the incidents that ended hosts by cause: they are few, and a list of the latest incidents of all causes might not have them. */
 class Losses {
   /** By cause, with how often it had happened. */
   readonly #known = new Map<string, { count: number; incidents: readonly Incident[] }>();
@@ -95,7 +95,7 @@ export function useBeside(loaded: LoadedGroups | undefined): Beside {
       (query) => new BesideSearch((where) => eventSource().events({ ...where, query })),
     ),
   ).current;
-  // One that nobody has chosen moves on with its length; of another the beginning is fixed.
+  // A default range moves with the time; the start of a chosen one is fixed.
   const length = loaded && isFree() ? loaded.range.before - loaded.range.after : 0;
   const answer = useResource<Found | undefined>(
     async (signal, show) => loaded && (await extendAll(searches, loaded.range, signal, show)),

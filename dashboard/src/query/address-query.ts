@@ -11,7 +11,7 @@ export function queryIn(parameters: URLSearchParams): string {
 /** Adds to the query of the present view what was clicked. */
 export function pick(use: QueryUse, what: Picked): void {
   const { query } = route.peek();
-  // A line that the address links to may not pass any more.
+  // The line that the address links to may no longer pass.
   changeQuery({ q: picked(queryIn(query), use, what), at: '' });
 }
 

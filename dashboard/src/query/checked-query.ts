@@ -4,7 +4,7 @@ import { QueryError } from '../../../src/shared/query/query-error.js';
 
 export interface CheckedQuery {
   terms: readonly LocatedTerm[];
-  /** What is wrong with it; it has no terms then. */
+  /** The fault of an invalid query, which has no terms. */
   error: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-// What can follow at the cursor of a query: fields, then values that there are now.
+// The completions at the cursor of a query: fields, then their current values.
 
 import {
   FIELD_NAMES,
@@ -12,14 +12,14 @@ import {
 import { printValue } from '../../../src/shared/query/print-query.js';
 import { t } from '../texts/text.js';
 
-/** Values of a field that there are now; `''` as field asks for names of data. */
+/** The current values of a field; the field `''` means names of data. */
 export type Offers = (field: FieldName, path: string) => readonly string[];
 
 export interface Completion {
   /** What is shown, and what it says about it. */
   label: string;
   hint: string;
-  /** What is put in the place of the word. */
+  /** Replaces the word. */
   insert: string;
 }
 

@@ -67,12 +67,12 @@ function isAbout(term: FieldTerm, other: FieldTerm): boolean {
   return names.every((name) => name === names[0]);
 }
 
-/** The text without the term at this place. */
+/** The text without the term at this position. */
 export function removed(text: string, { from, to }: TextSpan): string {
   return `${text.slice(0, from).trimEnd()} ${text.slice(to).trimStart()}`.trim();
 }
 
-/** The text with the term at this place excluded, or not any more. */
+/** The text with the term at this position inverted: excluded, or included again. */
 export function inverted(text: string, { from }: TextSpan): string {
   const isNot = text[from] === '-';
   return isNot

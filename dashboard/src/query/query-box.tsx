@@ -85,7 +85,7 @@ export function QueryBox({ use, value, onChange, waitMs }: Props) {
         return;
       }
       const by = event.key === 'ArrowDown' ? 1 : -1;
-      // One place more than items: none is chosen.
+      // One position more than there are items: no item is chosen.
       const places = items.length + 1;
       setActive(((active + 1 + by + places) % places) - 1);
     } else if (event.key === 'Enter') {

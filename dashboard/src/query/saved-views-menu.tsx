@@ -16,7 +16,7 @@ export function SavedViewsMenu() {
     const wanted = name.trim();
     if (wanted === '') return;
     const kept = new URLSearchParams(query);
-    // What shows one line is no view.
+    // A link to one line is not a view.
     for (const name of ['at', 'around']) kept.delete(name);
     const fault = saveView({ name: wanted, view, query: kept.toString() });
     say(fault ?? t('views.saved', { name: wanted }));

@@ -18,7 +18,7 @@ export const MAX_NAME = 60;
 
 export const savedViews = signal<readonly SavedView[]>(read());
 
-/** Saves under a name; one of the same view with that name is replaced. @returns what is wrong. */
+/** Saves under a name; one of the same view with that name is replaced. @returns the error, if any. */
 export function saveView(saved: SavedView): string | undefined {
   const others = savedViews.peek().filter((one) => !isSame(one, saved));
   if (others.length >= MAX_VIEWS) return t('views.tooMany', { n: MAX_VIEWS });

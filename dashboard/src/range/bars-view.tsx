@@ -4,7 +4,7 @@ import { useRef, useState } from 'preact/hooks';
 import { t } from '../texts/text.js';
 import { type Counts, SEVERITIES, type Severity } from './histogram.js';
 
-/** A shorter way of the pointer is a click, in px. */
+/** A shorter movement of the pointer is a click, in px. */
 const CLICK_PX = 4;
 /** Least height of a bar's part, as a share of the height: one error is seen under a thousand lines. */
 const LEAST: Readonly<Record<Severity, number>> = {
@@ -33,7 +33,7 @@ interface Props {
 export function BarsView(props: Props) {
   const { name, counts, textOf, ends, said, moment, onRange, onMoment } = props;
   const count = counts.length;
-  /** Bars under the pointer or at the keys; `first` is where a drag or a selection has begun. */
+  /** Bars under the pointer or at the keys; `first` is where a drag or a selection started. */
   const [marked, setMarked] = useState<{ first: number; last: number }>();
   const drag = useRef<{ x: number; first: number } | undefined>(undefined);
   const box = useRef<HTMLDivElement>(null);

@@ -70,7 +70,7 @@ function Drawn({ histogram, bars, range }: { histogram: Histogram; bars: Bars; r
   const counts = Array.from({ length: count }, (_, bar) => histogram.at(fromS + bar * stepS));
   const zoom = (first: number, last: number): void => {
     const toMs = begin(last + 1);
-    // What reaches to now stays live.
+    // A range that reaches to now stays live.
     if (toMs >= serverNow()) showRange({ ...LIVE, from: { ms: begin(first) } });
     else showRange({ from: { ms: begin(first) }, toMs, momentMs: undefined });
   };

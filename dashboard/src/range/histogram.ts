@@ -111,7 +111,7 @@ export class Histogram {
       }
       const from = stats.counted_from_ms ?? null;
       before = from ?? after;
-      // What was counted before is older than all that is new.
+      // Everything that was counted before is older.
       this.countedFromS = before <= after ? fromS : before / 1000;
       this.#changed();
     }

@@ -33,7 +33,7 @@ const DATE = /^(?:(\d{4})-)?(\d{1,2})-(\d{1,2})$/;
 /** A time with what was written of it. */
 interface Moment {
   ms: number;
-  /** The end of what was named: a whole day, minute, second or millisecond. */
+  /** The end of the named day, minute, second or millisecond. */
   endMs: number;
   /** `none`: it was written without a date. */
   date: 'none' | WallTime;

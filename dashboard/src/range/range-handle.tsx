@@ -6,11 +6,11 @@ import { isLive, presentBounds, showMoment, shownMoment } from '../model/time-ra
 import { t } from '../texts/text.js';
 import { momentText } from './range-text.js';
 
-/** What the slider has of a range without a beginning, in ms. */
+/** The length of the slider for a range without a start, in ms. */
 const DEFAULT_MS = 15 * 60_000;
 /** Steps of the slider over its whole length. */
 const STEPS = 180;
-/** The address is written this often at most while the slider moves, in ms: browsers bound how often it may be. */
+/** The address is written this often at most while the slider moves, in ms: browsers limit that. */
 const WRITE_MS = 150;
 
 export function RangeHandle() {

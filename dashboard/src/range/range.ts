@@ -30,7 +30,7 @@ const MAX_MS = 8.64e15;
 export function rangeIn(query: URLSearchParams): TimeRange {
   const toMs = timeIn(query.get('to'));
   const from = startIn(query.get('from'));
-  // A length before now makes no range with an end that is fixed.
+  // A length before now and a fixed end do not make a range.
   if (toMs === undefined || (from && 'agoMs' in from)) return from ? { ...LIVE, from } : LIVE;
   if (from && from.ms >= toMs) return LIVE;
   const at = timeIn(query.get('t'));

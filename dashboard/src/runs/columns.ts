@@ -1,6 +1,6 @@
-// Runs in the worker of a run. Numbers by row in typed arrays that grow: what a row costs is known.
+// Runs in the worker of a run. Numbers by row in growing typed arrays, so that the memory for a row is known.
 
-/** Rows that are there from the start. */
+/** Initial capacity, in rows. */
 const LEAST = 4096;
 
 /** A growing list of numbers. */

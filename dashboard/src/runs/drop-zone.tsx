@@ -6,7 +6,7 @@ import { rich, t } from '../texts/text.js';
 
 interface Props {
   onFiles: (files: readonly { name: string; content: Blob }[]) => void;
-  /** It is a button among others, not the page. */
+  /** It is one button among others, not the whole page. */
   isSmall?: boolean;
 }
 

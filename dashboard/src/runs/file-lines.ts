@@ -1,4 +1,4 @@
-// Runs in the worker of a run. Reads lines of a file as bytes, with the place of each, a part of the file at a time.
+// Runs in the worker of a run. Reads lines of a file as bytes, with the offset of each, a part of the file at a time.
 
 /** A longer line is not read, in bytes: events are far shorter, and it would have to be in memory as a whole. */
 export const MAX_LINE = 4 * 1024 * 1024;
@@ -25,7 +25,7 @@ const RETURN = 13;
 /** Yields the lines of the bytes from `from` to `to`, many at once. */
 export async function* fileLines(file: Blob, from = 0, to = file.size): AsyncGenerator<FileLine[]> {
   const decoder = new TextDecoder();
-  /** The begun line: its parts, or only its size when it is too long. */
+  /** The unfinished line: its parts, or only its size when it is too long. */
   let parts: Uint8Array[] = [];
   let size = 0;
   let at = from;
@@ -49,7 +49,7 @@ export async function* fileLines(file: Blob, from = 0, to = file.size): AsyncGen
     let begin = 0;
     const all = asciiIn(value);
     if (all !== undefined) {
-      // Cut out of one text: to decode each line took longer than all else. The first one may have begun before.
+      // Cut out of one text: decoding each line took longer than everything else. The first one may have started in the part before.
       for (let end = all.indexOf('\n'); end >= 0; end = all.indexOf('\n', begin)) {
         if (size > 0) lines.push(take(value.subarray(begin, end), false));
         else {
@@ -79,7 +79,7 @@ const LATIN = new TextDecoder('latin1');
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
 const NOT_ASCII = /[^\x00-\x7f]/;
 
-/** The bytes as text when all are ASCII: then places are the same in both. */
+/** The bytes as text when all are ASCII: then offsets are the same in both. */
 function asciiIn(bytes: Uint8Array): string | undefined {
   const text = LATIN.decode(bytes);
   return NOT_ASCII.test(text) ? undefined : text;

@@ -39,7 +39,7 @@ export function KeptList() {
   );
 }
 
-/** How far the file of a run is on its way. */
+/** The progress of loading the file of a run. */
 export function LoadingRun({ name }: { name: string }) {
   const found = loading.value.get(name);
   if (!found) return null;

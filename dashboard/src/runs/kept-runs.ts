@@ -1,4 +1,4 @@
-// Runs in tabs. Owns the files of runs that are on their way from the service.
+// Runs in tabs. Owns the files of runs that are being loaded from the service.
 
 import { signal } from '@preact/signals';
 import type { RunFile } from '../../../src/client/index.js';
@@ -12,12 +12,12 @@ const MAX_BYTES = 2 * 1024 ** 3;
 
 export interface Loading {
   bytes: number;
-  /** How much has come, in bytes. */
+  /** Bytes that have arrived. */
   read: number;
   error: Said | undefined;
 }
 
-/** By name. What has come is opened and not here any more. */
+/** By name. A loaded file is opened and removed from here. */
 export const loading = signal<ReadonlyMap<string, Loading>>(new Map());
 
 /** A recording with the report that has its name, of the files that the service has; the file alone if there is none. */
@@ -32,7 +32,7 @@ export function filesOf(name: string, all: readonly RunFile[]): RunFile[] {
   return report ? [own, report] : [own];
 }
 
-/** Loads the file, with its report, and opens it. Does nothing while that is under way. */
+/** Loads the file, with its report, and opens it. Does nothing if that is in progress. */
 export async function openKept(name: string, all: readonly RunFile[]): Promise<void> {
   const files = filesOf(name, all);
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);

@@ -1,4 +1,4 @@
-// Runs in tabs. Words what a worker tells.
+// Runs in tabs. Turns the notes of a worker into text.
 
 import { type Key, t } from '../texts/text.js';
 import type { Said } from './note.js';

@@ -1,4 +1,4 @@
-// What the worker of a run tells a person: a key and values of a text. The tab words it (note-text.ts), so that the
+// A message of the worker of a run for the user: the key and the values of a text. The tab words it (note-text.ts), so that the
 // worker needs no texts.
 
 import type { Given, Key } from '../texts/text.js';

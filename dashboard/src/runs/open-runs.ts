@@ -1,4 +1,4 @@
-// Runs in tabs. Owns the runs that this tab has opened. They are gone with the tab: their files stay where they are.
+// Runs in tabs. Owns the runs that this tab has opened. They end with the tab; their files stay where they are.
 
 import { signal } from '@preact/signals';
 import { type Said, saidBy } from './note.js';
@@ -36,7 +36,7 @@ export function closeRun(name: string): void {
 }
 
 /**
- * Opens files. One with the name of an open run takes its place. A recording and a report that are opened together are one run.
+ * Opens files. A file with the name of an open run replaces it. A recording and a report that are opened together are one run.
  * @returns the names of the runs that could be opened.
  */
 export async function openFiles(

@@ -85,7 +85,7 @@ export class Recording {
     return this.#notes;
   }
 
-  /** Reads the file once. @param onPart is told how many bytes were read. @throws NoteError if it is no recording. */
+  /** Reads the file once. @param onPart gets the number of bytes that were read. @throws NoteError if it is no recording. */
   async read(onPart: (part: Part) => void): Promise<void> {
     let number = 0;
     let broken = 0;
@@ -124,7 +124,7 @@ export class Recording {
     for (const search of this.#searches.values()) search.end();
   }
 
-  /** Begins each search again that is asked for. */
+  /** Restarts each search when it is next requested. */
   again(): void {
     this.stop();
     this.#searches.clear();
@@ -356,7 +356,7 @@ export class Recording {
   }
 }
 
-/** Of an id of a row. */
+/** The row of an id. */
 function rowOf(id: string): number {
   return Number(id.slice(EPOCH.length + 1)) - 1;
 }

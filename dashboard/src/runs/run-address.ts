@@ -5,7 +5,7 @@ import { changeQuery, hrefTo, route } from '../model/route.js';
 export const PARTS = ['log', 'herd', 'problems', 'expectations'] as const;
 export type RunPart = (typeof PARTS)[number];
 
-/** What of the run is shown. */
+/** The part of the run that is shown. */
 export function shownPart(): RunPart {
   return PARTS.find((one) => one === route.value.query.get('part')) ?? 'log';
 }

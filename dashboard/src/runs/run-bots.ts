@@ -9,7 +9,7 @@ import type { RunBot } from './run-facts.js';
 export const MAX_BOTS = 20_000;
 /** Changes of statuses that are kept: 16 bytes each. */
 const MAX_CHANGES = 2_000_000;
-/** Different statuses that are kept: bots name their own. Further ones have `MANY` in place of their names. */
+/** Different statuses that are kept: bots name their own. Further ones are called `MANY`. */
 const MAX_STATUSES = 10_000;
 const MANY = '…';
 
@@ -25,7 +25,7 @@ export class RunBots {
   readonly #status = new Words();
   readonly #statuses: string[] = [];
   readonly #statusIndex = new Map<string, number>();
-  /** From when on changes are not kept, in ms since the start; undefined when all are. */
+  /** Changes from this time on are not kept, in ms since the start; undefined if all are. */
   fullMs: number | undefined;
   isFull = false;
 
@@ -40,7 +40,7 @@ export class RunBots {
     if (isError) bot.errors += 1;
   }
 
-  /** @returns why the bot failed with this snapshot, if it did; what it had failed of before the run is not of the run. */
+  /** @returns why the bot failed with this snapshot, if it did; an error from before the run does not count. */
   see(snapshot: BotSnapshot, atMs: number): string | undefined {
     const { id, kind, labels, host, node, last_error } = snapshot;
     const status = this.#statusOf(snapshot.status);
@@ -78,7 +78,7 @@ export class RunBots {
     return hasFailed || last_error !== before ? last_error : undefined;
   }
 
-  /** The bots that were there at a moment. @param startedAtMs when the run began. */
+  /** The bots that existed at a moment. @param startedAtMs when the run began. */
   at(atMs: number, startedAtMs: number): HerdBot[] {
     const found = new Map<number, number>();
     for (let change = 0; change < this.#at.length && this.#at.at(change) <= atMs; change++) {

@@ -28,7 +28,7 @@ export interface RunExpectation {
   name: string;
   result: Result;
   message: string;
-  /** When it was decided, in ms since the start of the run; of a test, how long it took. Null if the report does not say. */
+  /** When it was decided, in ms since the start of the run; for a test, its duration. Null if the report does not say. */
   afterMs: number | null;
 }
 
@@ -48,7 +48,7 @@ export interface RecordingFacts {
   rows: number;
   levels: LineCounts;
   bots: number;
-  /** How many there are of failures and error lines. */
+  /** Number of causes of failures and error lines. */
   causes: number;
 }
 
@@ -61,10 +61,10 @@ export interface RunFacts {
   notes: Note[];
 }
 
-/** How far reading or searching a file is. */
+/** Progress of reading or searching a file. */
 export interface Part {
   /** Bytes that were read, or rows that were found. */
   n: number;
-  /** Of all that there is to look at, from 0 to 1. */
+  /** Share that is done, from 0 to 1. */
   share: number;
 }

@@ -1,11 +1,11 @@
-// Runs in the worker of a run. Owns one opened file: says what it is, and answers the page about it.
+// Runs in the worker of a run. Owns one opened file: tells its type, and answers the requests of the page.
 
 import { NoteError, note } from './note.js';
 import { Recording } from './recording.js';
 import { MAX_REPORT, readReport } from './report.js';
 import type { Part, RunFacts } from './run-facts.js';
 
-/** Bytes of a file that say what it is. */
+/** Bytes of a file that tell its type. */
 const SNIFFED = 4096;
 
 export interface OpenedFile {
@@ -13,7 +13,7 @@ export interface OpenedFile {
   recording: Recording | undefined;
 }
 
-/** @param onPart is told how many bytes were read. @throws NoteError if it is nothing that the page can show. */
+/** @param onPart gets the number of bytes that were read. @throws NoteError if the page cannot show it. */
 export async function openFile(file: Blob, onPart: (part: Part) => void): Promise<OpenedFile> {
   if (file.size === 0) throw new NoteError(note('runs.empty'));
   const first = new Uint8Array(await file.slice(0, SNIFFED).arrayBuffer());

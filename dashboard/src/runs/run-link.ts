@@ -1,4 +1,4 @@
-// Runs in tabs. Owns the worker of one opened run, and the questions that it has not answered.
+// Runs in tabs. Owns the worker of one opened run, and its pending requests.
 
 import { scriptUrl } from '../hub/script-url.js';
 import { NoteError, note } from './note.js';
@@ -23,7 +23,7 @@ export class RunLink {
     this.#worker.onerror = () => this.#fail(new NoteError(note('runs.workerEnded')));
   }
 
-  /** @param onPart is told how far it is. */
+  /** @param onPart gets the progress. */
   ask<C extends RunCall>(
     call: C,
     args: Parameters<RunCalls[C]>,

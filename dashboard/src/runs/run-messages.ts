@@ -12,12 +12,12 @@ import type { Counted } from '../model/event-source.js';
 import type { Said } from './note.js';
 import type { Part, RunFacts } from './run-facts.js';
 
-/** What the page asks, and what it gets. One question may be asked while another is answered. */
+/** The requests of the page with their answers. Several can be pending at once. */
 export interface RunCalls {
   open: (file: Blob) => RunFacts;
   /** Ends the searches. What they have found stays. */
   stop: () => void;
-  /** Begins each search again that is asked for. */
+  /** Restarts each search when it is next requested. */
   again: () => void;
   events: (query: EventsQuery) => EventsPage;
   stats: (query: StatsQuery) => Counted;

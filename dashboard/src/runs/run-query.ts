@@ -1,4 +1,4 @@
-// Runs in the worker of a run. Judges the lines of a recording by a query, as the service judges those of its journal.
+// Runs in the worker of a run. Tests the lines of a recording against a query, as the service does with those of its journal.
 
 import type { BotSnapshot, Level } from '../../../src/client/index.js';
 import { LEVELS } from '../../../src/shared/contract/event-kinds.js';

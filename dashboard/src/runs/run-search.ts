@@ -8,9 +8,9 @@ export class RunSearch {
   readonly #all: number;
   /** Undefined when every row passes. */
   readonly #rows: Words | undefined;
-  /** Rows from here on were not judged yet. */
+  /** Rows from here on are not tested yet. */
   seen: number;
-  /** It was ended before it had judged all rows. */
+  /** It was cancelled before it had tested all rows. */
   isEnded = false;
   #error: Error | undefined;
   #isDone: boolean;
@@ -33,7 +33,7 @@ export class RunSearch {
     this.#rows?.push(row);
   }
 
-  /** Rows before this one are judged. */
+  /** Rows before this one are tested. */
   saw(seen: number): void {
     this.seen = seen;
     const part = { n: this.indexOf(seen), share: seen / Math.max(1, this.#all) };

@@ -15,21 +15,21 @@ import type { RecordingFacts } from './run-facts.js';
 import type { RunLink } from './run-link.js';
 import type { RunCall, RunCalls } from './run-messages.js';
 
-/** A search that takes longer says how far it is, in ms. */
+/** A search that takes longer than this, in ms, shows its progress. */
 const SLOW_MS = 300;
 
 /** A search that takes long, or was cancelled. */
 export interface Search {
-  /** Of the rows that were judged, from 0 to 1. */
+  /** Share of the rows that were tested, from 0 to 1. */
   share: number;
   isCancelled: boolean;
 }
 
 export class RunSource implements Recorded {
   readonly range: Recorded['range'];
-  /** Undefined while a search is quick, and when it has judged every row. */
+  /** Undefined while a search is quick, and when it has tested every row. */
   readonly search = signal<Search | undefined>(undefined);
-  /** Changes when everything is to be asked again. */
+  /** Changes when everything must be requested again. */
   readonly round = signal(0);
   readonly #link: RunLink;
   #asked = 0;

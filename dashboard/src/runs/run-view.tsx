@@ -97,7 +97,7 @@ function Summary({ facts: { recording, expectations } }: { facts: RunFacts }) {
   return <>{parts.join(' · ')}</>;
 }
 
-/** What could not be read, and what a report alone does not have. */
+/** Notes on what could not be read, or is missing. */
 function Notes({ facts: { notes, recording } }: { facts: RunFacts }) {
   const all = [...(recording ? [] : [note('runs.reportAlone')]), ...notes];
   if (all.length === 0) return null;

@@ -12,7 +12,7 @@ declare const self: {
   postMessage: (message: FromRun) => void;
 };
 
-/** The page is told this often at most how far something is, in ms. */
+/** Shortest time between two reports of progress, in ms. */
 const PART_MS = 100;
 
 let recording: Recording | undefined;

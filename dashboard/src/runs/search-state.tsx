@@ -1,4 +1,4 @@
-// How far the search of a run is, for one that takes long; and that it was cancelled.
+// The progress of a long search of a run, and whether it was cancelled.
 
 import { t } from '../texts/text.js';
 import type { RunSource } from './run-source.js';
@@ -22,7 +22,7 @@ export function SearchState({ source }: { source: RunSource }) {
       <button
         type="button"
         aria-label={isCancelled ? undefined : t('runs.cancelSearch')}
-        // A key that is held does not begin again what it has cancelled.
+        // A held key must not restart the search that it has cancelled.
         onKeyDown={(event) => event.repeat && event.preventDefault()}
         onClick={() => (isCancelled ? source.again() : source.cancel())}
       >

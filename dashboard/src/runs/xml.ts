@@ -1,5 +1,5 @@
 // Runs in the worker of a run. Reads the XML of reports as a list of tags and texts. It resolves no declared entities and loads
-// nothing, so a hostile document costs its length. The browser's parser is not there in workers.
+// nothing, so a hostile document costs its length. Workers do not have the browser's parser.
 
 import { NoteError, note, type Said } from './note.js';
 

@@ -53,7 +53,7 @@ const SideView = lazyView(async () => (await import('../side/side-view.js')).Sid
 const DiffView = lazyView(async () => (await import('../side/diff-view.js')).DiffView);
 const SettingsView = lazyView(async () => (await import('../views/settings.js')).SettingsView);
 const FiringBar = lazyView(async () => (await import('../problems/firing-bar.js')).FiringBar);
-// Dialogs that a person asks for.
+// Dialogs that the user opens.
 const AskedView = lazyView(async () => (await import('../views/asked.js')).AskedView);
 const PaletteView = lazyView(async () => (await import('../palette/palette.js')).PaletteView);
 

@@ -83,14 +83,14 @@ function ClockBanner() {
   );
 }
 
-/** Lines that are later than this are said to be, in ms. Of no line for the other time, nothing is known any more. */
+/** A greater delay is shown, in ms. Without a line for the other time, the delay is unknown. */
 const LATE_MS = 2000;
 const LAG_KNOWN_MS = 5000;
 
 /** The state of the stream, in a few words. */
 export function ConnectionState() {
   const { state } = connection.value;
-  // With each second, what was measured grows old.
+  // The measurement ages with each second.
   void second.value;
   const { ms = 0, atMs = 0 } = lag.value ?? {};
   const isLate = state === 'open' && ms >= LATE_MS && Date.now() - atMs < LAG_KNOWN_MS;

@@ -14,7 +14,7 @@ import { Access, Ago, Expiry } from '../parts/token-facts.js';
 import { Unanswered } from '../parts/unanswered.js';
 import { rich, t } from '../texts/text.js';
 
-/** Time limit of the question what the token is, in ms. */
+/** Time limit of the request for the token's properties, in ms. */
 const ANSWER_MS = 2000;
 
 const isOpen = signal(false);
@@ -57,7 +57,7 @@ function closeAll(): void {
   leaving.value = null;
 }
 
-/** Others may use a token that was not made by signing in: it is revoked only if the user says so. */
+/** Others may use a token that was not made by signing in: it is revoked only if the user asks for it. */
 export async function askToLeave(): Promise<void> {
   closeAll();
   const token = await knownToken();
@@ -129,7 +129,7 @@ function Leave({ token }: { token: TokenInfo }) {
   );
 }
 
-/** Undefined when the service does not say it: then there is no choice to offer. */
+/** Undefined if the service does not answer: then there is no choice to offer. */
 async function knownToken(): Promise<TokenInfo | undefined> {
   const { value: known } = ownToken;
   if (known) return known;

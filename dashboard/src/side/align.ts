@@ -40,7 +40,7 @@ export function commonOf(logs: readonly Loaded[]): Common {
   return { fromMs, toMs };
 }
 
-/** Whether the log keeps more of the past of the others from being shown. */
+/** Whether this log prevents the others from showing more of the past. */
 export function limitsBefore({ lines, isWholeBefore }: Loaded, { fromMs }: Common): boolean {
   return !isWholeBefore && (lines[0]?.at ?? Number.POSITIVE_INFINITY) >= fromMs;
 }

@@ -16,7 +16,7 @@ import { botOf } from './side-address.js';
 
 const REDRAW_MS = 500;
 
-/** What the column of a query is called. */
+/** The title of the column of a query. */
 export function titleOf(query: string): string {
   return botOf(query) ?? query;
 }
@@ -27,7 +27,7 @@ interface HeadsProps {
   columns: Record<string, number>;
 }
 
-/** Above each column: whose lines it has, and what is missing of them. */
+/** Above each column: its query, and what is missing. */
 export function Heads({ queries, windows, columns }: HeadsProps) {
   useThrottled(botsVersion, REDRAW_MS);
   return (

@@ -132,7 +132,7 @@ export function useSide(
 function loadedOf({ rows, top, isJoined, isAtEnd }: LogWindow): Loaded {
   return {
     lines: rows,
-    // What cannot be loaded must not hide what the others have.
+    // A log that cannot be loaded must not hide the lines of the others.
     isWholeBefore: !['more', 'loading'].includes(top.peek()),
     isWholeAfter: isJoined.peek() || isAtEnd.peek(),
   };

@@ -246,7 +246,7 @@ function ConfigForm({
   );
 }
 
-/** What the edited text changes; a line that is no label is said when it is saved. */
+/** What the edited text changes; an invalid line is reported when the form is saved. */
 function labelChanges(base: Record<string, string>, text: string): ChangedField[] {
   try {
     return changedFields('labels', base, parseLabels(text));
@@ -269,7 +269,7 @@ function withOptionalSecrets(schema: Schema): Schema {
   };
 }
 
-/** What it runs in, and with which bots it shares that. */
+/** Its kind of host, and the bots that share it. */
 function hostText({ isolation, dedicated, host_group: group }: SavedConfig): string {
   const isProcess = isolation === 'process';
   if (dedicated) return t(isProcess ? 'placement.dedicatedProcess' : 'placement.dedicatedThread');

@@ -102,7 +102,7 @@ function Facts({ bot }: { bot: BotSnapshot }) {
   );
 }
 
-/** Averages of the last window. Of a bot that uses nothing there is no more to say than that. */
+/** Averages of the last window. A bot without usage has no more to show. */
 function Usage({ bot: { usage, over_quota: over } }: { bot: BotSnapshot }) {
   if (!usage) return null;
   const rows: [title: string, name: keyof BotUsage, value: string][] = [

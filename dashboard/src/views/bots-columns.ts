@@ -32,7 +32,7 @@ type Own = readonly [
   least: number,
   grow: number,
 ];
-/** How long a bot has said nothing: the page knows it, not the snapshot. */
+/** The silence of a bot, which the page knows, not the snapshot. */
 const SILENT: BotField = { name: 'silent', of: (bot) => silenceRank(bot) };
 const OWN: Readonly<Record<string, Own>> = {
   id: ['term.bot', 'bot', 120, 1.2],
@@ -49,7 +49,7 @@ const OWN: Readonly<Record<string, Own>> = {
   labels: ['term.labels', undefined, 184, 2],
 };
 const OF_FIELD = { least: 90, grow: 0.6 };
-/** Left out of what is shown without a choice where there is no room for all, in this order. */
+/** Default columns that are left out where there is no room for all, in this order. */
 const LEFT_OUT: readonly string[] = ['labels', 'restarts', 'kind', 'node'];
 /** The navigation beside the table, in px: its widths, and up to which width of the window it has only icons: style/frame.css. */
 const NAVIGATION = { whole: 200, icons: 56, iconsUpTo: 1000 } as const;
@@ -63,7 +63,7 @@ const NARROW: readonly string[] = ['id', 'status', 'line', 'since'];
 const MAX_IN_LINE = 3;
 /** Beside the text of a cell, in px. */
 const PAD_PX = 20;
-/** Bots whose data is looked at to offer fields, of each kind. */
+/** Bots of each kind whose data is visited to offer fields. */
 const SAMPLE = 20;
 /** Fields that are offered of one kind. */
 const MAX_OFFERED = 500;
@@ -92,7 +92,7 @@ export const BOTS_TABLE: ColumnTable<BotColumn> = {
   columnOf: (name) => (name === 'node' && cluster.value === null ? undefined : columnOf(name)),
 };
 
-/** What is shown without a choice: with the pinned fields where all bots are of one kind. */
+/** The default columns, with the pinned fields if all bots are of one kind. */
 function usualColumns(shown: readonly BotSnapshot[], width: number): string[] {
   const [first] = shown;
   const isOneKind = first !== undefined && shown.every(({ kind }) => kind === first.kind);
@@ -155,7 +155,7 @@ export function offeredColumns(): OfferedColumns[] {
   ];
 }
 
-/** The data fields and labels that bots have, by kind; of each kind some bots are looked at. */
+/** The data fields and labels that bots have, by kind; some bots of each kind are visited. */
 function offeredFields(bots: Iterable<BotSnapshot>): OfferedColumns[] {
   const kinds = new Map<string, { seen: number; names: Set<string> }>();
   for (const { kind, data, labels } of bots) {

@@ -12,7 +12,7 @@ import { natural } from '../query/natural.js';
 import { columnOf } from './bots-columns.js';
 import { type Compare, ShownBots } from './shown-bots.js';
 
-/** The orders that are not those of a field as the service has them: people count, and look for trouble first. */
+/** The orders that are not those of a field as the service has them: by number, or trouble first. */
 const COMPARE: Readonly<Record<string, Compare>> = {
   id: (a, b) => natural.compare(a.id, b.id),
   status: (a, b) =>
@@ -20,7 +20,7 @@ const COMPARE: Readonly<Record<string, Compare>> = {
     natural.compare(a.status, b.status) ||
     natural.compare(a.id, b.id),
 };
-/** What needs somebody comes first. */
+/** Bots that need attention come first. */
 const SEVERITY: readonly Tone[] = ['bad', 'wait', 'busy', 'good', 'off'];
 
 export interface Query {

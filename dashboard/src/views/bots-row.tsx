@@ -49,7 +49,7 @@ export function Row({
       aria-selected={isSelected}
       data-bot={id}
       onMouseDown={onActive}
-      // One stop of the Tab key: its link. Arrows lead to the rest.
+      // One Tab stop: its link. The arrows reach the rest.
       onFocusIn={onActive}
     >
       <span class="cell-check" role="gridcell">

@@ -25,7 +25,7 @@ import { CreateBot } from './create-bot.js';
 import { SelectionBar } from './selection-bar.js';
 
 const REDRAW_MS = 300;
-/** How often bots are sorted again by how long they have said nothing, in ms. */
+/** Interval of sorting bots by silence again, in ms. */
 const SILENCE_MS = 1000;
 /** Below this width, in px, a row has two lines. */
 const NARROW_PX = 720;

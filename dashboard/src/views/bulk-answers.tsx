@@ -17,7 +17,7 @@ const STATES: Readonly<Record<Answer['state'], PlainKey>> = {
   failed: 'answer.failed',
 };
 
-/** How far it is, and what each bot has answered. */
+/** The progress, and the answer of each bot. */
 function BulkAnswers({ run }: { run: BulkRun }) {
   void run.version.value;
   const [onlyFailed, setOnlyFailed] = useState(false);
@@ -110,7 +110,7 @@ interface DialogProps {
   beside?: ComponentChildren;
 }
 
-/** One thing that is done to many bots: its form, then the answers. */
+/** An action on many bots: its form, then the answers. */
 export function BulkDialog({ title, run, again, onAgain, onClose, form, beside }: DialogProps) {
   const isRunning = run?.isRunning.value ?? false;
   return (

@@ -131,7 +131,7 @@ function BulkForm({ ids, onStart, onClose }: FormProps) {
               setFaults(new Map());
             }}
           >
-            {/* None is chosen yet: a command that nobody chose must not run on many bots. */}
+            {/* None is chosen yet: a command that was not chosen must not run on many bots. */}
             {command ? null : <option value="">{t('bulk.chooseOne')}</option>}
             {commands.map((one) => (
               <option key={one.key} value={one.key}>

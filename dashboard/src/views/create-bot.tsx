@@ -282,7 +282,7 @@ export function CreateBot({ like, onClose }: Props) {
 /** Stands for the number of a bot, in its id and in its values. */
 const NUMBER = '{n}';
 
-/** The same with the number in place of each `{n}`. */
+/** The same with each `{n}` replaced by the number. */
 function numbered<T extends Json>(value: T, n: number): T {
   const text = JSON.stringify(value).replaceAll(NUMBER, String(n));
   return JSON.parse(text) as T;

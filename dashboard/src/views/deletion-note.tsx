@@ -1,4 +1,4 @@
-// What becomes of deleted bots: whether they can be brought back.
+// Whether deleted bots can be brought back.
 
 import { useEffect, useState } from 'preact/hooks';
 import { asBefore } from '../model/actions.js';

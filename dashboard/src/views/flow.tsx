@@ -88,7 +88,7 @@ export function Flow() {
   const rateText = rate === undefined ? '–' : short(rate);
   const when = at === undefined ? undefined : (shown.times[at] as number) * 1000;
   const marked = shownMoment.value;
-  // In the address, as all that the page shows.
+  // In the address, like everything that the page shows.
   const drawn = route.value.query.get('levels')?.split(',') ?? [];
   const names = shown.series.map(({ name }) => name);
   const isDrawn = (name: string): boolean =>

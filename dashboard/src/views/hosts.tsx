@@ -13,9 +13,9 @@ import { numberText, t } from '../texts/text.js';
 
 /** Rows that are shown: each dedicated bot has a host. Those with trouble come first. */
 const MAX_ROWS = 24;
-/** A loop that is later than this is worth a look, in ms. */
+/** A greater delay of the loop is highlighted, in ms. */
 const LATE_MS = 250;
-/** One that has beaten within this time, in ms, has just beaten: the service looks ten times a second. */
+/** A heartbeat within this time, in ms, is "just now": the service checks ten times a second. */
 const JUST_NOW_MS = 250;
 const HIGH = 0.8;
 
@@ -80,7 +80,7 @@ export function Hosts() {
           <tbody>
             {shown.map((host, at) => (
               <Row
-                // One that ends can have the number of its successor.
+                // A host that is ending can have the number of its successor.
                 key={`${hostKey(host.node, host.host)} ${at}`}
                 host={host}
                 isCluster={isCluster}

@@ -14,7 +14,7 @@ import { Access, Until } from '../parts/token-facts.js';
 import { t } from '../texts/text.js';
 import { KeepSignedIn } from './keep-signed-in.js';
 
-/** In place of the PIN. */
+/** Shown instead of the PIN. */
 export function InvitationForm({ offer }: { offer: LinkOffer | null }) {
   const [isKept, setKept] = useState(false);
   const [isBusy, setBusy] = useState(false);

@@ -44,7 +44,7 @@ export function useAround(): Around | undefined {
   return aroundOf(route.value.query.get('around'));
 }
 
-/** What the keys of the log do while it is shown. */
+/** The keys of the log while it is shown. */
 export interface ContextKeys {
   step: (by: number) => void;
   moveCell: (by: number) => void;

@@ -1,5 +1,5 @@
-// The rows of a log with the titles of its columns. It is one stop of the Tab key: the list has the focus, and says which row and which
-// cell of it the arrows have reached. So a row that goes, or that is drawn again, takes no focus with it.
+// The rows of a log with the titles of its columns. It takes one Tab stop: the list has the focus, and says which row and cell
+// the arrows have reached. So the focus survives when a row is removed or drawn again.
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -36,7 +36,7 @@ interface Props {
   /** Number of the first row. */
   base: number;
   lineAt: (index: number) => Line | undefined;
-  /** Shown in place of a line that is still read. */
+  /** Shown instead of the text while a line is read. */
   missing?: ComponentChildren;
   /** Index of the row at the cursor; -1 for none. */
   cursor: number;
@@ -83,7 +83,7 @@ export function LogList(props: Props) {
   const first = clockOf ? undefined : lineAt(0);
   const isDated = first !== undefined && day(first.at) !== today;
   const style = logStyle(columns, chosen.widths, { isNarrow, isDated, chars });
-  // Drawn again only when they are others: the list is, with every line.
+  // Drawn again only when they change; the list is drawn with every line.
   const titles = useMemo(
     () =>
       isNarrow ? null : (

@@ -73,7 +73,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
 
   const { shown, load } = useLogWindow(filter, at, following, (id) => {
     if (id === undefined) {
-      // A recording opens at its beginning: nobody asked for that moment.
+      // A recording opens at its start, which the user did not choose.
       if (!ofRun) say(typeof at === 'string' ? t('log.notStored') : t('log.noneAtTime'));
       return;
     }

@@ -26,7 +26,7 @@ interface Props {
   hasAround?: boolean;
   /** `YYYY-MM-DD`; lines of other days show their date. */
   today: string;
-  /** Shown in place of the time of day. */
+  /** Shown instead of the time of day. */
   clock?: string | undefined;
   /** Begins the ids of the rows, which are there once in a page. */
   name: string;

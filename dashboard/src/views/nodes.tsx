@@ -26,7 +26,7 @@ const ACTION_TITLES: Readonly<Record<NodeAction, PlainKey>> = {
   uncordon: 'nodes.uncordon',
   drain: 'nodes.drain',
 };
-/** What makes sense in each state. Nothing can be asked of a lost node. */
+/** The actions that make sense in each state. A lost node has none. */
 const ACTIONS: Readonly<Record<ClusterNode['state'], readonly NodeAction[]>> = {
   live: ['cordon', 'drain'],
   cordoned: ['uncordon', 'drain'],

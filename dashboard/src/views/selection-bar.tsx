@@ -29,7 +29,7 @@ interface SelectionProps {
   children?: (present: readonly string[]) => ComponentChildren;
 }
 
-/** What can be done with the selected bots, of the table and of the herd. Nothing while none is selected. */
+/** The actions on the selected bots of the table and the herd. Empty while none is selected. */
 export function SelectionBar(props: SelectionProps) {
   const version = useThrottled(botsVersion, REDRAW_MS);
   const { selected } = table.value;

@@ -1,6 +1,6 @@
 /** The bars of a strip are at least this share of its length: one second of five minutes must be seen. */
 const LEAST_SHARE = 1 / 250;
-/** What one event per second has of the height, of which thousands fill the rest. */
+/** Share of the height of one event per second; thousands fill the rest. */
 const LEAST_HEIGHT = 0.4;
 const DECADES = 3;
 

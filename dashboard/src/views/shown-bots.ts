@@ -17,7 +17,7 @@ export interface ShownParts {
   order(of: readonly BotSnapshot[]): Compare;
 }
 
-/** Above this share of all bots, sorting them again is cheaper than finding a place for each that changed. */
+/** Above this share of all bots, sorting all is cheaper than inserting each bot that changed. */
 const MANY = 1 / 8;
 
 export class ShownBots {

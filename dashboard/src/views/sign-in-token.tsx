@@ -4,7 +4,7 @@ import { signInWithToken } from '../model/session.js';
 import { rich, t } from '../texts/text.js';
 import { KeepSignedIn } from './keep-signed-in.js';
 
-/** What no header can carry. A token has none of it. */
+/** Characters that a header cannot have, and a token never has. */
 const NO_TOKEN = /[^!-~]/;
 
 /** Signs in with a token. */

@@ -1,4 +1,4 @@
-// Which part of one bot's log is shown: everything, what it says, or what goes over the wire.
+// Which part of one bot's log is shown: everything, its log lines, or its wire messages.
 
 import { type PlainKey, t } from '../texts/text.js';
 import { LOG_PARTS, type LogPart, partIn, withPart } from './wire-part.js';

@@ -10,7 +10,7 @@ import { type PlainKey, t } from '../texts/text.js';
 import { hexOf, jsonOf, tookText, WIRE_FORMATS, type WireFormat } from './wire-format.js';
 import type { WireExchange } from './wire-pairs.js';
 
-/** For all messages, until the tab is closed: who reads hex once reads on in hex. */
+/** For all messages, until the tab is closed: a user who chose hex gets hex again. */
 const wanted = signal<WireFormat>('text');
 const NAMES: Readonly<Record<WireFormat, PlainKey>> = {
   text: 'wire.text',

@@ -10,7 +10,7 @@ export interface WireExchange {
   replies: readonly Line[];
 }
 
-/** What a message is to others. The same key is that of one request and its replies. */
+/** The role of a message. A request and its replies have the same key. */
 interface Part {
   key: string;
   /** Null: the first of a key is the request, and those in the other direction reply to it. */
@@ -51,7 +51,7 @@ export class WirePairs {
     this.#last = rows.at(-1);
   }
 
-  /** Undefined for a line that is no wire message, or that nothing says what belongs to. */
+  /** Undefined for a line that is not a wire message, or that has no counterpart. */
   of(line: Line): WireExchange | undefined {
     return this.#exchanges.get(line);
   }
@@ -114,7 +114,7 @@ function partOf(line: Line): Part | undefined {
 }
 
 function rpcPartOf(text: string): { id: string; role: 'request' | 'reply' } | undefined {
-  // A cheap test first: most messages are none.
+  // A cheap test first: most messages are not bytes.
   if (!text.includes('"jsonrpc"')) return undefined;
   try {
     const message: unknown = JSON.parse(text.slice(text.indexOf('{')));
