@@ -355,7 +355,7 @@ describe('the table of bots', () => {
     await dialog.getByLabel('Name 1 of coats').fill('brush');
     await dialog.getByLabel('Labels').fill('number={n}');
     await dialog.getByRole('button', { name: 'Add another' }).click();
-    await dialog.getByText('needs {n} in it').waitFor();
+    await dialog.getByText('must contain {n}').waitFor();
     // In the item, and in the value of the name.
     await expect.poll(() => dialog.getByText('is required').count()).toBe(2);
     await dialog.getByLabel(/^ID/).fill('many-{n}');
