@@ -12,7 +12,7 @@ test('it greets at intervals, until it is stopped', async () => {
   await bot.stop();
 });
 
-test('it greets whom a command names', async () => {
+test('the command greets a person by name', async () => {
   const bot = await startBot(kind, { config: { greeting: 'hi' } });
   assert.deepEqual(await bot.invoke('greet', { name: 'anna' }), { text: 'hi, anna' });
   assert.deepEqual(bot.messages('info'), ['hi, anna']);

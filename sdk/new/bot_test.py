@@ -12,7 +12,7 @@ class Test(unittest.TestCase):
         self.program = runpy.run_path(str(FILE))
         self.bot = self.program["bot"]
 
-    def test_greets_whom_a_command_names(self) -> None:
+    def test_the_command_greets_by_name(self) -> None:
         self.bot.config = {"greeting": "hi"}
         self.assertEqual(self.program["greet"]("anna"), {"text": "hi, anna"})
         message = {"level": "info", "message": "hi, anna"}

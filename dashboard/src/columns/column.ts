@@ -7,7 +7,7 @@ export const MAX_COLUMNS = 20;
 export interface Column {
   name: string;
   title: string;
-  /** Shown in place of the title, where the column is too narrow for it. */
+  /** Shown instead of the title where the column is too narrow for it. */
   sign?: string;
   /** In px, at the usual size of text. */
   least: number;

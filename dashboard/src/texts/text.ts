@@ -38,7 +38,7 @@ export function t<K extends Key>(key: K, ...[values]: Given<K, string | number>)
   return piecesOf(key, values).join('');
 }
 
-/** A text with elements in place of some placeholders. */
+/** A text with elements for some placeholders. */
 export function rich<K extends Key>(key: K, ...[values]: Given<K, Child>): Child[] {
   return piecesOf<Child>(key, values);
 }

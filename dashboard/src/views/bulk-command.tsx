@@ -173,7 +173,7 @@ function BulkForm({ ids, onStart, onClose }: FormProps) {
   );
 }
 
-/** Commands of one name are told apart by their kinds. */
+/** The kinds tell commands with the same name apart. */
 function optionText({ name, kinds: of }: SharedCommand, all: readonly SharedCommand[]): string {
   const isAlone = all.filter((one) => one.name === name).length === 1;
   return isAlone ? name : `${name} (${[...of].join(', ')})`;
