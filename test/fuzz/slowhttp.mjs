@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-const CLI = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+const SERVICE = fileURLToPath(new URL('../harness/fixed-service.mjs', import.meta.url));
 const MOST_P99_MS = 50;
 const EVERY_MS = 10;
 
@@ -40,11 +40,12 @@ async function start(engine) {
   };
   // Room for all of them: with the default, most bodies would be refused at once, which is an easy case.
   const limits = { max_requests_in_flight: 2 * Number(values.connections), body_timeout_ms: 7000 };
-  writeFileSync(config, JSON.stringify({ engine, http: limits, bots: [bot] }));
+  writeFileSync(config, JSON.stringify({ engine, bots: [bot] }));
   const child = spawn(
     process.execPath,
     [
-      CLI,
+      SERVICE,
+      JSON.stringify({ http: limits }),
       '--config',
       config,
       '--host',

@@ -177,7 +177,7 @@ it('shuts down cleanly while a bot delays the start', async () => {
   const bots = ['a', 'b', 'c'].map((id) => ({ id, kind: 'stuck', config: {} }));
   writeFileSync(
     config,
-    JSON.stringify({ kinds: [kind], hosts: { count: 1 }, bots, shutdown: { bots_ms: 500 } }),
+    JSON.stringify({ kinds: [kind], hosts: { count: 1, stop_grace_ms: 500 }, bots }),
   );
   const starting = begin(['--no-demo', '--config', config]);
   await expect.poll(() => readdirSync(base)).toContain('stuck');
