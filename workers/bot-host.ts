@@ -190,7 +190,7 @@ export async function hostBots(start: HostStart, carrier: HostCarrier): Promise<
         return { bots: host.states() };
       },
       start: (input) => host.startAll(input),
-      setStays: (input) => host.setStays(input),
+      exemptFromLease: (input) => host.exemptFromLease(input),
       stop: (input) => host.stop(input),
       setPermit: (input) => host.setPermit(input),
       attachFront: ({ port }) => fronts.attach(port),

@@ -204,7 +204,7 @@ export class BotRun implements CurrentRun, RunTimeCommands {
     return permit === ANY_PERMIT || permit === this.permit;
   }
 
-  setStays(stays: boolean): void {
+  exemptFromLease(stays: boolean): void {
     if (this.#fence) this.#fence.stays = stays;
   }
 

@@ -153,8 +153,8 @@ export class BotHost {
   }
 
   /** Whether the bot keeps its connections without the node's lease, from now on. */
-  setStays({ id, stays }: Input<'setStays'>): void {
-    this.#runs.get(id)?.setStays(stays);
+  exemptFromLease({ id, stays }: Input<'exemptFromLease'>): void {
+    this.#runs.get(id)?.exemptFromLease(stays);
   }
 
   /** A command that was allowed under the bot's former labels does not begin any more when this returns. */

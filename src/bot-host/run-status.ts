@@ -2,7 +2,7 @@
 
 import { visible } from '../shared/contract/escapes.js';
 import { type BotSnapshot, SERVICE_STATUSES } from '../shared/contract/events.js';
-import { inexactPlace } from '../shared/contract/exact-json.js';
+import { pathOfInexact } from '../shared/contract/exact-json.js';
 import type { HostedState } from '../shared/contract/host-messages.js';
 import type { JsonObject } from '../shared/contract/json.js';
 import { cut } from '../shared/contract/line-text.js';
@@ -80,7 +80,7 @@ export class RunStatus {
     const merged = { ...this.#data, ...patch };
     for (const [name, value] of Object.entries(merged)) if (value === null) delete merged[name];
     const json = botJson(merged, 'data') ?? '{}';
-    const inexact = inexactPlace(json, 'data');
+    const inexact = pathOfInexact(json, 'data');
     if (inexact !== undefined) throw new TypeError(inexact);
     const size = Buffer.byteLength(json);
     if (size > MAX_DATA_BYTES) {

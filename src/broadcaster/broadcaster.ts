@@ -117,7 +117,7 @@ export class Broadcaster {
       const found = known.get(lookBackKey(sessionLow, sessionHigh));
       if (found?.name.high !== sessionHigh) continue;
       if (kind === KIND_CODE.log) this.#lastLines.note(found.id, found.name, seq);
-      else if (kind === KIND_CODE.session && saysGone(this.#writer.text(seq))) {
+      else if (kind === KIND_CODE.session && endsSession(this.#writer.text(seq))) {
         // The lines before belong to another bot with the same id.
         this.#lastLines.remove(found.id);
         this.#lastLines.add(found.id);
@@ -213,7 +213,7 @@ function lookBackKey(low: number, high: number): number {
 }
 
 /** Whether the frame of a session event says that its bot has left. */
-function saysGone(frame: string): boolean {
+function endsSession(frame: string): boolean {
   // A cheap test first; the text may also be in the bot's data.
   if (!frame.includes('"status":"deleted"') && !frame.includes('"status":"moved"')) return false;
   const event = JSON.parse(frameData(frame)) as { snapshot: BotSnapshot };

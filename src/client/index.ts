@@ -32,7 +32,7 @@ export type { Condition, RuleState, Severity } from '../shared/contract/rule-bou
 export type { CreateRuleBody, Rule } from '../shared/contract/rules.js';
 export type { RunFile, RunList } from '../shared/contract/runs.js';
 export type {
-  ClientPlace,
+  ClientOrigin as ClientPlace,
   CreatedBy,
   CreateTokenBody,
   LinkOffer,

@@ -89,8 +89,8 @@ export interface SpecStore {
 export interface LocalBots extends SpecStore {
   has(id: string): boolean;
   /** Whether another node of the cluster may have it: the disk keeps it until that is known. */
-  isGivenAway(id: string): boolean;
-  setGivenAway(id: string, isGiven: boolean): Promise<void>;
+  isHandedOver(id: string): boolean;
+  setHandedOver(id: string, isGiven: boolean): Promise<void>;
 }
 
 export interface RuleStore {
@@ -125,8 +125,8 @@ export interface OwnedBots {
   release(id: string, forget: () => Promise<void>): Promise<void>;
   keepStopped(id: string, reason: string): Promise<void>;
   /** Ends {@link keepStopped}: it is started if it was to run. */
-  letGo(id: string): Promise<void>;
-  giveTerm(id: string, term: number): Promise<void>;
+  allowStart(id: string): Promise<void>;
+  assignTerm(id: string, term: number): Promise<void>;
 }
 
 /** The tokens that the fronts of this node accept. */

@@ -60,8 +60,8 @@ export class Disk {
         specs.delete(id);
         given.delete(id);
       },
-      isGivenAway: (id: string) => given.has(id),
-      setGivenAway: async (id: string, isGiven: boolean) => {
+      isHandedOver: (id: string) => given.has(id),
+      setHandedOver: async (id: string, isGiven: boolean) => {
         if (isGiven) given.add(id);
         else given.delete(id);
       },
@@ -139,14 +139,14 @@ class NotedBots implements OwnedBots {
     this.#witness.stop(id, this.#node);
   }
 
-  async letGo(id: string): Promise<void> {
+  async allowStart(id: string): Promise<void> {
     const bot = this.#bots.get(id);
     if (!bot || bot.kept === null) return;
     bot.kept = null;
     this.#run(id);
   }
 
-  async giveTerm(id: string, term: number): Promise<void> {
+  async assignTerm(id: string, term: number): Promise<void> {
     const bot = this.#bots.get(id);
     if (!bot) return;
     bot.spec = { ...bot.spec, term };

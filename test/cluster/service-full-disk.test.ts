@@ -4,7 +4,7 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { PLACES_FILE } from '../../src/cluster/bus/places-file.js';
+import { PLACES_FILE } from '../../src/cluster/bus/position-file.js';
 import { clusterNames } from '../../src/cluster/wire/names.js';
 import { jetstreamManager } from '../../src/cluster/wire/nats.js';
 import { eventually, watch } from '../harness/bots.js';

@@ -110,7 +110,7 @@ it('of a thread, by shared memory', async () => {
   end();
   await expect(say('bound')).rejects.toThrow(LOST);
   expect(await say('stays')).toBe('hello');
-  host.setStays('stays', false);
+  host.exemptFromLease('stays', false);
   // Commands have another channel.
   await host.openByKind();
   await expect(say('stays')).rejects.toThrow(LOST);

@@ -16,7 +16,7 @@ import { MergedPages } from './merged-pages.js';
 import { mergedStates } from './merged-states.js';
 import { mergedStats } from './merged-stats.js';
 import { OwnHistory } from './own-history.js';
-import { OwnPlaces } from './own-places.js';
+import { OwnPositions } from './own-positions.js';
 import { Window } from './window.js';
 
 /** Requests that hold the pages of all nodes at once. More wait; the fronts bound how many come. */
@@ -28,7 +28,7 @@ export class BusHistory {
   readonly #bus: ClusterBus;
   readonly #node: string;
   readonly #window: Window;
-  readonly #places: OwnPlaces;
+  readonly #places: OwnPositions;
   readonly #nodes: HistoryNodes;
   readonly #pages: MergedPages;
   readonly #merges = new Semaphore(MERGES);
@@ -65,7 +65,7 @@ export class BusHistory {
       const request = { from: 0, filter: null, pieceBytes: 1, maxBytes: 1 };
       return (await journal().call('replay', request)).first;
     };
-    this.#places = new OwnPlaces({
+    this.#places = new OwnPositions({
       dir,
       ownEpoch: local.epoch,
       node,

@@ -16,7 +16,7 @@ import {
   type PageQuestion,
   withHead,
 } from './history-messages.js';
-import type { Places } from './places.js';
+import type { PositionMap } from './position-map.js';
 import { type ReplayedFrame, readFrames } from './replayed-frames.js';
 import { lineFrom } from './stamped-lines.js';
 
@@ -31,7 +31,7 @@ export interface OwnHistoryParts {
   ownEpoch: string;
   /** Epoch of the cluster's stream as this node has it; undefined while there is none. */
   epoch: () => string | undefined;
-  places: Places;
+  places: PositionMap;
   /** Off, it has no past; else a journal that is missing comes back. */
   hasJournal: boolean;
   /** @throws DroverError `unavailable` when there is none. */

@@ -8,7 +8,7 @@ export interface Run {
 }
 
 /** A number of the cluster's stream, and its epoch. */
-export interface Place {
+export interface StreamPosition {
   epoch: string;
   number: number;
 }

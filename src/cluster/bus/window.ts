@@ -24,7 +24,7 @@ const MAX_PLACES = 16_384;
 const EVERY = 16;
 
 /** A message of the stream, and the number of its first frame. */
-interface Place {
+interface MessageStart {
   seq: number;
   first: number;
 }
@@ -134,11 +134,11 @@ export class Window {
     reader: BlockReader,
     { first, last }: StreamFacts,
     number: number,
-  ): Promise<Place | null> {
-    let low: Place | null = null;
+  ): Promise<MessageStart | null> {
+    let low: MessageStart | null = null;
     let lowSeq = first;
     let highSeq = last;
-    let after: Place | null = null;
+    let after: MessageStart | null = null;
     for (const [seq, begins] of this.#places) {
       if (seq < first || seq > last) continue;
       if (begins <= number && seq >= lowSeq) {

@@ -107,7 +107,7 @@ export class ClusterStore implements SpecStore, ClusterBots {
     }
     const records = this.#records;
     if (!records?.wasLoaded) {
-      return this.#local.isGivenAway(id) ? 'not started: it was given to another node' : null;
+      return this.#local.isHandedOver(id) ? 'not started: it was given to another node' : null;
     }
     const record = records.get(id);
     if (!record) return 'not started: the cluster has no record of it';
@@ -162,7 +162,7 @@ export class ClusterStore implements SpecStore, ClusterBots {
    */
   async giveAway(spec: BotSpec): Promise<void> {
     if (this.#sealing.failoverOf(spec) === 'restart') return;
-    await this.#local.setGivenAway(spec.id, true);
+    await this.#local.setHandedOver(spec.id, true);
   }
 
   /** The bot is another node's; the disk keeps it. */
@@ -227,7 +227,7 @@ export class ClusterStore implements SpecStore, ClusterBots {
     const { id } = spec;
     const lease = this.#lease;
     await this.#records?.create(id, this.#recordOf(spec, term));
-    await this.#local.setGivenAway(id, false);
+    await this.#local.setHandedOver(id, false);
     this.#claimedIn(lease, id);
     this.#dirty.delete(id);
     this.#leftovers.delete(id);
@@ -254,7 +254,7 @@ export class ClusterStore implements SpecStore, ClusterBots {
       throw thrown;
     }
     this.#leftovers.delete(id);
-    await this.#local.setGivenAway(id, false);
+    await this.#local.setHandedOver(id, false);
     return this.#claimedIn(lease, id);
   }
 

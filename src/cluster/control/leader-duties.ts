@@ -11,7 +11,7 @@ import type { LostBot } from '../wire/bus-messages.js';
 import type { BotRecords } from './bot-records.js';
 import { Moves } from './moves.js';
 import { removeNode } from './node-removal.js';
-import type { BotRecord, Member, Members, PlaceInput } from './parts.js';
+import type { BotRecord, Member, Members, PlacementInput } from './parts.js';
 import { canRead, suits } from './placement.js';
 import { PlacementView, wishOf } from './placement-view.js';
 import type { Revised } from './record-table.js';
@@ -89,7 +89,7 @@ export class LeaderDuties {
   }
 
   /** The node that a new bot is created on. @throws DroverError `conflict`, or `unavailable` when there is none. */
-  place({ except = [], ...wish }: PlaceInput): { node: string } {
+  place({ except = [], ...wish }: PlacementInput): { node: string } {
     const { records } = this.#parts;
     this.#expectLeader();
     for (const node of except) this.#view.avoid(node);

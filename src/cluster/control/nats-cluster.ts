@@ -43,7 +43,7 @@ import { Membership, type MembershipOptions } from './membership.js';
 import { NodeActions } from './node-actions.js';
 import { CallsToMembers } from './node-calls.js';
 import { Owner } from './owner.js';
-import type { Members, PlaceInput } from './parts.js';
+import type { Members, PlacementInput } from './parts.js';
 import { clusterController } from './remote-control.js';
 import { RemovedNodes } from './removed-nodes.js';
 import { Secrets } from './secrets.js';
@@ -530,7 +530,7 @@ class NatsCluster implements Cluster {
       say,
     });
     calls.serve({
-      place: (wish: PlaceInput) => duties.place(wish),
+      place: (wish: PlacementInput) => duties.place(wish),
       rebalance: () => duties.rebalance(),
       move: (input: Parameters<LeaderDuties['move']>[0]) => duties.move(input),
       removeNode: (input: Parameters<LeaderDuties['removeNode']>[0]) => duties.removeNode(input),

@@ -51,7 +51,7 @@ export class Owner {
   /** What was said of a bot, so that it is said once. */
   readonly #said = new Map<string, string>();
   /** Bots that this node has given away and that no other has taken yet: its disk has them until then. Bounded by the records. */
-  readonly #givenAway = new Set<string>();
+  readonly #handedOver = new Set<string>();
   readonly #retries = new Set<NodeJS.Timeout>();
   readonly #unlisten: (() => void)[];
   #isClosed = false;
@@ -133,7 +133,7 @@ export class Owner {
   #ids(): string[] {
     const { bots, records, node } = this.#parts;
     const own = bots.specs().map(({ id }) => id);
-    return [...new Set([...own, ...records.on(node), ...this.#givenAway])];
+    return [...new Set([...own, ...records.on(node), ...this.#handedOver])];
   }
 
   #own(): string[] {
@@ -154,7 +154,7 @@ export class Owner {
   async #look(id: string): Promise<void> {
     const { bots, records, node } = this.#parts;
     // Most changes are about bots of others.
-    const isHere = bots.specOf(id) !== undefined || this.#givenAway.has(id);
+    const isHere = bots.specOf(id) !== undefined || this.#handedOver.has(id);
     const isOurs = isHere || records.get(id)?.node === node;
     if (this.#isActive && isOurs) await this.#turns.ask(id);
   }
@@ -183,7 +183,7 @@ export class Owner {
     }
     if (!record) {
       if (spec) await this.#unrecorded(spec);
-      else if (this.#givenAway.has(id)) await this.#takeBack(id);
+      else if (this.#handedOver.has(id)) await this.#takeBack(id);
       return;
     }
     if (record.node !== node || record.state === 'free') {
@@ -192,7 +192,7 @@ export class Owner {
       return;
     }
     // Its record knows better.
-    if (this.#givenAway.has(id)) await this.#forget(id);
+    if (this.#handedOver.has(id)) await this.#forget(id);
     if (spec && spec.term === undefined) return this.#known(spec, record);
     if (record.state === 'leaving') return this.#leave(spec, record);
     await this.#take(spec, record);
@@ -221,7 +221,7 @@ export class Owner {
     }
     if (!this.#mayStart || lease !== this.#lease) return;
     if (given === null) {
-      await bots.letGo(id);
+      await bots.allowStart(id);
     } else {
       await bots.adopt(given);
     }
@@ -262,7 +262,7 @@ export class Owner {
       await store.giveAway(spec);
       store.disown(id);
     });
-    if (!isTaken) this.#givenAway.add(id);
+    if (!isTaken) this.#handedOver.add(id);
     this.#said.delete(id);
   }
 
@@ -273,7 +273,7 @@ export class Owner {
 
   async #forget(id: string): Promise<void> {
     await this.#parts.store.forget(id);
-    this.#givenAway.delete(id);
+    this.#handedOver.delete(id);
   }
 
   /** It was given away, and its record is gone. */
@@ -284,7 +284,7 @@ export class Owner {
       if (this.#mayRunElsewhere(id)) return;
       await store.introduce(spec, spec.term);
       await bots.adopt(spec);
-      this.#givenAway.delete(id);
+      this.#handedOver.delete(id);
     } else await this.#forget(id);
   }
 
@@ -305,7 +305,7 @@ export class Owner {
       await this.#namesake(spec.id, record);
       return;
     }
-    await this.#parts.bots.giveTerm(spec.id, record.term);
+    await this.#parts.bots.assignTerm(spec.id, record.term);
     await this.#take(this.#parts.bots.specOf(spec.id), record);
   }
 
@@ -321,8 +321,8 @@ export class Owner {
     if (term !== undefined && this.#mayRunElsewhere(id)) return;
     const given = term ?? records.firstTerm;
     await store.introduce(spec, given);
-    if (term === undefined) await bots.giveTerm(id, given);
-    if (this.#mayStart) await bots.letGo(id);
+    if (term === undefined) await bots.assignTerm(id, given);
+    if (this.#mayStart) await bots.allowStart(id);
   }
 
   /** Two services had a bot with one id before they joined, or have it in their configuration. */

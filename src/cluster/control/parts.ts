@@ -94,7 +94,10 @@ export interface Sealing {
 }
 
 /** Input of the call `place` of the leader: where a new bot is to be created. It answers with `{node}`, or throws why nowhere. */
-export type PlaceInput = Pick<BotSpec, 'id' | 'kind' | 'node' | 'node_labels' | 'host_group'> & {
+export type PlacementInput = Pick<
+  BotSpec,
+  'id' | 'kind' | 'node' | 'node_labels' | 'host_group'
+> & {
   /** Its secrets are encrypted: only a node that has the key of the cluster can read them. */
   needs_key?: boolean;
   /** Nodes that did not answer the caller. */

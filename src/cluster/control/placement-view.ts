@@ -1,7 +1,7 @@
 // Runs in main. Owns the leader's view of how full the nodes are: the records, and what it has decided that they do not show yet.
 
 import type { BotRecords } from './bot-records.js';
-import type { BotRecord, Member, Members, PlaceInput } from './parts.js';
+import type { BotRecord, Member, Members, PlacementInput } from './parts.js';
 import { type Candidate, type Choice, choose } from './placement.js';
 
 /** How long a node has to make the record of a bot that it was given, in ms; then its place is free again. */
@@ -9,10 +9,10 @@ const EXPECTED_MS = 15_000;
 /** Decisions that records do not show yet. When there are more, the oldest is forgotten: nodes are then filled less evenly. */
 const MAX_EXPECTED = 20_000;
 
-export type WishOf = Omit<PlaceInput, 'id'>;
+export type WishOf = Omit<PlacementInput, 'id'>;
 
 /** What a bot that has a record asks of another node. */
-export function wishOf({ spec, sealed }: BotRecord): PlaceInput {
+export function wishOf({ spec, sealed }: BotRecord): PlacementInput {
   return { ...spec, needs_key: sealed !== null };
 }
 

@@ -2,10 +2,10 @@
 
 import type { BotSpec } from '../../shared/contract/bots.js';
 import { hasLabels } from '../../shared/contract/labels.js';
-import type { Member, PlaceInput } from './parts.js';
+import type { Member, PlacementInput } from './parts.js';
 
 /** What a bot asks of a node. */
-export type PlaceWish = Pick<PlaceInput, 'kind' | 'node' | 'node_labels' | 'needs_key'>;
+export type PlaceWish = Pick<PlacementInput, 'kind' | 'node' | 'node_labels' | 'needs_key'>;
 
 /** What is known of a node. */
 export type Candidate = Pick<

@@ -26,7 +26,7 @@ import {
   sumReleased,
 } from './merged-answers.js';
 import type { CallsToMembers } from './node-calls.js';
-import type { Members, PlaceInput } from './parts.js';
+import type { Members, PlacementInput } from './parts.js';
 import {
   type Input,
   type Output,
@@ -124,7 +124,7 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
       const why = parts.records.fault ?? 'no node leads the cluster at present';
       throw new DroverError('unavailable', `bot ${id} cannot be given to a node: ${why}`, 1);
     }
-    const wish: PlaceInput = {
+    const wish: PlacementInput = {
       id,
       kind,
       ...(node !== undefined && { node }),

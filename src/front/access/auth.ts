@@ -1,4 +1,4 @@
-import type { ClientPlace, Rights, TokenRecord, TokenUse } from '../../shared/contract/tokens.js';
+import type { ClientOrigin, Rights, TokenRecord, TokenUse } from '../../shared/contract/tokens.js';
 import { copyOfText } from '../../shared/copy-of-text.js';
 import { DroverError } from '../../shared/errors.js';
 import { tokenDigest } from '../../shared/token-digest.js';
@@ -60,12 +60,12 @@ export class Authenticator {
     const caller = this.#identify(exchange);
     const use = this.#use(caller.record);
     // Once in a while, not for each request: it costs more than the rest.
-    use.from ??= placeOf(exchange);
+    use.from ??= originOf(exchange);
     return caller;
   }
 
   /** The caller behind a redeemed ticket. @param id of its token. @throws DroverError `invalid_ticket`. */
-  fromTicket(id: string | null, from: ClientPlace): Caller {
+  fromTicket(id: string | null, from: ClientOrigin): Caller {
     const record = id === null ? undefined : this.#byId.get(id);
     if (!record || isOver(record)) throw new DroverError('invalid_ticket');
     this.#use(record).from ??= from;
@@ -124,7 +124,7 @@ export class Authenticator {
 }
 
 /** Where a request comes from. To be called before the handler's first await. */
-export function placeOf(exchange: Pick<Exchange, 'address' | 'header'>): ClientPlace {
+export function originOf(exchange: Pick<Exchange, 'address' | 'header'>): ClientOrigin {
   const client = clientName(exchange.header('user-agent')) ?? null;
   return { address: exchange.address, client };
 }

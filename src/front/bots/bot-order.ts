@@ -5,7 +5,7 @@ import { DroverError } from '../../shared/errors.js';
 import { type BotField, compareValues, type FieldValue } from '../../shared/query/bot-field.js';
 import { readBotField } from '../../shared/query/read-bot-field.js';
 
-interface Place {
+interface SortKey {
   value: FieldValue;
   id: string;
 }
@@ -32,7 +32,7 @@ export class BotOrder {
     cursor?: string,
   ): { bots: T[]; next: string | null } {
     const after = cursor === undefined ? undefined : this.#read(cursor);
-    const found: (Place & { bot: T })[] = [];
+    const found: (SortKey & { bot: T })[] = [];
     for (const bot of bots) {
       const place = { value: this.#field.of(bot.snapshot), id: bot.snapshot.id, bot };
       if (!after || this.#compare(place, after) > 0) found.push(place);
@@ -46,17 +46,17 @@ export class BotOrder {
     };
   }
 
-  #compare(one: Place, other: Place): number {
+  #compare(one: SortKey, other: SortKey): number {
     const order = compareValues(one.value, other.value, this.#sign);
     return order !== 0 ? order : one.id < other.id ? -1 : one.id > other.id ? 1 : 0;
   }
 
-  #write({ value, id }: Place): string {
+  #write({ value, id }: SortKey): string {
     const { name } = this.#field;
     return Buffer.from(JSON.stringify([name, this.#sign, value, id])).toString('base64url');
   }
 
-  #read(cursor: string): Place {
+  #read(cursor: string): SortKey {
     let parts: unknown;
     try {
       parts = JSON.parse(Buffer.from(cursor, 'base64url').toString());

@@ -1,5 +1,5 @@
 import type { Exchange, Response } from '../engine/engine.js';
-import { etagOf, isHad } from './etag.js';
+import { etagOf, matchesEtag } from './etag.js';
 
 /** A response that never changes. A client that already has it gets 304. */
 export class CachedResponse {
@@ -18,7 +18,7 @@ export class CachedResponse {
 
   /** @param noneMatch the request's header, read before the handler's first await. */
   respond(exchange: Exchange, noneMatch = exchange.header('if-none-match')): void {
-    const hasIt = isHad(noneMatch, this.#tag);
+    const hasIt = matchesEtag(noneMatch, this.#tag);
     exchange.respond(hasIt ? this.#unchanged : this.#whole);
   }
 }

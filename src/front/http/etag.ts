@@ -6,7 +6,7 @@ export function etagOf(content: Uint8Array): string {
 }
 
 /** Whether `If-None-Match` names the tag. It is compared weakly (RFC 9110 §13.1.2). */
-export function isHad(ifNoneMatch: string, etag: string): boolean {
+export function matchesEtag(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch === '') return false;
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   return tags.includes(etag) || tags.includes('*');

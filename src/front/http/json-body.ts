@@ -1,4 +1,4 @@
-import { inexactPlace } from '../../shared/contract/exact-json.js';
+import { pathOfInexact } from '../../shared/contract/exact-json.js';
 import { explainSchemaError } from '../../shared/contract/explain.js';
 import { isDeeper } from '../../shared/contract/json-depth.js';
 import { DroverError } from '../../shared/errors.js';
@@ -75,7 +75,7 @@ function parse(bytes: Uint8Array): unknown {
     // The message of JSON.parse quotes the body, which may contain a PIN.
     throw new DroverError('bad_request', 'the body is not valid JSON');
   }
-  const inexact = inexactPlace(text, 'body', value);
+  const inexact = pathOfInexact(text, 'body', value);
   if (inexact !== undefined) throw new DroverError('bad_request', inexact);
   return value;
 }

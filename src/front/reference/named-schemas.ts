@@ -21,7 +21,7 @@ import { ClusterNode, NodeList } from '../../shared/contract/nodes.js';
 import { PressureReport } from '../../shared/contract/pressure.js';
 import { AlertEvent, CreateRuleBody, Rule, RuleList } from '../../shared/contract/rules.js';
 import {
-  ClientPlace,
+  ClientOrigin,
   CreatedBy,
   CreateTokenBody,
   LinkOffer,
@@ -53,7 +53,7 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   NewToken,
   CreateToken: CreateTokenBody,
   CreatedBy,
-  ClientPlace,
+  ClientPlace: ClientOrigin,
   SignInLink,
   SignInOffer: LinkOffer,
   Rule,

@@ -1,4 +1,4 @@
-import { placeOf } from '../access/auth.js';
+import { originOf } from '../access/auth.js';
 import type { PinExchange } from '../access/pin-exchange.js';
 import type { PinPages } from '../access/pin-pages.js';
 import type { TokenUses } from '../access/token-uses.js';
@@ -33,7 +33,7 @@ export function signInRoutes(parts: AuthRoutesParts): OpenHandlers<OpenAuthRoute
     async 'POST /auth/pin'(exchange, { body }) {
       parts.pinPages.check(exchange);
       // Read before the await: the engine may have dropped them after that.
-      const place = placeOf(exchange);
+      const place = originOf(exchange);
       const { pin } = await body();
       parts.pin.check(pin, place.address);
       const { token } = await control.call('createPinToken', place);

@@ -3,7 +3,7 @@ import { extname, join } from 'node:path';
 import { DroverError } from '../../shared/errors.js';
 import type { Exchange, Response } from '../engine/engine.js';
 import { DASHBOARD_HEADERS } from '../engine/responses.js';
-import { etagOf, isHad } from '../http/etag.js';
+import { etagOf, matchesEtag } from '../http/etag.js';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -86,7 +86,7 @@ function answerFor(file: StaticFile, acceptEncoding: string, ifNoneMatch: string
   // Strong tags of different encodings must differ.
   const etag = encoding === '' ? file.etag : `${file.etag.slice(0, -1)}-${encoding}"`;
   const headers = [...file.headers, 'ETag', etag];
-  if (isHad(ifNoneMatch, etag)) return { status: 304, headers, body: '' };
+  if (matchesEtag(ifNoneMatch, etag)) return { status: 304, headers, body: '' };
   if (encoding !== '') headers.push('Content-Encoding', encoding);
   return { status: 200, headers, body: file.encoded.get(encoding) ?? file.plain };
 }

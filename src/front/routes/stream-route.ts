@@ -5,7 +5,7 @@ import type { Reach } from '../../shared/contract/tokens.js';
 import { DroverError } from '../../shared/errors.js';
 import { type Filter, parseFilter, type StreamReach } from '../../shared/stream/filter.js';
 import { retryLine } from '../../shared/stream/stream-text.js';
-import { type Authenticator, type Caller, placeOf } from '../access/auth.js';
+import { type Authenticator, type Caller, originOf } from '../access/auth.js';
 import type { SnapshotMirror } from '../bots/snapshot-mirror.js';
 import type { Exchange } from '../engine/engine.js';
 import { SAFE_HEADERS } from '../engine/responses.js';
@@ -92,7 +92,7 @@ async function redeem(
   ticket: string,
   request: StreamRequest,
 ): Promise<void> {
-  const from = placeOf(exchange);
+  const from = originOf(exchange);
   const { token } = await parts.control.call('redeemTicket', { ticket });
   const caller = guard.admit(ROUTE, exchange, parts.auth.fromTicket(token, from));
   if (!exchange.aborted) open(parts, exchange, caller, request);

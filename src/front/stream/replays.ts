@@ -48,7 +48,7 @@ export interface ReplayActions {
 }
 
 /** A stream's position in a part. */
-interface Place {
+interface ReplayEntry {
   subscriber: Subscriber;
   key: string | undefined;
   piece: number;
@@ -63,15 +63,15 @@ export class Replays {
   readonly #source: ReplaySource;
   readonly #actions: ReplayActions;
   readonly #pieceBytes: number;
-  readonly #places = new Map<Subscriber, Place>();
+  readonly #places = new Map<Subscriber, ReplayEntry>();
   /** Streams that can continue now, in order. */
-  #ready: Place[] = [];
+  #ready: ReplayEntry[] = [];
   readonly #parts = new ReplayParts();
   readonly #pace = new ReplayPace();
   /** Streams by the part that is requested for them. */
-  readonly #asked = new Map<string, Place[]>();
+  readonly #asked = new Map<string, ReplayEntry[]>();
   /** Streams that wait until another part may be requested. */
-  readonly #postponed = new Set<Place>();
+  readonly #postponed = new Set<ReplayEntry>();
   #turning = false;
   /** Runs during the pause after a failed request. */
   #pause: NodeJS.Timeout | undefined;
@@ -99,7 +99,7 @@ export class Replays {
 
   /** Adds a stream, which continues at its cursor. */
   add(subscriber: Subscriber): void {
-    const place: Place = {
+    const place: ReplayEntry = {
       subscriber,
       key: undefined,
       piece: 0,
@@ -135,7 +135,7 @@ export class Replays {
     if (place) this.#queue(place);
   }
 
-  #queue(place: Place): void {
+  #queue(place: ReplayEntry): void {
     if (place.isQueued || place.isWaiting) return;
     place.isQueued = true;
     this.#ready.push(place);
@@ -179,7 +179,7 @@ export class Replays {
   }
 
   /** Serves one stream: at most one write. */
-  #serve(place: Place): void {
+  #serve(place: ReplayEntry): void {
     const { subscriber } = place;
     if (place.key !== undefined && this.#parts.see(place.key)) this.#askPostponed();
     if (!this.#isHere(place) || subscriber.blockedAt !== 0) return;
@@ -209,13 +209,17 @@ export class Replays {
   }
 
   /** Moves the place over its next piece and those that fit below `limit`, an offset in the part. @returns the last of these. */
-  #together(place: Place, { pieces }: ReplayPart, limit: number): ReplayPart['pieces'][number] {
+  #together(
+    place: ReplayEntry,
+    { pieces }: ReplayPart,
+    limit: number,
+  ): ReplayPart['pieces'][number] {
     place.piece += 1;
     while ((pieces[place.piece]?.end ?? Number.POSITIVE_INFINITY) <= limit) place.piece += 1;
     return pieces[place.piece - 1] as ReplayPart['pieces'][number];
   }
 
-  #ask(place: Place): void {
+  #ask(place: ReplayEntry): void {
     const { subscriber } = place;
     const { filter } = subscriber.group;
     const key = `${subscriber.cursor} ${filter?.key ?? ''}`;
@@ -234,7 +238,7 @@ export class Replays {
     else this.#request(key, subscriber.cursor, filter, [place]);
   }
 
-  #request(key: string, from: number, filter: Filter | null, waiting: Place[]): void {
+  #request(key: string, from: number, filter: Filter | null, waiting: ReplayEntry[]): void {
     this.#asked.set(key, waiting);
     const past = filter?.pastKey ?? null;
     if (!(past instanceof Promise)) {
@@ -300,18 +304,18 @@ export class Replays {
   }
 
   /** Removes and returns the streams that wait for this part and are still open. */
-  #waitingFor(key: string): Place[] {
+  #waitingFor(key: string): ReplayEntry[] {
     const waiting = this.#asked.get(key) ?? [];
     this.#asked.delete(key);
     for (const place of waiting) place.isWaiting = false;
     return waiting.filter((place) => this.#isHere(place));
   }
 
-  #isHere(place: Place): boolean {
+  #isHere(place: ReplayEntry): boolean {
     return this.#places.get(place.subscriber) === place;
   }
 
-  #postpone(place: Place): void {
+  #postpone(place: ReplayEntry): void {
     place.isWaiting = true;
     this.#postponed.add(place);
   }
@@ -331,7 +335,7 @@ export class Replays {
     }
   }
 
-  #take(place: Place, key: string, part: ReplayPart): void {
+  #take(place: ReplayEntry, key: string, part: ReplayPart): void {
     const { subscriber } = place;
     const { first } = part;
     if (first === null) {
@@ -359,7 +363,7 @@ export class Replays {
     }
   }
 
-  #lost({ subscriber }: Place): void {
+  #lost({ subscriber }: ReplayEntry): void {
     this.#release(subscriber);
     this.#actions.lost(subscriber);
   }

@@ -6,7 +6,7 @@ import type { TokenSharing } from '../../cluster/node-service.js';
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../../shared/contract/config.js';
 import {
-  type ClientPlace,
+  type ClientOrigin,
   type CreatedBy,
   type CreateTokenBody,
   isSignIn,
@@ -114,7 +114,7 @@ export class TokenRegistry {
   }
 
   /** Every front accepts the token when this resolves. Only its digest is stored. */
-  async createForPin({ address, client }: ClientPlace): Promise<string> {
+  async createForPin({ address, client }: ClientOrigin): Promise<string> {
     const replaced = this.#isFull() ? this.#idlePinToken() : undefined;
     const spec = {
       name: client === null ? PIN_TOKEN_NAME : `${PIN_TOKEN_NAME} (${client})`,

@@ -21,7 +21,7 @@ import {
 } from './bot-life.js';
 import type { HostPool } from './host-pool.js';
 import { KindHeld } from './kind-quarantine.js';
-import { NoPlace } from './no-place.js';
+import { NoHostError } from './no-host.js';
 import { type Operation, OperationSlot } from './operation-slot.js';
 import { PublishedSnapshot } from './published-snapshot.js';
 import { type Attempt, RestartBackoff, type RunEnd } from './restart-backoff.js';
@@ -241,7 +241,7 @@ export class Bot {
     });
   }
 
-  /** Stops it at once and does not start it until {@link letGo}; what is desired of it stays. */
+  /** Stops it at once and does not start it until {@link allowStart}; what is desired of it stays. */
   async keepStopped(reason: string): Promise<void> {
     this.#take(this.#isAtRest ? 'keep' : 'interrupt');
     this.#keptBecause = reason;
@@ -250,7 +250,7 @@ export class Bot {
   }
 
   /** Starts it again if it was kept from running. */
-  async letGo(): Promise<void> {
+  async allowStart(): Promise<void> {
     if (this.#kept === null) return;
     this.#take('allow');
     if (this.#spec.desired !== 'running') this.#take('resumed');
@@ -280,7 +280,7 @@ export class Bot {
   }
 
   /** This node has it for this term from now on. */
-  async giveTerm(term: number): Promise<void> {
+  async assignTerm(term: number): Promise<void> {
     const spec = { ...this.#spec, term };
     await this.#dependencies.save(spec);
     this.#spec = spec;
@@ -440,7 +440,7 @@ export class Bot {
     const stayed = this.#stays;
     const place = this.#dependencies.cluster.shown(spec);
     await this.#snapshot.change({ labels: spec.labels, ...place });
-    if (this.#stays !== stayed) this.#host?.setStays(this.id, this.#stays);
+    if (this.#stays !== stayed) this.#host?.exemptFromLease(this.id, this.#stays);
   }
 
   /** It keeps its connections when the node loses its lease. */
@@ -532,7 +532,7 @@ export class Bot {
     }
   }
 
-  /** Why this node may not run it, null when it may. Once there is a reason it waits for {@link letGo}. */
+  /** Why this node may not run it, null when it may. Once there is a reason it waits for {@link allowStart}. */
   get #refusal(): string | null {
     if (this.#kept === null) {
       const reason = this.#dependencies.cluster.refusal(this.#spec);
@@ -598,7 +598,7 @@ export class Bot {
       const end = {
         error: messageOf(thrown),
         restart: !hopeless && !isHeld,
-        cause: thrown instanceof NoPlace ? ('no host' as const) : ('bot' as const),
+        cause: thrown instanceof NoHostError ? ('no host' as const) : ('bot' as const),
         isReported: isHeld,
         isHeld,
       };

@@ -5,7 +5,7 @@ import type { Isolation, LoadedKinds } from '../../shared/contract/bots.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { KindBrokeHost, KindUnclear } from '../threads/kind-loading.js';
 import type { KindQuarantine } from './kind-quarantine.js';
-import { NoPlace } from './no-place.js';
+import { NoHostError } from './no-host.js';
 
 export interface StartedHost {
   host: HostThread;
@@ -135,6 +135,6 @@ export class HostStarter {
   }
 }
 
-export function kindMissing(kind: string, reason: string): NoPlace {
-  return new NoPlace(`no bot host has the bot kind ${kind}: ${reason}`);
+export function kindMissing(kind: string, reason: string): NoHostError {
+  return new NoHostError(`no bot host has the bot kind ${kind}: ${reason}`);
 }

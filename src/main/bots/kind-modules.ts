@@ -112,14 +112,14 @@ export function isNewer(source: string, built: string): boolean {
   return statSync(source).mtimeMs > statSync(built).mtimeMs + CHECKOUT_MS;
 }
 
-interface KindPlace {
+interface KindFilesFound {
   files: string[];
   /** Sources that are newer than the files beside them, and files of CommonJS. */
   skipped: LoadedKinds['failed'];
   isDirectory: boolean;
 }
 
-function filesOf(place: string): KindPlace {
+function filesOf(place: string): KindFilesFound {
   const path = resolve(place);
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats?.isFile()) return { files: [path], skipped: [], isDirectory: false };

@@ -2,7 +2,7 @@
 // those that the service gives to suspects.
 
 import { DroverError } from '../../shared/errors.js';
-import { NoPlace } from './no-place.js';
+import { NoHostError } from './no-host.js';
 
 export class OwnHosts {
   readonly #most: number;
@@ -39,7 +39,7 @@ export class OwnHosts {
     const share = Math.ceil((this.#most - this.#hosts.size + suspects) / 2);
     if (this.#hosts.size >= this.#most) throw this.#full();
     if (suspects < share) return;
-    throw new NoPlace(
+    throw new NoHostError(
       `${suspects} bots that broke their hosts have their own, which is their share (hosts.max_dedicated is ${this.#most})`,
     );
   }
@@ -52,8 +52,8 @@ export class OwnHosts {
     this.#hosts.delete(number);
   }
 
-  #full(): NoPlace {
-    return new NoPlace(
+  #full(): NoHostError {
+    return new NoHostError(
       `limit of dedicated hosts and hosts of groups reached (hosts.max_dedicated is ${this.#most})`,
     );
   }

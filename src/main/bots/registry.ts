@@ -399,12 +399,12 @@ export class BotRegistry {
   }
 
   /** Ends {@link keepStopped}: it is started if it was to run. */
-  async letGo(id: string): Promise<void> {
-    await this.#bots.get(id)?.letGo();
+  async allowStart(id: string): Promise<void> {
+    await this.#bots.get(id)?.allowStart();
   }
 
-  async giveTerm(id: string, term: number): Promise<void> {
-    await this.#bots.get(id)?.giveTerm(term);
+  async assignTerm(id: string, term: number): Promise<void> {
+    await this.#bots.get(id)?.assignTerm(term);
   }
 
   /**

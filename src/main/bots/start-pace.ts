@@ -12,7 +12,7 @@ export interface StartLimits {
 export type Lane = 'one' | 'many';
 
 /** A bot in the queue. */
-export interface Place {
+export interface QueueEntry {
   /** How many bots start before it, as far as is known now. */
   ahead: number;
   /** When its turn is, in ms from now, as far as is known now. */
@@ -111,7 +111,7 @@ export class StartPace {
   }
 
   /** For a bot that may not start now. @param go is called once, at its turn. */
-  join(kind: string, lane: Lane, go: () => void): Place {
+  join(kind: string, lane: Lane, go: () => void): QueueEntry {
     const now = this.#now();
     const queue = this.#queue(kind);
     let total = 0;

@@ -34,7 +34,7 @@ export class BotStore {
 
   /** Removed from disk when this resolves. @throws DroverError `not_stored`. */
   remove(id: string): Promise<void> {
-    const isGiven = this.isGivenAway(id);
+    const isGiven = this.isHandedOver(id);
     return this.#store.write(
       [{ table: 'bots', key: id }, ...(isGiven ? [mark(id, false)] : [])],
       true,
@@ -42,13 +42,13 @@ export class BotStore {
   }
 
   /** Whether another node of the cluster may have it: the disk keeps it until that is known. */
-  isGivenAway(id: string): boolean {
+  isHandedOver(id: string): boolean {
     return this.#store.table<true>('given_away').get(id) !== undefined;
   }
 
   /** On disk when this resolves. @throws DroverError `not_stored`. */
-  async setGivenAway(id: string, isGiven: boolean): Promise<void> {
-    if (this.isGivenAway(id) !== isGiven) await this.#store.write([mark(id, isGiven)]);
+  async setHandedOver(id: string, isGiven: boolean): Promise<void> {
+    if (this.isHandedOver(id) !== isGiven) await this.#store.write([mark(id, isGiven)]);
   }
 
   get #bots(): Table<StoredBot> {

@@ -306,8 +306,8 @@ export class HostThread {
   }
 
   /** Whether the bot keeps its connections when the node loses its lease. */
-  setStays(id: string, stays: boolean): void {
-    this.peer.tell('setStays', { id, stays });
+  exemptFromLease(id: string, stays: boolean): void {
+    this.peer.tell('exemptFromLease', { id, stays });
   }
 
   /**

@@ -12,11 +12,11 @@ const LONE = /[\ud800-\udfff]/u;
  * Where a value has what would be changed, in words, as in `data.a has half of a character (\ud800)`; undefined without it.
  * @param text the value as JSON, @param what its name.
  */
-export function inexactPlace(text: string, what: string, value?: unknown): string | undefined {
-  return SUSPECT.test(text) ? placeIn((value ?? JSON.parse(text)) as Json, what) : undefined;
+export function pathOfInexact(text: string, what: string, value?: unknown): string | undefined {
+  return SUSPECT.test(text) ? pathIn((value ?? JSON.parse(text)) as Json, what) : undefined;
 }
 
-function placeIn(value: Json, path: string): string | undefined {
+function pathIn(value: Json, path: string): string | undefined {
   if (typeof value === 'string') return halfOf(value, path);
   if (typeof value !== 'object' || value === null) return undefined;
   const isList = Array.isArray(value);
@@ -24,7 +24,7 @@ function placeIn(value: Json, path: string): string | undefined {
     if (name === '__proto__') return `${path} has the key __proto__, which is not allowed`;
     const place =
       halfOf(name, `a key of ${path}`) ??
-      placeIn(one, isList ? `${path}[${name}]` : `${path}.${name}`);
+      pathIn(one, isList ? `${path}[${name}]` : `${path}.${name}`);
     if (place !== undefined) return place;
   }
   return undefined;

@@ -67,7 +67,7 @@ import type { Rpc } from './rpc.js';
 import type { CreateRuleBody, Rule, RuleList } from './rules.js';
 import type { Block, FrontBlock, LoopEvents } from './slow-turn.js';
 import type {
-  ClientPlace,
+  ClientOrigin,
   CreateTokenBody,
   LinkOffer,
   Rights,
@@ -244,7 +244,7 @@ export type ControlMethods = LoopEvents & {
    * Makes an `admin` token for a right PIN and keeps it; every front accepts it when this answers. `client` is the name of the
    * browser or program, null when it is unknown.
    */
-  createPinToken(input: ClientPlace): TokenAnswer;
+  createPinToken(input: ClientOrigin): TokenAnswer;
   /** A PIN was wrong. `lockedForS` is 0, or for how many seconds that has emptied the bucket. */
   pinRefused(input: { address: string; lockedForS: number }): void;
   /** Makes a token; `by` is the id of the token that asked for it, `address` that of its client. */
@@ -501,7 +501,7 @@ export type HostMethods = {
    */
   start(input: { bots: BotStart[] }): { failed: Record<number, PlainError> };
   /** The bot's {@link BotStart.stays} from now on. */
-  setStays(input: { id: string; stays: boolean }): void;
+  exemptFromLease(input: { id: string; stays: boolean }): void;
   /** Asks a bot to stop and answers when it has, its last lines posted; abandons it after `graceMs`. */
   stop(input: { id: string; graceMs: number }): { abandoned: boolean };
   /** The bot's {@link BotStart.permit} from the answer on. */

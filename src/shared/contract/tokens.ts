@@ -31,21 +31,21 @@ export const CreatedBy = Type.Object({
 export type CreatedBy = Static<typeof CreatedBy>;
 
 /** Where a request came from. */
-export const ClientPlace = Type.Object({
+export const ClientOrigin = Type.Object({
   address: Type.String(),
   client: nullable(
     Type.String(),
     'What its `User-Agent` claims to be, in short: `Firefox on Linux`, `curl`. Null when it says nothing.',
   ),
 });
-export type ClientPlace = Static<typeof ClientPlace>;
+export type ClientOrigin = Static<typeof ClientOrigin>;
 
 /** The last use of a token that is known. */
 export interface TokenUse {
   /** Unix epoch milliseconds. */
   at_ms: number;
   /** Null when it is not known: an open stream is a use, too. */
-  from: ClientPlace | null;
+  from: ClientOrigin | null;
 }
 
 /** A token as it is kept: never the token itself, only its SHA-256 digest (base64). */
@@ -94,7 +94,7 @@ export const TokenInfo = Type.Object(
       Type.Integer(),
       'Its last request or null; up to some seconds late, 15 minutes for an open stream. Unix epoch milliseconds.',
     ),
-    last_used_from: nullable(ClientPlace, 'Where it came from, or null.'),
+    last_used_from: nullable(ClientOrigin, 'Where it came from, or null.'),
     by_pin: Type.Boolean({ description: 'Created with the PIN.' }),
     current: Type.Boolean({ description: 'It is the token of this request.' }),
   },

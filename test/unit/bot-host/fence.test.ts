@@ -104,7 +104,7 @@ describe('a connection', () => {
     deadline.end();
     const connection = await bot.context.connectLines(options);
     await connection.send('as before');
-    bot.setStays(false);
+    bot.exemptFromLease(false);
     await expect(connection.send('after')).rejects.toThrow(LOST);
   });
 });

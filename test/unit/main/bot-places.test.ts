@@ -52,7 +52,7 @@ beforeEach(() => {
       await hostAnswers.promise;
     },
     stopBot: async (id: string) => void calls.push(`stop ${id}`),
-    setStays: (id: string, stays: boolean) => void fences.push(`${id} ${stays}`),
+    exemptFromLease: (id: string, stays: boolean) => void fences.push(`${id} ${stays}`),
     forgetCommands: () => {},
   });
   const keep = (...items: Item[]): void => {
@@ -153,10 +153,10 @@ describe('a bot that is kept from running', () => {
     const refused = { code: 'unavailable', message: 'bot a: no lease' };
     await expect(registry.act('a', 'restart')).rejects.toMatchObject(refused);
     expect(calls).toEqual(['start a', 'stop a']);
-    await registry.letGo('a');
+    await registry.allowStart('a');
     expect(calls).toEqual(['start a', 'stop a', 'start a']);
     expect(registry.snapshots([])[0]?.last_error).toBeNull();
-    await registry.letGo('a');
+    await registry.allowStart('a');
     expect(calls).toHaveLength(3);
   });
 
@@ -164,9 +164,9 @@ describe('a bot that is kept from running', () => {
     await registry.adopt(spec());
     await registry.keepStopped('a', 'no lease');
     await registry.act('a', 'stop');
-    await registry.letGo('a');
+    await registry.allowStart('a');
     await registry.keepStopped('a', 'no lease');
-    await registry.letGo('a');
+    await registry.allowStart('a');
     expect(calls).toEqual(['start a', 'stop a']);
   });
 
@@ -187,7 +187,7 @@ describe('a bot that is kept from running', () => {
     void registry.keepStopped('a', 'not joined');
     await registry.begin(() => null);
     expect(calls).toEqual([]);
-    await registry.letGo('a');
+    await registry.allowStart('a');
     expect(calls).toEqual(['start a']);
   });
 });
@@ -199,9 +199,9 @@ describe('a start that the cluster does not permit', () => {
     const [shown] = registry.snapshots([]);
     expect(shown).toMatchObject({ status: 'stopped', desired: 'running', last_error: NO_RECORD });
   };
-  const letGo = async (): Promise<void> => {
+  const allowStart = async (): Promise<void> => {
     refusal = null;
-    await registry.letGo('a');
+    await registry.allowStart('a');
     expect(calls).toEqual(['start a']);
     expect(registry.snapshots([])[0]?.last_error).toBeNull();
   };
@@ -212,7 +212,7 @@ describe('a start that the cluster does not permit', () => {
   it('of a new bot waits until it does', async () => {
     await registry.create(body());
     isKept();
-    await letGo();
+    await allowStart();
   });
 
   it('of a bot of the disk waits', async () => {
@@ -220,7 +220,7 @@ describe('a start that the cluster does not permit', () => {
     await registry.show([]);
     await registry.begin(() => null);
     isKept();
-    await letGo();
+    await allowStart();
   });
 
   it('of a bot of the configuration that the cluster cannot record waits', async () => {
@@ -229,13 +229,13 @@ describe('a start that the cluster does not permit', () => {
     await registry.begin(() => null);
     isKept();
     expect(stored.size).toBe(0);
-    await letGo();
+    await allowStart();
   });
 
   it('of a bot that another node had waits', async () => {
     await registry.adopt(spec());
     isKept();
-    await letGo();
+    await allowStart();
   });
 
   it('by request is refused, and nothing is stored', async () => {
@@ -246,7 +246,7 @@ describe('a start that the cluster does not permit', () => {
     }
     expect(stored.get('a')?.desired).toBe('stopped');
     refusal = null;
-    await registry.letGo('a');
+    await registry.allowStart('a');
     expect(calls).toEqual([]);
   });
 
@@ -260,7 +260,7 @@ describe('a start that the cluster does not permit', () => {
     await expect.poll(() => registry.snapshots([])[0]?.last_error).toBe(NO_RECORD);
     isKept();
     expect(registry.isRunning(id)).toBe(false);
-    await letGo();
+    await allowStart();
   });
 });
 

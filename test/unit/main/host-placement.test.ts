@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FULL_BOTS, type HostCount, hostCount } from '../../../src/main/bots/host-count.js';
 import { HostPlacement } from '../../../src/main/bots/host-placement.js';
-import { NoPlace } from '../../../src/main/bots/no-place.js';
+import { NoHostError } from '../../../src/main/bots/no-host.js';
 import { OwnHosts } from '../../../src/main/bots/own-hosts.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
 import type { HostState } from '../../../src/main/threads/host-life.js';
@@ -50,7 +50,7 @@ function placementOf(count: HostCount): HostPlacement {
       hosts.push(new Host(number, 'loading', ['demo']));
     },
     async start(number, kind, isolation) {
-      if (kind === 'broken') throw new NoPlace('it does not load');
+      if (kind === 'broken') throw new NoHostError('it does not load');
       const host = new Host(
         number,
         'reserved',
@@ -216,7 +216,7 @@ describe('reserved hosts', () => {
   });
 
   it('a kind that does not load is refused, and tried again by the next bot', async () => {
-    await expect(place('a', 'broken')).rejects.toThrow(NoPlace);
+    await expect(place('a', 'broken')).rejects.toThrow(NoHostError);
     await expect(place('b', 'broken')).rejects.toThrow('it does not load');
   });
 
@@ -255,20 +255,21 @@ describe('dedicated hosts', () => {
   });
 
   it('one that does not start does not count', async () => {
-    for (let n = 0; n < 3; n++) await expect(place('a', 'broken', true)).rejects.toThrow(NoPlace);
+    for (let n = 0; n < 3; n++)
+      await expect(place('a', 'broken', true)).rejects.toThrow(NoHostError);
     expect(await place('b', 'demo', true)).toBe(5);
   });
 
   it('bots that want one are admitted up to the limit, whether they have it already or not', () => {
     expect(() => placement.own.admit(1)).not.toThrow();
-    expect(() => placement.own.admit(2)).toThrow(NoPlace);
+    expect(() => placement.own.admit(2)).toThrow(NoHostError);
   });
 
   it('suspects have at most half of what others leave, and wait for more', async () => {
     const suspect = (id: string) =>
       placement.place({ id, kind: 'demo', dedicated: false, isSuspect: true });
     expect((await suspect('a')).number).toBe(2);
-    await expect(suspect('b')).rejects.toThrow(NoPlace);
+    await expect(suspect('b')).rejects.toThrow(NoHostError);
     expect(() => placement.own.admitSuspect()).toThrow(
       '1 bots that broke their hosts have their own, which is their share (hosts.max_dedicated is 2)',
     );
@@ -308,7 +309,7 @@ describe('hosts that are not what the shared ones are', () => {
   it('a kind that it lacks is said, and it stays for the others', async () => {
     const first = await other('a');
     await other('b');
-    await expect(other('c', 'missing')).rejects.toThrow(NoPlace);
+    await expect(other('c', 'missing')).rejects.toThrow(NoHostError);
     expect((await other('d')).number).toBe(first.number);
   });
 });

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { HostPlacement } from '../../../src/main/bots/host-placement.js';
 import { HostStarter, type StartedHost } from '../../../src/main/bots/host-starter.js';
 import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
-import { NoPlace } from '../../../src/main/bots/no-place.js';
+import { NoHostError } from '../../../src/main/bots/no-host.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
 import { KindBrokeHost } from '../../../src/main/threads/kind-loading.js';
@@ -99,7 +99,7 @@ it('a kind that breaks replacement hosts is tried again by the next, and its bot
   expect(await hosts.place('b', 'steady')).toBe(0);
   // The host started for its bot cannot load it either; the next one can.
   const refused = hosts.place('a', 'shaky');
-  await expect(refused).rejects.toThrow(NoPlace);
+  await expect(refused).rejects.toThrow(NoHostError);
   await expect(refused).rejects.toThrow(`no bot host has the bot kind shaky: ${LATE}`);
   expect(await hosts.place('a', 'shaky')).toBeGreaterThan(0);
   // Broken once more, as on a busy machine: the next shared host has the kind again.

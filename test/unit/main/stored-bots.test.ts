@@ -52,17 +52,17 @@ it('a bot that was given away stays so when it is stored again, until it is remo
   const bots = new BotStore(await openStore());
   const spec = { id: 'a', ...SPEC };
   await bots.put(spec);
-  expect(bots.isGivenAway('a')).toBe(false);
-  await bots.setGivenAway('a', true);
+  expect(bots.isHandedOver('a')).toBe(false);
+  await bots.setHandedOver('a', true);
   await bots.put({ ...spec, labels: {} });
-  expect(bots.isGivenAway('a')).toBe(true);
+  expect(bots.isHandedOver('a')).toBe(true);
   expect(bots.all()).toEqual([{ ...spec, labels: {} }]);
-  await bots.setGivenAway('a', false);
-  expect(bots.isGivenAway('a')).toBe(false);
-  await bots.setGivenAway('a', true);
+  await bots.setHandedOver('a', false);
+  expect(bots.isHandedOver('a')).toBe(false);
+  await bots.setHandedOver('a', true);
   await bots.remove('a');
   await bots.put(spec);
-  expect(bots.isGivenAway('a')).toBe(false);
+  expect(bots.isHandedOver('a')).toBe(false);
 });
 
 it('the bots of a stored incident keep their incarnation too', async () => {

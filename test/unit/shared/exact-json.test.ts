@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { inexactPlace } from '../../../src/shared/contract/exact-json.js';
+import { pathOfInexact } from '../../../src/shared/contract/exact-json.js';
 
 it.each([
   ['{"a":1,"__proto__":{"b":2}}', 'data has the key __proto__, which is not allowed'],
@@ -9,7 +9,7 @@ it.each([
   ['{"a":{"\\udc00x":1}}', 'a key of data.a has half of a character (\\udc00)'],
   ['"\\ude00\\ud83d"', 'data has half of a character (\\ude00)'],
 ])('%s would be changed', (text, place) => {
-  expect(inexactPlace(text, 'data')).toBe(place);
+  expect(pathOfInexact(text, 'data')).toBe(place);
 });
 
 it.each([
@@ -19,5 +19,5 @@ it.each([
   'null',
   '[]',
 ])('%s is carried as it is', (text) => {
-  expect(inexactPlace(text, 'data')).toBeUndefined();
+  expect(pathOfInexact(text, 'data')).toBeUndefined();
 });

@@ -10,11 +10,11 @@ import {
   splitHead,
 } from '../../../../src/cluster/bus/history-messages.js';
 import { OwnHistory } from '../../../../src/cluster/bus/own-history.js';
-import { Places } from '../../../../src/cluster/bus/places.js';
-import { PlacesFile } from '../../../../src/cluster/bus/places-file.js';
+import { PositionFile } from '../../../../src/cluster/bus/position-file.js';
+import { PositionMap } from '../../../../src/cluster/bus/position-map.js';
 
 let dir: string;
-let places: Places;
+let places: PositionMap;
 /** The bounds that the journal was asked for. */
 let bounds: { afterSeq: number | null; beforeSeq: number }[];
 /** First frame that the journal has. */
@@ -23,7 +23,7 @@ let isBehind: boolean;
 
 beforeEach(() => {
   dir = mkdtempSync(path.join(os.tmpdir(), 'drover-own-history-'));
-  places = new Places(new PlacesFile(dir, 'aa'));
+  places = new PositionMap(new PositionFile(dir, 'aa'));
   places.add('c1', 1, { own: 10, number: 100, count: 5 });
   places.add('c1', 2, { own: 20, number: 200, count: 5 });
   bounds = [];

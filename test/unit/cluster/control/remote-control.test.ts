@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Controller } from '../../../../src/cluster/cluster.js';
 import { CallsToMembers } from '../../../../src/cluster/control/node-calls.js';
-import type { Member, PlaceInput } from '../../../../src/cluster/control/parts.js';
+import type { Member, PlacementInput } from '../../../../src/cluster/control/parts.js';
 import {
   clusterController,
   type RemoteParts,
@@ -438,8 +438,8 @@ test('what a node has left is deleted there, not the bot of the cluster with its
 });
 
 test('a new bot goes to another node when the one that was chosen does not answer', async () => {
-  const wishes: PlaceInput[] = [];
-  const place = (wish: PlaceInput) => {
+  const wishes: PlacementInput[] = [];
+  const place = (wish: PlacementInput) => {
     wishes.push(wish);
     return { node: wish.except ? 'c' : 'b' };
   };

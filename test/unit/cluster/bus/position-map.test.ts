@@ -12,8 +12,8 @@ import os from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Places } from '../../../../src/cluster/bus/places.js';
-import { PLACES_FILE, PlacesFile } from '../../../../src/cluster/bus/places-file.js';
+import { PLACES_FILE, PositionFile } from '../../../../src/cluster/bus/position-file.js';
+import { PositionMap } from '../../../../src/cluster/bus/position-map.js';
 import { readLine, writeLine } from '../../../../src/cluster/bus/runs.js';
 
 const OWN = 'aa';
@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-const open = (own = OWN): Places => new Places(new PlacesFile(dir, own));
+const open = (own = OWN): PositionMap => new PositionMap(new PositionFile(dir, own));
 const file = (): string => path.join(dir, PLACES_FILE);
 
 /** Runs with gaps in both numberings. */
@@ -125,11 +125,11 @@ it('leaves out a line that a crash has cut off', () => {
 
 it('keeps what the disk does not take, and writes it later', () => {
   const there = path.join(dir, 'later');
-  const places = new Places(new PlacesFile(there, OWN));
+  const places = new PositionMap(new PositionFile(there, OWN));
   places.add(EPOCH, 1, { own: 1, number: 1, count: 1 });
   expect(places.flush()).toBe(false);
   expect(places.of(1)).toEqual({ epoch: EPOCH, number: 1 });
-  const made = new Places(new PlacesFile(dir, OWN));
+  const made = new PositionMap(new PositionFile(dir, OWN));
   made.add(EPOCH, 1, { own: 1, number: 1, count: 1 });
   expect(made.flush()).toBe(true);
 });

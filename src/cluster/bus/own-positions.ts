@@ -5,8 +5,8 @@ import { Deferred } from '../../shared/deferred.js';
 import { eventId, KIND_CODE } from '../../shared/stream/frame.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { ReadBlock } from './block.js';
-import { Places } from './places.js';
-import { PLACES_FILE, PlacesFile } from './places-file.js';
+import { PLACES_FILE, PositionFile } from './position-file.js';
+import { PositionMap } from './position-map.js';
 import type { Run } from './runs.js';
 
 /** New places are written after this, in ms: those that a crash loses are found on the stream again. */
@@ -16,7 +16,7 @@ const PRUNE_EVERY = 12;
 /** Blocks that wait while older ones are looked for. When there are more, those are given up: their events keep their own ids. */
 const MAX_WAITING = 10_000;
 
-export interface OwnPlacesParts {
+export interface OwnPositionsParts {
   dir: string;
   /** Epoch of the node's own stream. */
   ownEpoch: string;
@@ -39,9 +39,9 @@ interface CatchUp {
   waiting: { seq: number; runs: Run[] }[];
 }
 
-export class OwnPlaces {
-  readonly places: Places;
-  readonly #parts: OwnPlacesParts;
+export class OwnPositions {
+  readonly places: PositionMap;
+  readonly #parts: OwnPositionsParts;
   #epoch = '';
   /** The runs of all messages up to this one are known. */
   #seq = 0;
@@ -53,9 +53,9 @@ export class OwnPlaces {
   /** The operator knows that the disk takes no writes. */
   #isSaid = false;
 
-  constructor(parts: OwnPlacesParts) {
+  constructor(parts: OwnPositionsParts) {
     this.#parts = parts;
-    this.places = new Places(new PlacesFile(parts.dir, parts.ownEpoch));
+    this.places = new PositionMap(new PositionFile(parts.dir, parts.ownEpoch));
     this.#known.resolve();
   }
 

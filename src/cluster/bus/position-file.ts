@@ -20,10 +20,10 @@ import path from 'node:path';
 import {
   type Extent,
   extentOf,
-  type Place,
   type RunList,
   readExtent,
   readLine,
+  type StreamPosition,
   writeLine,
 } from './runs.js';
 
@@ -41,7 +41,7 @@ interface Header {
   format: number;
   /** Of the node's own stream. */
   epoch: string;
-  forgotten: Place | null;
+  forgotten: StreamPosition | null;
 }
 
 interface Entry extends Extent {
@@ -49,14 +49,14 @@ interface Entry extends Extent {
   bytes: number;
 }
 
-export class PlacesFile {
+export class PositionFile {
   readonly #path: string;
   readonly #epoch: string;
   readonly #parsed = new Map<Entry, RunList>();
   /** Ascending by their own numbers; `bytes` of one that was forgotten is 0. */
   #entries: Entry[] = [];
   #size = 0;
-  #forgotten: Place | null = null;
+  #forgotten: StreamPosition | null = null;
 
   /** @param epoch of the node's own stream. A file that cannot be read begins again. */
   constructor(dir: string, epoch: string) {
@@ -70,7 +70,7 @@ export class PlacesFile {
   }
 
   /** Frames of this node below this number of the cluster were removed; null when none were. */
-  get forgotten(): Place | null {
+  get forgotten(): StreamPosition | null {
     return this.#forgotten;
   }
 

@@ -2,15 +2,15 @@
 // ids of the cluster, and frames that have left JetStream's window are found in the journal.
 
 import { messageOf } from '../../shared/errors.js';
-import type { PlacesFile } from './places-file.js';
+import type { PositionFile } from './position-file.js';
 import {
   addRun,
   type Extent,
   extentOf,
   lastUpTo,
-  type Place,
   type Run,
   type RunList,
+  type StreamPosition,
 } from './runs.js';
 
 /** Runs that are kept in memory before they are written. */
@@ -18,8 +18,8 @@ const LIST_RUNS = 512;
 /** Runs that wait for a disk that takes no writes. When there are more, the oldest are forgotten: their frames keep their own ids. */
 const MAX_WAITING = 64 * 1024;
 
-export class Places {
-  readonly #file: PlacesFile;
+export class PositionMap {
+  readonly #file: PositionFile;
   /** What is not written yet. */
   #list: RunList & { runs: Run[] } = { epoch: '', seq: 0, runs: [] };
   /** Runs in memory at which the next write is tried: later after one that failed. */
@@ -27,7 +27,7 @@ export class Places {
   /** Why the last write failed, null when it did not: what is new is in memory only. */
   fault: string | null = null;
 
-  constructor(file: PlacesFile) {
+  constructor(file: PositionFile) {
     this.#file = file;
   }
 
@@ -89,7 +89,7 @@ export class Places {
   }
 
   /** Of an own frame; null when it is not on the stream of the cluster, or nobody knows where. */
-  of(own: number): Place | null {
+  of(own: number): StreamPosition | null {
     const list = this.#listUpTo(({ own: first }) => first, own);
     const run = list?.runs[lastUpTo(list.runs, own, (one) => one.own)];
     if (!run || own >= run.own + run.count) return null;

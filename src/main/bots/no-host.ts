@@ -1,7 +1,7 @@
 import { DroverError } from '../../shared/errors.js';
 
 /** There is no host for a bot now. That is not the bot's fault, and it tries again. */
-export class NoPlace extends DroverError {
+export class NoHostError extends DroverError {
   constructor(message: string) {
     super('unavailable', message);
   }

@@ -7,15 +7,15 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { decodeBlock, type ReadBlock } from '../../../../src/cluster/bus/block.js';
 import { BlockWriter } from '../../../../src/cluster/bus/block-writer.js';
-import { OwnPlaces } from '../../../../src/cluster/bus/own-places.js';
-import { Places } from '../../../../src/cluster/bus/places.js';
-import { PLACES_FILE, PlacesFile } from '../../../../src/cluster/bus/places-file.js';
+import { OwnPositions } from '../../../../src/cluster/bus/own-positions.js';
+import { PLACES_FILE, PositionFile } from '../../../../src/cluster/bus/position-file.js';
+import { PositionMap } from '../../../../src/cluster/bus/position-map.js';
 import { Deferred } from '../../../../src/shared/deferred.js';
 import { KIND_CODE, NO_LEVEL } from '../../../../src/shared/stream/frame.js';
 
 const OWN = 'aa';
 let dir: string;
-let places: OwnPlaces;
+let places: OwnPositions;
 /** What the stream has of this node, by sequence: own number, and number of the cluster. Each has two frames. */
 let stored: Map<number, { own: number; number: number }>;
 /** Answers of the stream are given when this resolves. */
@@ -28,7 +28,7 @@ beforeEach(() => {
   stored = new Map();
   gate = new Deferred();
   lines = [];
-  places = new OwnPlaces({
+  places = new OwnPositions({
     dir,
     ownEpoch: OWN,
     node: 'h1',
@@ -129,5 +129,5 @@ it('says once that the disk takes no writes, and writes later what it has in mem
   rmdirSync(file);
   vi.advanceTimersByTime(60_000);
   expect(lines.slice(1)).toEqual([expect.stringMatching(/is written again/)]);
-  expect(new Places(new PlacesFile(dir, OWN)).of(11)).toEqual({ epoch: 'c1', number: 101 });
+  expect(new PositionMap(new PositionFile(dir, OWN)).of(11)).toEqual({ epoch: 'c1', number: 101 });
 });
