@@ -142,7 +142,7 @@ describe('the bucket', () => {
 describe('the exchange', () => {
   it('compares exactly 12 PINs for fronts that race', async () => {
     const comparedBy = await race(
-      'front/pin-exchange',
+      'front/access/pin-exchange',
       `let compared = 0;
        class Counting extends module.PinExchange {
          isRight(pin) {
