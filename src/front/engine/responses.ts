@@ -43,7 +43,7 @@ export const DASHBOARD_HEADERS = [
     "script-src 'self'",
     "style-src 'self'",
     "connect-src 'self'",
-    // data: the badge in the icon of the tab is drawn (dashboard/src/alerts/badge.ts).
+    // data: the badge in the icon of the tab is drawn (dashboard/src/problems/badge.ts).
     "img-src 'self' data:",
     "font-src 'self'",
     "worker-src 'self'",
