@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { MAX_VERDICTS, Verdicts } from '../../../src/front/stream/verdicts.js';
+import { MAX_VERDICTS, Verdicts } from '../../../src/front/stream/subscriber-group.js';
 
 it('judges each of the newest frames once, also for members at different cursors', () => {
   const judged = new Map<number, number>();
