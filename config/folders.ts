@@ -191,29 +191,14 @@ export function readFolders(root: string): Folder[] {
     .sort((a, b) => b.level - a.level || a.name.localeCompare(b.name));
 }
 
-/** The section of docs/ARCHITECTURE.md: a diagram. */
+/** The section of docs/ARCHITECTURE.md: each folder, highest level first, with what it imports besides src/shared. */
 export function foldersSection(folders: readonly Folder[]): string {
-  const ids = new Map(folders.map(({ name }) => [name, name.replaceAll(/[^a-z]/g, '_')]));
-  const arrows = folders.flatMap(({ name, imports }) =>
-    // Nearly all folders import src/shared: the diagram omits those arrows.
-    imports
-      .filter((target) => target !== 'src/shared')
-      .map((target) => `  ${ids.get(name)} --> ${ids.get(target)}`),
-  );
-  const boxes = folders.map(({ name }) => `  ${ids.get(name)}["${name}"]`);
-  return [
-    BEGIN,
-    '',
-    `${summary(folders)} The diagram omits those to src/shared.`,
-    '',
-    '```mermaid',
-    'flowchart TD',
-    ...boxes,
-    ...arrows,
-    '```',
-    '',
-    END,
-  ].join('\n');
+  const width = Math.max(...folders.map(({ name }) => name.length));
+  const lines = folders.map(({ name, imports }) => {
+    const others = imports.filter((target) => target !== 'src/shared');
+    return `${name.padEnd(width)}  ${others.join(' ')}`.trimEnd();
+  });
+  return [BEGIN, '', summary(folders), '', '```', ...lines, '```', '', END].join('\n');
 }
 
 /** Replaces the section in the page. @throws Error when the page has no such section. */
@@ -228,7 +213,7 @@ export function withSection(page: string, section: string): string {
 function summary(folders: readonly Folder[]): string {
   const arrows = folders.reduce((sum, { imports }) => sum + imports.length, 0);
   const levels = Math.max(...folders.map(({ level }) => level));
-  return `${folders.length} folders on ${levels} levels, ${arrows} arrows between them, all pointing down.`;
+  return `${folders.length} folders on ${levels} levels, ${arrows} imports between them, all pointing down. All but those of src/shared:`;
 }
 
 function filesOf(root: string): string[] {
