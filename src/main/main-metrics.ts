@@ -15,18 +15,18 @@ import type { RulesThread } from './threads/rules-thread.js';
 export interface MeasuredParts {
   /** Restarts of bots by the service, by kind. */
   restarts: ReadonlyMap<string, number>;
-  kinds: KindSchemas;
-  incidents: Incidents;
-  counts: ThreadCounts;
-  broadcaster: BroadcasterThread;
-  fronts: FrontPool;
-  hosts: HostPool;
-  tokens: TokenRegistry;
-  usage: UsageWatch;
-  journal: JournalThread;
-  rules: Rules;
-  rulesThread: RulesThread;
-  cluster: NodeOperations;
+  kinds: Pick<KindSchemas, 'infos'>;
+  incidents: Pick<Incidents, 'counts'>;
+  counts: Pick<ThreadCounts, 'started'>;
+  broadcaster: Pick<BroadcasterThread, 'utilization'>;
+  fronts: Pick<FrontPool, 'utilizations'>;
+  hosts: Pick<HostPool, 'all' | 'count' | 'queueFill'>;
+  tokens: Pick<TokenRegistry, 'all'>;
+  usage: Pick<UsageWatch, 'byKind'>;
+  journal: Pick<JournalThread, 'busySeconds' | 'status'>;
+  rules: Pick<Rules, 'size' | 'firing'>;
+  rulesThread: Pick<RulesThread, 'busySeconds'>;
+  cluster: Pick<NodeOperations, 'metrics'>;
 }
 
 /** What main counts and measures, for `GET /metrics`. */

@@ -27,6 +27,7 @@ import { BotRegistry } from '../../src/main/bots/registry.js';
 import { StartPace } from '../../src/main/bots/start-pace.js';
 import { createController } from '../../src/main/controller.js';
 import { firstBots } from '../../src/main/first-bots.js';
+import { mainMetrics } from '../../src/main/main-metrics.js';
 import { Rules } from '../../src/main/rules/rules.js';
 import { ServiceCommands, type ServiceParts } from '../../src/main/service-commands.js';
 import { type EventSink, logItem, ServiceEvents } from '../../src/main/service-events.js';
@@ -422,20 +423,23 @@ export class InjectedService implements ServiceApi {
   }
 
   #metrics(): MainMetrics {
-    return {
-      restarts: Object.fromEntries(this.#schemas.infos().map(({ kind }) => [kind, 0])),
-      incidents: {},
-      loops: [...this.#parts.counts.loops],
-      busy: [],
-      usage: {},
-      queue: 0,
-      hosts: HOSTS,
-      tokens: this.#access.tokens.all().length,
-      rules: this.#rules.size,
-      firing: this.#rules.firing(),
-      journal: JOURNAL,
-      cluster: this.#parts.cluster.metrics(),
-    };
+    const { counts, cluster } = this.#parts;
+    const idle = { utilization: () => ({ idle: 0, active: 0, utilization: 0 }) };
+    return mainMetrics({
+      restarts: new Map(),
+      kinds: this.#schemas,
+      incidents: { counts: new Map() },
+      counts,
+      broadcaster: idle,
+      fronts: { utilizations: () => [] },
+      hosts: { all: () => [], count: HOSTS, queueFill: 0 },
+      tokens: this.#access.tokens,
+      usage: { byKind: () => ({}) },
+      journal: { busySeconds: undefined, status: JOURNAL },
+      rules: this.#rules,
+      rulesThread: { busySeconds: undefined },
+      cluster,
+    });
   }
 
   /** For {@link inject}: the broadcaster's doorbell. */
