@@ -193,21 +193,20 @@ it('carries bytes, in parts too, to this node as well; what cannot be read is an
 });
 
 it('a call to all is answered by one that has an answer; when none is there, that is known at once', async () => {
-  const [{ calls: a }, { calls: b }, { calls: c, nats }] = [
-    await node('a'),
-    await node('b'),
-    await node('c'),
-  ];
+  const nodes = [await node('a'), await node('b'), await node('c')] as const;
+  const [{ calls: a }, { calls: b }, { calls: c }] = nodes;
+  /** The server knows what each node listens to. */
+  const flush = () => Promise.all(nodes.map(({ nats }) => nats.flush()));
   a.serve({ who: () => NO_ANSWER }, 'all');
   b.serve({ who: () => NO_ANSWER }, 'all');
   c.serve({ who: () => ({ node: 'c' }) }, 'all');
-  await nats.flush();
+  await flush();
   for (const from of [a, b, c])
     expect(await from.call('all', 'who', null, LONG)).toEqual({ node: 'c' });
   c.pause('all');
   await expect(a.call('all', 'who', null, 200)).rejects.toThrow('does not answer in time');
   for (const calls of [a, b]) calls.pause('all');
-  await nats.flush();
+  await flush();
   await expect(c.call('all', 'who', null, LONG)).rejects.toThrow('nothing answers to its name');
   c.serve({}, 'all');
   expect(await a.call('all', 'who', null, LONG)).toEqual({ node: 'c' });
