@@ -198,7 +198,17 @@ export function foldersSection(folders: readonly Folder[]): string {
     const others = imports.filter((target) => target !== 'src/shared');
     return `${name.padEnd(width)}  ${others.join(' ')}`.trimEnd();
   });
-  return [BEGIN, '', summary(folders), '', '```', ...lines, '```', '', END].join('\n');
+  return [
+    BEGIN,
+    '',
+    `${summary(folders)} Those of src/shared are left out:`,
+    '',
+    '```',
+    ...lines,
+    '```',
+    '',
+    END,
+  ].join('\n');
 }
 
 /** Replaces the section in the page. @throws Error when the page has no such section. */
@@ -213,7 +223,7 @@ export function withSection(page: string, section: string): string {
 function summary(folders: readonly Folder[]): string {
   const arrows = folders.reduce((sum, { imports }) => sum + imports.length, 0);
   const levels = Math.max(...folders.map(({ level }) => level));
-  return `${folders.length} folders on ${levels} levels, ${arrows} imports between them, all pointing down. All but those of src/shared:`;
+  return `${folders.length} folders on ${levels} levels, ${arrows} imports between them, all pointing down.`;
 }
 
 function filesOf(root: string): string[] {
