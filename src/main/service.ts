@@ -217,8 +217,8 @@ export class Service {
     this.#incidents = new Incidents(incidents, new IncidentGroupStore(store), this.#events, (id) =>
       this.#registry.identityOf(id),
     );
-    this.#registry = new BotRegistry(
-      {
+    this.#registry = new BotRegistry({
+      bots: {
         hosts: this.#hosts,
         pace: new StartPace({
           total: config.hosts.starts_per_second,
@@ -230,13 +230,13 @@ export class Service {
         restarted: (kind) => this.#restarts.set(kind, (this.#restarts.get(kind) ?? 0) + 1),
         cluster: this.#cluster.bots,
       },
-      this.#schemas,
-      this.#kindQuarantine,
-      this.#cluster.botStore,
-      this.#incidents,
-      config.restart,
-      (id) => this.#record.started(id),
-    );
+      schemas: this.#schemas,
+      kinds: this.#kindQuarantine,
+      store: this.#cluster.botStore,
+      incidents: this.#incidents,
+      defaults: config.restart,
+      noteStart: (id) => this.#record.started(id),
+    });
     this.#faults = new HostFaults(
       this.#registry,
       this.#incidents,

@@ -177,15 +177,15 @@ export class InjectedService implements ServiceApi {
       cluster: NO_OTHER_BOTS,
     };
     const bots = new BotStore(store);
-    this.#registry = new BotRegistry(
-      world,
-      this.#schemas,
-      this.#kindQuarantine,
-      bots,
+    this.#registry = new BotRegistry({
+      bots: world,
+      schemas: this.#schemas,
+      kinds: this.#kindQuarantine,
+      store: bots,
       incidents,
-      config.restart,
-      () => {},
-    );
+      defaults: config.restart,
+      noteStart: () => {},
+    });
     const quota: FrontStart['quota'] = createQuota(
       {
         total: config.stream.max_streams,

@@ -60,6 +60,19 @@ const UNKNOWN_AUTHOR = 'unknown';
 /** What decides on which host a bot runs. */
 export type HostWish = Pick<BotSpec, 'id' | 'kind' | 'dedicated' | 'isolation' | 'host_group'>;
 
+export interface RegistryParts {
+  /** What every bot needs. */
+  bots: Omit<BotDependencies, 'save' | 'configFor' | 'failed'>;
+  schemas: KindSchemas;
+  kinds: KindQuarantine;
+  store: SpecStore;
+  incidents: Incidents;
+  /** For fields that a bot's own restart policy leaves out. */
+  defaults: RestartPolicy;
+  /** Called before a request starts a bot. */
+  noteStart: (id: string) => void;
+}
+
 export class BotRegistry {
   readonly #bots = new Map<string, Bot>();
   readonly #dependencies: BotDependencies;
@@ -75,18 +88,9 @@ export class BotRegistry {
   readonly #defaults: RestartPolicy;
   readonly #noteStart: (id: string) => void;
 
-  /** @param noteStart is called before a request starts a bot. */
-  constructor(
-    dependencies: Omit<BotDependencies, 'save' | 'configFor' | 'failed'>,
-    schemas: KindSchemas,
-    kinds: KindQuarantine,
-    store: SpecStore,
-    incidents: Incidents,
-    defaults: RestartPolicy,
-    noteStart: (id: string) => void,
-  ) {
+  constructor({ bots, schemas, kinds, store, incidents, defaults, noteStart }: RegistryParts) {
     this.#dependencies = {
-      ...dependencies,
+      ...bots,
       configFor: ({ kind, config }) => {
         kinds.admit(kind);
         return schemas.checkConfig(kind, config);

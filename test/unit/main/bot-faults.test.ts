@@ -86,15 +86,15 @@ async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry
     },
   });
   kinds = new KindQuarantine();
-  const registry = new BotRegistry(
-    dependencies,
+  const registry = new BotRegistry({
+    bots: dependencies,
     schemas,
     kinds,
     store,
     incidents,
-    RESTART_AT_ONCE,
-    () => {},
-  );
+    defaults: RESTART_AT_ONCE,
+    noteStart: () => {},
+  });
   for (const bot of bots) {
     const defaults = { kind: 'k', config: {}, labels: {}, dedicated: false, desired: 'running' };
     await registry.create({ ...defaults, ...bot } as CreateBotBody);

@@ -89,15 +89,15 @@ beforeEach(() => {
     remove: async (id: string) => void stored.delete(id),
   };
   const incidents = { report: async () => {} } as unknown as Incidents;
-  registry = new BotRegistry(
-    dependencies,
+  registry = new BotRegistry({
+    bots: dependencies,
     schemas,
-    new KindQuarantine(),
+    kinds: new KindQuarantine(),
     store,
     incidents,
-    RESTART_AT_ONCE,
-    () => {},
-  );
+    defaults: RESTART_AT_ONCE,
+    noteStart: () => {},
+  });
 });
 
 const body = (more: object = {}): CreateBotBody => ({

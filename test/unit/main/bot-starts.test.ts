@@ -73,7 +73,15 @@ function registryWith(limits: Partial<StartLimits>): BotRegistry {
   const incidents = { report: async () => {} } as unknown as Incidents;
   const kinds = new KindQuarantine();
   const bots = partial<BotStore>(store);
-  return new BotRegistry(dependencies, schemas, kinds, bots, incidents, RESTART_AT_ONCE, () => {});
+  return new BotRegistry({
+    bots: dependencies,
+    schemas,
+    kinds,
+    store: bots,
+    incidents,
+    defaults: RESTART_AT_ONCE,
+    noteStart: () => {},
+  });
 }
 
 const body = (id: string, kind = 'k'): CreateBotBody =>
