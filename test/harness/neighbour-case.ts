@@ -18,17 +18,27 @@ interface Line {
 export class NeighbourCase {
   readonly #service: Service;
   readonly #stream: SseStream;
+  /** Reports of earlier cases. */
+  readonly #earlier: ReadonlySet<string>;
+  /** Frames before it. */
+  readonly #from: number;
   readonly #over = new AbortController();
   readonly #health: Promise<number[]>;
 
   /** Undefined when no table is wanted. */
-  static begin(service: Service, stream: SseStream): NeighbourCase | undefined {
-    return FILE === undefined ? undefined : new NeighbourCase(service, stream);
+  static begin(
+    service: Service,
+    stream: SseStream,
+    earlier: ReadonlySet<string>,
+  ): NeighbourCase | undefined {
+    return FILE === undefined ? undefined : new NeighbourCase(service, stream, earlier);
   }
 
-  private constructor(service: Service, stream: SseStream) {
+  private constructor(service: Service, stream: SseStream, earlier: ReadonlySet<string>) {
     this.#service = service;
     this.#stream = stream;
+    this.#earlier = earlier;
+    this.#from = stream.frames.length;
     this.#health = this.#watchHealth();
   }
 
@@ -36,7 +46,8 @@ export class NeighbourCase {
   async end(name: string, hasEnded: boolean): Promise<void> {
     this.#over.abort();
     const health = (await this.#health).sort((a, b) => a - b);
-    const found = hasEnded ? [] : await incidents(this.#service);
+    const all = hasEnded ? [] : await incidents(this.#service);
+    const found = all.filter(({ id }) => !this.#earlier.has(id));
     const bots = hasEnded ? [] : await list(this.#service);
     const restarts = bots.flatMap(({ id, restarts: n }) => (isNeighbour(id) ? [n] : []));
     const row = {
@@ -65,7 +76,7 @@ export class NeighbourCase {
   #longestSilence(): number {
     const last = new Map<string, number>();
     let longest = 0;
-    for (const { event, json } of this.#stream.frames) {
+    for (const { event, json } of this.#stream.frames.slice(this.#from)) {
       const { session_id: id, timestamp_ms: at = 0 } = json as Line;
       if (event !== 'log' || !id || !isNeighbour(id)) continue;
       longest = Math.max(longest, at - (last.get(id) ?? at));
