@@ -231,19 +231,25 @@ describe('in one service', () => {
     expect((await act(service, 'slices', 'stop')).status).toBe(200);
   });
 
-  it.each([
-    ['warn_flood', 'warn lines'],
-    ['status_flood', 'statuses'],
-  ])('%s: it is named, and its neighbours lose nothing', async (fault, what) => {
-    await createHostile(fault);
-    const [incident] = await reported(1);
-    expect(incident).toMatchObject({ type: 'flood', suspect: fault, bots: [fault] });
-    expect(incident?.reason).toMatch(new RegExp(`\\d+ ${what} were skipped: rate limit exceeded`));
+  it('two that flood: each is named, and the neighbours lose nothing', async () => {
+    // Both at once: a flood is one after ten seconds.
+    const floods = { warn_flood: 'warn lines', status_flood: 'statuses' };
+    for (const fault of Object.keys(floods)) await createHostile(fault);
+    const found = await reported(2);
+    for (const [fault, what] of Object.entries(floods)) {
+      expect(found.find(({ suspect }) => suspect === fault)).toMatchObject({
+        type: 'flood',
+        bots: [fault],
+        reason: expect.stringMatching(new RegExp(`\\d+ ${what} were skipped: rate limit exceeded`)),
+      });
+    }
     await Promise.all(NEIGHBOURS.map((id) => expectUndisturbed(stream, id)));
     const others = logs(stream).filter(({ session_id }) => NEIGHBOURS.includes(session_id ?? ''));
     const warnings = others.filter(({ level, message }) => level === 'warn' && !HELD.test(message));
     expect(warnings).toEqual([]);
-    expect((await act(service, fault, 'stop')).status).toBe(200);
+    for (const fault of Object.keys(floods)) {
+      expect((await act(service, fault, 'stop')).status).toBe(200);
+    }
   });
 
   it('what its run leaves is told and ended: a child process, a thread, an interval, connections', async () => {
