@@ -20,6 +20,7 @@ import { Status } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { Unanswered } from '../parts/unanswered.js';
 import { ViewHead } from '../parts/view-head.js';
+import { natural } from '../query/natural.js';
 import { RangePicker } from '../range/range-picker.js';
 import { numberText, rich, t } from '../texts/text.js';
 import { IncidentList } from './incident.js';
@@ -76,8 +77,8 @@ function Group({ answer, loaded, group }: GroupProps) {
   const ofRun = recorded.value;
   const { cause, type, title, where, reason, count, bot_count, fallen, nodes } = group;
   const { first_at_ms, last_at_ms } = group;
-  // Others have been deleted.
-  const present = ofRun ? group.bots : group.bots.filter((id) => bots.has(id));
+  // The service gives them in the order in which they first fell. Others have been deleted.
+  const present = group.bots.filter((id) => ofRun || bots.has(id)).sort(natural.compare);
   const running = present.filter((id) => bots.get(id)?.desired === 'running');
   const button = (action: keyof typeof ICONS, ids: readonly string[], text: string) => (
     <button
