@@ -81,17 +81,19 @@ const RULES: Readonly<Record<string, Rule>> = {
     why: 'a kind imports what a kind of a bot author imports',
   },
   'src/client': { may: [CONTRACT], not: ['node:'], why: 'the client runs in browsers' },
-  'src/main': {
-    may: [
+  'src/main': { may: [], why: 'src/main has folders only' },
+  ...inOrder(
+    'src/main',
+    ['environment', 'store', 'threads', 'rules', 'bots', 'access', 'service'],
+    [
       'src/cluster/*',
       'src/cluster/control/nats-cluster.ts',
       'src/cluster/wire',
       'src/kinds/demo-world/messages.ts',
-      'src/shared',
     ],
-    not: ['node:http'],
-    why: 'main reaches the code of other threads over the Rpc, and opens no HTTP socket',
-  },
+    // Main opens no HTTP socket.
+    ['node:http'],
+  ),
   'src/cli': {
     may: ['src/client', 'src/cluster', 'src/front/engine/load.ts', 'src/main', 'src/shared'],
     why: 'the command line imports src/main for `start`, and src/client for the rest',
@@ -126,13 +128,19 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Folders in a folder: each may import those before it. */
-function inOrder(folder: string, names: readonly string[]): Record<string, Rule> {
+function inOrder(
+  folder: string,
+  names: readonly string[],
+  also: readonly string[] = [],
+  not: readonly string[] = [],
+): Record<string, Rule> {
   const path = (name: string) => `${folder}/${name}`;
   return Object.fromEntries(
     names.map((name, at) => [
       path(name),
       {
-        may: ['src/shared', ...names.slice(0, at).map(path)],
+        may: ['src/shared', ...also, ...names.slice(0, at).map(path)],
+        not,
         why: `folders of ${folder} import those before them in the list of config/folders.ts`,
       },
     ]),

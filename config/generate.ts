@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { configKeys } from '../src/main/load-config.js';
+import { configKeys } from '../src/main/environment/load-config.js';
 import { CreateBotBody } from '../src/shared/contract/bots.js';
 import { Config, DEFAULTS } from '../src/shared/contract/config.js';
 import type { Json, JsonObject } from '../src/shared/contract/json.js';

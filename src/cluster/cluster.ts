@@ -20,6 +20,7 @@ import { DroverError } from '../shared/errors.js';
 import type { SharedLease } from '../shared/memory/lease-deadline.js';
 import type {
   NodeService,
+  NodeSetup,
   RuleSharing,
   RuleStore,
   SpecStore,
@@ -43,9 +44,10 @@ export interface Cluster extends NodeOperations {
   controller(local: Controller): Controller;
   /**
    * Resolves when the node has joined and the records of the bots are there, or when NATS does not answer: then it tries on.
+   * Nothing is asked of the service before.
    * @throws StartupError when this node cannot be part of that cluster.
    */
-  join(): Promise<void>;
+  join(service: NodeService): Promise<void>;
   /** To be called when the bots of the store are shown and not started. */
   begin(): void;
   /** To be called when the service has begun to start its bots: those that are this node's, and were kept back, may start. */
@@ -148,8 +150,8 @@ export const NO_TOKEN_SHARING: TokenSharing = {
 export function singleService({
   bots: botStore,
   rules: ruleStore,
-  ownStream,
-}: Pick<NodeService, 'bots' | 'rules' | 'ownStream'>): Cluster {
+}: Pick<NodeSetup, 'bots' | 'rules'>): Cluster {
+  let ownStream: NodeService['ownStream'] | undefined;
   return {
     ...NO_NODES,
     node: null,
@@ -160,10 +162,12 @@ export function singleService({
     ruleSharing: null,
     tokens: NO_TOKEN_SHARING,
     controller: (local) => local,
-    join: async () => {},
-    begin: () => ownStream.follow(),
+    join: async (service) => {
+      ownStream = service.ownStream;
+    },
+    begin: () => ownStream?.follow(),
     begun: () => {},
-    reattach: (broadcaster) => ownStream.reattach(broadcaster),
+    reattach: (broadcaster) => ownStream?.reattach(broadcaster),
     flush: async () => {},
     close: async () => {},
   };

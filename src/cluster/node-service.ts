@@ -1,4 +1,4 @@
-// Runs in main. What a cluster asks of the service that is a node of it. The functions are called after the service was composed.
+// Runs in main. What a cluster asks of the service that is a node of it.
 
 import type { MessagePort } from 'node:worker_threads';
 import type { BotAction, BotSpec, IncidentReport } from '../shared/contract/bots.js';
@@ -20,7 +20,8 @@ import type {
   ClusterBusStart,
 } from './wire/bus-messages.js';
 
-export interface NodeService {
+/** What a node has before the rest of its service is composed. */
+export interface NodeSetup {
   config: Config['cluster'];
   dataDir: string;
   startedAtMs: number;
@@ -31,6 +32,11 @@ export interface NodeService {
   bots: LocalBots;
   rules: LocalRules;
   incidents: LocalIncidents;
+  say: (level: Level, line: string) => void;
+}
+
+/** The rest of the service, which is composed with what the cluster gives it. */
+export interface NodeService {
   /** The node's own stream, for rules. */
   ownStream: {
     /** Rules look at it from now on. */
@@ -45,17 +51,17 @@ export interface NodeService {
     /** As the stream shows it, after everything until now. */
     snapshot(bot: string): Promise<BotSnapshot | null>;
   };
-  fronts: () => {
+  fronts: {
     /** Shows the stream of the cluster. Resolves when all fronts do. */
     attachCluster(cluster: FrontCluster): Promise<void>;
     detachCluster(): void;
     /** Tells clients whether that stream is kept current. */
     tellClusterState(state: ClusterStreamState): void;
   };
-  registry: () => OwnedBots;
-  tokens: () => NodeTokens;
-  watchedRules: () => NodeRules;
-  rulesThread: () => {
+  registry: OwnedBots;
+  tokens: NodeTokens;
+  rules: NodeRules;
+  rulesThread: {
     /** While the stream is stalled, the time of rules stops too. */
     stall(isStalled: boolean): void;
     /** Resolves when it has told what is due to what is on the ring now. */
@@ -68,7 +74,6 @@ export interface NodeService {
   leaseChanged: () => void;
   /** The node was removed from the cluster: the service must end. */
   removed: (error: StartupError) => void;
-  say: (level: Level, line: string) => void;
 }
 
 /** Connects a reader of a stream's ring with the thread that writes it: BroadcasterFrontMethods. */

@@ -75,7 +75,7 @@ class Node {
     );
     const options = { sign_in_days: 2, sharing: NOT_SHARED_YET };
     const tokens = new TokenStore(store);
-    this.registry = new TokenRegistry(tokens, () => holders, this.#security, options);
+    this.registry = new TokenRegistry(tokens, holders, this.#security, options);
     for (const { id } of this.registry.all()) this.accepted.add(id);
     this.calls = new NodeCalls(nats, {
       ...{ context: 'call', subject: names.calls, node },

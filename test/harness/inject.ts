@@ -14,39 +14,32 @@ import {
   type NodeOperations,
 } from '../../src/cluster/cluster.js';
 import type { Views } from '../../src/front/views/views.js';
-import { Access } from '../../src/main/access/access.js';
+import type { Access } from '../../src/main/access/access.js';
 import type { PressureSources } from '../../src/main/access/pressure-gauge.js';
-import { HostFigures } from '../../src/main/bots/host-figures.js';
-import { Incidents } from '../../src/main/bots/incidents.js';
-import { isolationOf } from '../../src/main/bots/isolation.js';
 import { findKinds, programOptions, SHIPPED } from '../../src/main/bots/kind-modules.js';
 import { KindQuarantine } from '../../src/main/bots/kind-quarantine.js';
 import { KindSchemas } from '../../src/main/bots/kind-schemas.js';
 import { LoopWatch } from '../../src/main/bots/loop-watch.js';
-import { BotRegistry } from '../../src/main/bots/registry.js';
-import { StartPace } from '../../src/main/bots/start-pace.js';
-import { createController } from '../../src/main/controller.js';
-import { firstBots } from '../../src/main/first-bots.js';
-import { mainMetrics } from '../../src/main/main-metrics.js';
+import type { BotRegistry } from '../../src/main/bots/registry.js';
 import { Rules } from '../../src/main/rules/rules.js';
-import { ServiceCommands, type ServiceParts } from '../../src/main/service-commands.js';
-import { type EventSink, logItem, ServiceEvents } from '../../src/main/service-events.js';
+import { buildRegistry } from '../../src/main/service/bot-parts.js';
+import { buildControl, type ControlParts } from '../../src/main/service/control-parts.js';
+import { firstBots } from '../../src/main/service/first-bots.js';
+import { frontLimits } from '../../src/main/service/reader-parts.js';
+import type { DrilledParts } from '../../src/main/service/service-commands.js';
 import { BotStore } from '../../src/main/store/bot-store.js';
-import { IncidentGroupStore } from '../../src/main/store/incident-group-store.js';
 import { IncidentStore } from '../../src/main/store/incident-store.js';
 import { RuleStore } from '../../src/main/store/rule-store.js';
 import { Store } from '../../src/main/store/store.js';
-import { TokenStore } from '../../src/main/store/token-store.js';
-import { ThreadCounts } from '../../src/main/thread-counts.js';
+import type { HostThread } from '../../src/main/threads/host-thread.js';
+import { type EventSink, ServiceEvents } from '../../src/main/threads/service-events.js';
+import { ThreadCounts } from '../../src/main/threads/thread-counts.js';
 import { Evaluation } from '../../src/rules/evaluation.js';
-import { HostCommands } from '../../src/shared/commands/host-commands.js';
 import { validateConfig } from '../../src/shared/config-validator.js';
-import type { BotSpec } from '../../src/shared/contract/bots.js';
 import { type Config, DEFAULTS } from '../../src/shared/contract/config.js';
 import { explainSchemaError } from '../../src/shared/contract/explain.js';
 import { FIXED } from '../../src/shared/contract/fixed.js';
 import type { JournalStatus } from '../../src/shared/contract/journal-messages.js';
-import type { MainMetrics } from '../../src/shared/contract/metric-layout.js';
 import { NameHasher } from '../../src/shared/contract/name-hash.js';
 import type { Serves } from '../../src/shared/contract/rpc.js';
 import type {
@@ -57,8 +50,8 @@ import type {
 } from '../../src/shared/contract/threads.js';
 import { Counters } from '../../src/shared/memory/counters.js';
 import { createRing, slotsFor } from '../../src/shared/memory/layout.js';
-import { type Clock, createPinBucket } from '../../src/shared/memory/pin-bucket.js';
-import { createQuota, Quota } from '../../src/shared/memory/quota.js';
+import type { Clock } from '../../src/shared/memory/pin-bucket.js';
+import { Quota } from '../../src/shared/memory/quota.js';
 import { RingReader } from '../../src/shared/memory/ring-reader.js';
 import { PROGRAMS } from '../../src/shared/package-paths.js';
 import { exchangePin, type Received, type ServiceApi } from './api.js';
@@ -67,6 +60,7 @@ import { splitConfig } from './fixed.js';
 import type { InjectedRequest, InjectedResponse } from './injected-exchange.js';
 import { InjectedFront } from './injected-front.js';
 import { InjectedHost } from './injected-host.js';
+import { partial } from './partial.js';
 import { makeDir, removeDir } from './service.js';
 
 /** The other shipped kinds need the demo world's thread or an IRC server. */
@@ -158,43 +152,21 @@ export class InjectedService implements ServiceApi {
       flooded: (flood) => this.#registry.flooded(flood),
       offered: ({ kind, commands }) => this.#schemas.offer(kind, commands),
     });
-    const incidents = new Incidents(
-      new IncidentStore(store),
-      new IncidentGroupStore(store),
-      this.#events,
-      (id) => this.#registry.identityOf(id),
-    );
-    const world = {
-      hosts: this.#host.pool,
-      pace: new StartPace({
-        total: config.hosts.starts_per_second,
-        byKind: config.hosts.starts_per_second_by_kind,
-      }),
-      events: this.#events,
-      graceMs: config.hosts.stop_grace_ms,
-      isolationOf: (spec: Pick<BotSpec, 'kind' | 'isolation'>) => isolationOf(spec, config.hosts),
-      restarted: () => {},
-      cluster: NO_OTHER_BOTS,
-    };
-    const bots = new BotStore(store);
-    this.#registry = new BotRegistry({
-      bots: world,
+    const { registry } = buildRegistry({
+      config,
+      store,
+      incidentStore: new IncidentStore(store),
       schemas: this.#schemas,
+      events: this.#events,
+      hosts: this.#host.pool,
       kinds: this.#kindQuarantine,
-      store: bots,
-      incidents,
-      defaults: config.restart,
+      cluster: { bots: NO_OTHER_BOTS, botStore: new BotStore(store) },
+      restarted: () => {},
       noteStart: () => {},
     });
-    const quota: FrontStart['quota'] = createQuota(
-      {
-        total: config.stream.max_streams,
-        perToken: config.stream.max_streams_per_token,
-        perAddress: config.http.max_connections_per_address,
-      },
-      config.http.fronts,
-    );
-    this.#streams = new Quota(quota, 0);
+    this.#registry = registry;
+    const limits = frontLimits(config);
+    this.#streams = new Quota(limits.quota, 0);
     this.#ring = new RingReader(parts.stream.ring, config.http.fronts);
     this.#evaluation = this.#createEvaluation();
     this.#rules = new Rules({
@@ -204,8 +176,9 @@ export class InjectedService implements ServiceApi {
       watch: (rules) => this.#evaluation.watch(rules, this.#ring.head()),
       now: Date.now,
     });
-    this.#access = this.#createAccess(this.#streams);
-    this.#createFronts(quota);
+    const control = this.#buildControl();
+    this.#access = control.access;
+    this.#createFronts(control, limits);
   }
 
   /** Loads the kinds and starts the configured bots. */
@@ -318,15 +291,35 @@ export class InjectedService implements ServiceApi {
     if (!isDirKept) removeDir(dir);
   }
 
-  #createAccess(streams: Quota<'perToken' | 'perAddress'>): Access {
-    const { config, store } = this.#parts;
-    return new Access({
+  #buildControl(): ControlParts {
+    const { config, store, counts, cluster } = this.#parts;
+    const each = (task: (front: InjectedFront) => void): void => this.#fronts.forEach(task);
+    const loops = new LoopWatch<HostThread>(
+      () => this.#host.pool.all(),
+      null,
+      () => {},
+    );
+    return buildControl({
       config,
-      tokens: new TokenStore(store),
+      store,
       dataDir: this.dir,
-      sharing: NO_TOKEN_SHARING,
+      events: this.#events,
+      registry: this.#registry,
+      hosts: this.#host.pool,
+      loops,
+      schemas: this.#schemas,
+      kinds: { modules: [], perhaps: new Set(), programs: {}, failed: [] },
+      quarantine: this.#kindQuarantine,
+      rules: this.#rules,
+      cluster: { ...cluster, bots: NO_OTHER_BOTS, tokens: NO_TOKEN_SHARING },
+      hasChanged: () => false,
+      service: this,
       warn: (message) => this.warnings.push(message),
-      say: (level, scope, message) => this.#events.tell(logItem(level, scope, message)),
+      fronts: {
+        addToken: async (token) => each((front) => front.addToken(token)),
+        removeToken: async (id) => each((front) => front.removeToken(id)),
+        tellPressure: (shortage) => each((front) => front.tellPressure(shortage)),
+      },
       sources: {
         utilizations: () => [],
         queue: () => 0,
@@ -336,79 +329,42 @@ export class InjectedService implements ServiceApi {
         areFilesShort: () => false,
         running: () => this.#registry.running,
         present: () => this.#registry.size,
-        streams: () => streams.total(),
+        streams: () => this.#streams.total(),
         store: () => store.state,
         journal: () => JOURNAL,
         cluster: () => null,
         ...this.#parts.sources,
       },
-      fronts: () => ({
-        addToken: async (token) => {
-          for (const front of this.#fronts) front.addToken(token);
-        },
-        removeToken: async (id) => {
-          for (const front of this.#fronts) front.removeToken(id);
-        },
-        tellPressure: (shortage) => {
-          for (const front of this.#fronts) front.tellPressure(shortage);
-        },
-      }),
+      // It has no other threads.
+      drilled: partial<DrilledParts>({}),
+      measured: {
+        restarts: new Map(),
+        incidents: { counts: new Map() },
+        counts,
+        broadcaster: { utilization: () => ({ idle: 0, active: 0, utilization: 0 }) },
+        fronts: { utilizations: () => [] },
+        hosts: { all: () => [], count: HOSTS, queueFill: 0 },
+        usage: { byKind: () => ({}) },
+        journal: { busySeconds: undefined, status: JOURNAL },
+        rulesThread: { busySeconds: undefined },
+      },
     });
   }
 
-  #createFronts(quota: FrontStart['quota']): void {
+  #createFronts({ controller }: ControlParts, limits: ReturnType<typeof frontLimits>): void {
     const { config, stream, counts, broadcaster, clock } = this.#parts;
-    const commands = new ServiceCommands(
-      { registry: this.#registry, hosts: this.#host.pool } as ServiceParts,
-      config.drills.enabled,
-      this.#events,
-    );
-    // No other node asks for commands.
-    const hostCommands = new HostCommands({
-      connect: (host) => this.#host.pool.get(host).connectFront(),
-      failed: (failure) => commands.failed(failure),
-      timeoutMs: config.invoke.timeout_ms,
-      maxWaiting: config.http.max_requests_in_flight,
-    });
     const control: Serves<ControlMethods> = {
-      ...createController({
-        access: this.#access,
-        registry: this.#registry,
-        commands,
-        hostCommands,
-        hosts: this.#host.pool,
-        figures: new HostFigures(
-          () => this.#host.pool.threads(),
-          new LoopWatch(
-            () => this.#host.pool.all(),
-            null,
-            () => {},
-          ),
-        ),
-        schemas: this.#schemas,
-        kinds: { modules: [], perhaps: new Set(), programs: {}, failed: [] },
-        quarantine: this.#kindQuarantine,
-        rules: this.#rules,
-        hasChanged: () => false,
-        metrics: () => this.#metrics(),
-        cluster: { ...this.#parts.cluster, bots: NO_OTHER_BOTS },
-        isStopping: () => this.isStopping,
-      }),
+      ...controller,
       logAccess: ({ text }) => {
         this.log += text;
       },
       failed: () => {},
       slow: () => {},
     };
-    const { fronts, max_connections, max_connections_per_address } = config.http;
-    const limits = { total: max_connections, perAddress: max_connections_per_address };
-    const { capacity, refill_per_minute: refillPerMinute } = config.pin;
     const common = {
       config,
       pin: config.auth.pin || this.#access.tokens.all().length === 0 ? PIN : null,
-      bucket: createPinBucket({ capacity, refillPerMinute }),
-      quota,
-      connections: createQuota(limits, fronts),
+      ...limits,
       stream,
       lags: counts.lags,
       shortage: null,
@@ -419,27 +375,8 @@ export class InjectedService implements ServiceApi {
       const start: FrontStart = { ...common, tokens, front, counts: counts.front(front) };
       return new InjectedFront({ start, port: PORT, broadcaster, control, clock });
     };
-    for (let front = 0; front < fronts; front++) this.#fronts.push(this.#createFront(front));
-  }
-
-  #metrics(): MainMetrics {
-    const { counts, cluster } = this.#parts;
-    const idle = { utilization: () => ({ idle: 0, active: 0, utilization: 0 }) };
-    return mainMetrics({
-      restarts: new Map(),
-      kinds: this.#schemas,
-      incidents: { counts: new Map() },
-      counts,
-      broadcaster: idle,
-      fronts: { utilizations: () => [] },
-      hosts: { all: () => [], count: HOSTS, queueFill: 0 },
-      tokens: this.#access.tokens,
-      usage: { byKind: () => ({}) },
-      journal: { busySeconds: undefined, status: JOURNAL },
-      rules: this.#rules,
-      rulesThread: { busySeconds: undefined },
-      cluster,
-    });
+    for (let front = 0; front < config.http.fronts; front++)
+      this.#fronts.push(this.#createFront(front));
   }
 
   /** For {@link inject}: the broadcaster's doorbell. */

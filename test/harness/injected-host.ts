@@ -9,7 +9,7 @@ import { Outbox } from '../../src/bot-host/outbox.js';
 import type { BotKind } from '../../src/bot-sdk/index.js';
 import type { Broadcaster } from '../../src/broadcaster/broadcaster.js';
 import { programKind } from '../../src/kinds/program/program-kind.js';
-import type { HostPool, PoolEvents } from '../../src/main/bots/host-pool.js';
+import type { HostPool, PoolListener } from '../../src/main/bots/host-pool.js';
 import { OwnHosts } from '../../src/main/bots/own-hosts.js';
 import { HostedRuns } from '../../src/main/threads/hosted-runs.js';
 import { LastCommands } from '../../src/main/threads/last-commands.js';
@@ -58,7 +58,7 @@ export class InjectedHost {
       lateError,
       flooded,
       offered,
-    }: Pick<PoolEvents, 'exited' | 'lateError' | 'flooded' | 'offered'>,
+    }: Pick<PoolListener, 'exited' | 'lateError' | 'flooded' | 'offered'>,
   ) {
     this.#graceMs = hosts.stop_grace_ms;
     this.#own = new OwnHosts(hosts.max_dedicated);

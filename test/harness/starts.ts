@@ -14,10 +14,10 @@ import {
   stopClean,
 } from './service.js';
 
-type LoadConfig = typeof import('../../src/main/load-config.js');
+type LoadConfig = typeof import('../../src/main/environment/load-config.js');
 
 /** The build: the sources are at a different depth below the defaults that they read. */
-const BUILD = new URL('../../dist/src/main/load-config.js', import.meta.url).href;
+const BUILD = new URL('../../dist/src/main/environment/load-config.js', import.meta.url).href;
 
 /** Reads a configuration as a start does. */
 export async function loadConfig(

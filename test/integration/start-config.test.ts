@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openDataDir } from '../../src/main/data-dir.js';
+import { openDataDir } from '../../src/main/environment/data-dir.js';
 import { StartupError } from '../../src/shared/errors.js';
 import { call } from '../harness/api.js';
 import { inject } from '../harness/inject.js';

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
-import { envNames } from '../../src/main/load-config.js';
+import { envNames } from '../../src/main/environment/load-config.js';
 import { makeCertificate } from '../harness/certificate.js';
 import { NPM, Reader, ROOT } from '../harness/docs.js';
 import { freePort } from '../harness/ports.js';

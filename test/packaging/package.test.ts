@@ -273,7 +273,7 @@ it('exports its SDK and its client', async () => {
     const bot = await testContext({ config: { a: 1 } });
     console.log(typeof defineBot, bot.context.config.a, typeof DroverClient);
     await bot.stop();
-    await import('drover/dist/src/main/service.js').catch(({ code }) => console.log(code));
+    await import('drover/dist/src/main/service/service.js').catch(({ code }) => console.log(code));
   `;
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], {
     cwd: dir,

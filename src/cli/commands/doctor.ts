@@ -16,10 +16,10 @@ import type { Command } from 'commander';
 import { DroverClient } from '../../client/index.js';
 import { loadEngine } from '../../front/engine/load.js';
 import { allFailed, findKinds, programOptions } from '../../main/bots/kind-modules.js';
-import { defaultDataDir, expectPrivate } from '../../main/data-dir.js';
-import { fitToOpenFiles } from '../../main/open-files.js';
+import { defaultDataDir, expectPrivate } from '../../main/environment/data-dir.js';
+import { fitToOpenFiles } from '../../main/environment/open-files.js';
+import { checkTls } from '../../main/environment/tls-snapshot.js';
 import { describeLimits, limitSupport } from '../../main/threads/process-limits.js';
-import { checkTls } from '../../main/tls-snapshot.js';
 import { authorityOf } from '../../shared/contract/addresses.js';
 import type { Config } from '../../shared/contract/config.js';
 import { messageOf } from '../../shared/errors.js';
@@ -110,7 +110,7 @@ export function nodeVersion(version: string): Found {
 
 async function configOf(options: DoctorOptions): Promise<Config | Found> {
   // Not imported above: other commands do not need it.
-  const { loadConfig } = await import('../../main/load-config.js');
+  const { loadConfig } = await import('../../main/environment/load-config.js');
   try {
     return loadConfig(options.config, process.env, startFlagsOf(options));
   } catch (thrown) {

@@ -70,7 +70,7 @@ async function testKind(file: string, args: string[], options: TestOptions): Pro
   const commands = (options.invoke ?? []).map(commandOf);
   const output = new TrialOutput(options);
   // Not imported above: other commands do not need them.
-  const { loadConfig } = await import('../../main/load-config.js');
+  const { loadConfig } = await import('../../main/environment/load-config.js');
   const serviceConfig: Config = loadConfig(undefined, process.env, {});
   if (args.length === 0 && /\.m?[jt]s$/.test(file)) {
     const module = moduleOf(file);

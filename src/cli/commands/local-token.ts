@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { tokenFileName } from '../../main/access/token-files.js';
 import { tokenSpec } from '../../main/access/token-spec.js';
-import { dataDirHolder } from '../../main/data-dir-lock.js';
+import { dataDirHolder } from '../../main/environment/data-dir-lock.js';
 import { explainSchemaError } from '../../shared/contract/explain.js';
 import type { CreateTokenBody, NewToken, TokenFile } from '../../shared/contract/tokens.js';
 import { messageOf } from '../../shared/errors.js';

@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
-import type { Service } from '../../main/service.js';
-import { tellSystemd } from '../../main/systemd.js';
+import { tellSystemd } from '../../main/environment/systemd.js';
+import type { Service } from '../../main/service/service.js';
 import { authorityOf } from '../../shared/contract/addresses.js';
 import { messageOf, StartupError } from '../../shared/errors.js';
 import { DASHBOARD_DIR } from '../../shared/package-paths.js';
@@ -72,7 +72,7 @@ function endByForce(stuck: readonly string[]): never {
 async function startService(options: StartFlags): Promise<Service | undefined> {
   const flags = startFlagsOf(options);
   // Not imported above: most commands need neither this nor the service.
-  const { loadConfig } = await import('../../main/load-config.js');
+  const { loadConfig } = await import('../../main/environment/load-config.js');
   const config = loadConfig(options.config, process.env, flags);
   const { Service } = await loadService();
   if (stopSignal.aborted) return undefined;
@@ -107,9 +107,9 @@ async function startService(options: StartFlags): Promise<Service | undefined> {
 }
 
 /** Imports the service late, so that a missing native binary is one line of error text. */
-async function loadService(): Promise<typeof import('../../main/service.js')> {
+async function loadService(): Promise<typeof import('../../main/service/service.js')> {
   try {
-    return await import('../../main/service.js');
+    return await import('../../main/service/service.js');
   } catch (thrown) {
     const { platform, arch, version } = process;
     throw new StartupError(

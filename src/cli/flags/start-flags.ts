@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { Flags } from '../../main/load-config.js';
+import type { Flags } from '../../main/environment/load-config.js';
 import { labels, wholeNumber } from './flag-values.js';
 
 export interface StartFlags {

@@ -23,7 +23,7 @@ import type { SharedLease } from '../../shared/memory/lease-deadline.js';
 import { noBot } from '../../shared/no-bot.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { Cluster, Controller } from '../cluster.js';
-import type { Bus, NodeService, RuleRecord } from '../node-service.js';
+import type { Bus, NodeService, NodeSetup, RuleRecord } from '../node-service.js';
 import type { ClusterConfig } from '../wire/bus-messages.js';
 import { checkCall } from '../wire/call-messages.js';
 import { NodeCalls } from '../wire/calls.js';
@@ -83,7 +83,9 @@ class NatsCluster implements Cluster {
   readonly ruleStore: ClusterRules;
   readonly ruleSharing: ClusterRules;
   readonly tokens = NOT_SHARED_YET;
-  readonly #parts: NodeService & { config: ClusterConfig };
+  readonly #parts: NodeSetup & { config: ClusterConfig };
+  /** Given by join(): nothing is asked of it before. */
+  #service!: NodeService;
   readonly #incidents: ClusterIncidents;
   readonly #secrets: Secrets;
   readonly #signer: Signer;
@@ -110,7 +112,7 @@ class NatsCluster implements Cluster {
   #epoch: string | undefined;
 
   /** @throws StartupError when the configuration is wrong; Error of the system. */
-  constructor(parts: NodeService) {
+  constructor(parts: NodeSetup) {
     this.node = nodeName(parts.config);
     const config = { ...parts.config, node: this.node };
     this.#parts = { ...parts, config };
@@ -126,13 +128,13 @@ class NatsCluster implements Cluster {
     this.botStore = this.bots;
     this.ruleStore = new ClusterRules({
       local: parts.rules,
-      rules: parts.watchedRules,
+      rules: () => this.#service.rules,
       caughtUp: async () => {
         // What this node has said when it led before.
         await this.#flush(FLUSH_MS, false);
         const read = await this.#bus?.peer.call('readAll', { withinMs: READ_MS });
         if (!read?.isRead) throw new Error('the stream of the cluster was not read');
-        await parts.rulesThread().catchUp();
+        await this.#service.rulesThread.catchUp();
       },
       silent: () => {
         const { members } = this.#membership;
@@ -185,11 +187,11 @@ class NatsCluster implements Cluster {
         },
         onExpiring: () => this.#leaseLost(),
         onLost: () => this.#leaseLost(),
-        onDeadline: () => parts.leaseChanged(),
+        onDeadline: () => this.#service.leaseChanged(),
         onElected: () => this.#elected(true),
         onDeposed: () => this.#elected(false),
         onStatus: () => {},
-        onRemoved: (error) => parts.removed(error),
+        onRemoved: (error) => this.#service.removed(error),
         say,
       },
     });
@@ -214,14 +216,15 @@ class NatsCluster implements Cluster {
     return Object.fromEntries(delegating) as Controller;
   }
 
-  async join(): Promise<void> {
+  async join(service: NodeService): Promise<void> {
+    this.#service = service;
     const connected = this.#link.connected().then((nats) => this.#connect(nats));
     connected.catch(() => {});
     // Before the first client: it is not to take the node's own stream for that of the cluster.
-    this.#parts.fronts().tellClusterState({ state: 'joining', reason: null });
+    this.#service.fronts.tellClusterState({ state: 'joining', reason: null });
     await this.#membership.start();
     const { state, reason } = this.#membership.status;
-    if (state !== 'on') this.#parts.fronts().tellClusterState({ state, reason });
+    if (state !== 'on') this.#service.fronts.tellClusterState({ state, reason });
     const records = this.#connected?.records;
     if (!records || records.fault === null) return;
     const loaded = new Deferred();
@@ -378,8 +381,8 @@ class NatsCluster implements Cluster {
   }
 
   #startBus(): void {
-    const { config, say, startBus } = this.#parts;
-    const bus = startBus({
+    const { config, say } = this.#parts;
+    const bus = this.#service.startBus({
       config,
       signer: this.#secrets.signerKeys(config.accept_unsigned),
       incarnation: this.#incarnation,
@@ -389,12 +392,12 @@ class NatsCluster implements Cluster {
         void this.#showStream(identity);
       },
       lost: (reason) => {
-        this.#parts.fronts().detachCluster();
+        this.#service.fronts.detachCluster();
         this.#streamChanged(reason);
         say('error', `the bus of the cluster was lost: ${reason}`);
       },
       changed: ({ state, reason }, notice) => {
-        this.#parts.fronts().tellClusterState({ state, reason });
+        this.#service.fronts.tellClusterState({ state, reason });
         this.#streamChanged(state === 'on' ? null : (reason ?? 'it is connecting'));
         if (notice !== null) say('warn', notice);
       },
@@ -414,15 +417,15 @@ class NatsCluster implements Cluster {
 
   /** @param stalled why nothing comes; null when it does. */
   #streamChanged(stalled: string | null): void {
-    this.#parts.rulesThread().stall(stalled !== null);
+    this.#service.rulesThread.stall(stalled !== null);
     this.ruleStore.streamChanged(stalled);
   }
 
   async #showStream(stream: StreamIdentity): Promise<void> {
     const bus = this.#bus as Bus;
-    const { followStream, fronts } = this.#parts;
+    const { followStream, fronts } = this.#service;
     followStream(stream, (reader, port) => bus.attachReader(reader, port));
-    await fronts().attachCluster({
+    await fronts.attachCluster({
       stream,
       connect: (front) => {
         const ports = bus.attachFront(front);
@@ -435,7 +438,7 @@ class NatsCluster implements Cluster {
     this.#epoch = stream.epoch;
     await this.#sayDeleted();
     // The stream was made again: the other nodes learn from it which bots there are.
-    if (isAnother) void this.#parts.events.publish(...this.#ownSnapshots());
+    if (isAnother) void this.#service.events.publish(...this.#ownSnapshots());
   }
 
   /** Bots that this node had deleted, and was killed before it could say so: no other node says it while this one is not lost. */
@@ -445,9 +448,9 @@ class NatsCluster implements Cluster {
     const shown = await this.#bus?.peer.call('deletedHere', null).catch(() => null);
     const items = (shown?.sessions ?? [])
       .map((json) => (JSON.parse(json) as { snapshot: BotSnapshot }).snapshot)
-      .filter(({ id }) => records?.isDeleted(id) && !this.#parts.registry().specOf(id))
+      .filter(({ id }) => records?.isDeleted(id) && !this.#service.registry.specOf(id))
       .map((snapshot) => sessionItem(snapshot.id, snapshot));
-    if (items.length > 0) await this.#parts.events.publish(...items);
+    if (items.length > 0) await this.#service.events.publish(...items);
   }
 
   #askForBots(): void {
@@ -460,10 +463,7 @@ class NatsCluster implements Cluster {
 
   /** Changes nothing: the broadcaster publishes the snapshots as they are. */
   #ownSnapshots(): MainItem[] {
-    return this.#parts
-      .registry()
-      .specs()
-      .map(({ id }) => sessionItem(id, {}));
+    return this.#service.registry.specs().map(({ id }) => sessionItem(id, {}));
   }
 
   /** NATS is there for the first time. */
@@ -536,7 +536,7 @@ class NatsCluster implements Cluster {
       removeNode: (input: Parameters<LeaderDuties['removeNode']>[0]) => duties.removeNode(input),
       showBots: async () => {
         duties.showLost();
-        await this.#parts.events.publish(...this.#ownSnapshots());
+        await this.#service.events.publish(...this.#ownSnapshots());
       },
     });
     const actions = new NodeActions(members, calls, (wanted) => this.#membership.want(wanted));
@@ -553,7 +553,7 @@ class NatsCluster implements Cluster {
     const { config, say } = this.#parts;
     this.#owner = new Owner({
       node: config.node,
-      bots: this.#parts.registry(),
+      bots: this.#service.registry,
       store: this.bots,
       records,
       settled: async (keep) => {
@@ -584,7 +584,7 @@ class NatsCluster implements Cluster {
       tokens: this.#tokens,
       incidents: this.#incidents,
       secrets: this.#secrets,
-      snapshotOf: (id) => this.#parts.events.snapshot(id),
+      snapshotOf: (id) => this.#service.events.snapshot(id),
       invokeMs: this.#parts.invokeMs,
     });
     if (this.#hasBegun) this.#owner?.leaseHeld();
@@ -603,7 +603,7 @@ class NatsCluster implements Cluster {
       node: config.node,
       identity: this.#membership.identity,
       dataDir,
-      registry: this.#parts.tokens(),
+      registry: this.#service.tokens,
       calls,
       others,
     });
@@ -624,7 +624,7 @@ class NatsCluster implements Cluster {
   }
 
   #describe(): ReturnType<MembershipOptions['describe']> {
-    const { figures, ...rest } = this.#parts.describe();
+    const { figures, ...rest } = this.#service.describe();
     const leftovers = [...this.bots.leftovers].map(([bot, reason]) => ({ bot, reason }));
     return {
       ...rest,
@@ -646,9 +646,9 @@ class NatsCluster implements Cluster {
 }
 
 /** As {@link singleService}, for a node. @throws StartupError when the configuration is wrong. */
-export const natsCluster = (service: NodeService): Cluster => new NatsCluster(service);
+export const natsCluster = (setup: NodeSetup): Cluster => new NatsCluster(setup);
 
-function nodeName({ node }: NodeService['config']): string {
+function nodeName({ node }: NodeSetup['config']): string {
   const name = node ?? hostname().replaceAll(/[^A-Za-z0-9_-]/g, '-');
   if (NODE_NAME.test(name)) return name;
   throw new StartupError(

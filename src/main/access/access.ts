@@ -27,8 +27,7 @@ export interface AccessParts {
   dataDir: string;
   sharing: TokenSharing;
   sources: PressureSources;
-  /** Created after this. */
-  fronts: () => AccessFronts;
+  fronts: AccessFronts;
 }
 
 export class Access {
@@ -54,9 +53,7 @@ export class Access {
         warn(line);
       },
     );
-    this.pressure = new PressureGauge(config, sources, (shortage) =>
-      fronts().tellPressure(shortage),
-    );
+    this.pressure = new PressureGauge(config, sources, (shortage) => fronts.tellPressure(shortage));
   }
 
   /** Accepts the tokens that were created on this machine until now. Never rejects. */

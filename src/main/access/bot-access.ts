@@ -7,6 +7,7 @@ import type {
   IncidentBot,
 } from '../../shared/contract/bots.js';
 import { ANY_PERMIT } from '../../shared/contract/command-messages.js';
+import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { LIMIT } from '../../shared/contract/query-bounds.js';
 import { allows, reaches } from '../../shared/contract/rights.js';
 import { answerable } from '../../shared/contract/rpc.js';
@@ -18,7 +19,6 @@ import { noBot } from '../../shared/no-bot.js';
 import { countedOf, IncidentGroups } from '../bots/incident-groups.js';
 import { botOfCommand } from '../bots/incidents.js';
 import type { BotRegistry } from '../bots/registry.js';
-import type { ServiceCommands } from '../service-commands.js';
 import { listOf, type ShowIncident } from '../store/incident-store.js';
 import { admittedBot, admittedChange } from './bot-choices.js';
 import type { PressureGauge } from './pressure-gauge.js';
@@ -30,10 +30,16 @@ type Input<K extends keyof ControlMethods> = Parameters<ControlMethods[K]>[0];
 type Labels = Readonly<Record<string, string>>;
 type Output<K extends keyof ControlMethods> = ReturnType<ControlMethods[K]>;
 
+/** The service's own commands, and the lines about those that had no result. */
+interface ServiceCalls {
+  run(command: string, args: JsonObject): Promise<Json>;
+  failed(failure: { bot: string | null; command: string; reason: string }): void;
+}
+
 export interface BotAccessParts {
   registry: BotRegistry;
   pressure: PressureGauge;
-  commands: ServiceCommands;
+  commands: ServiceCalls;
   /** Main's own channels to the hosts, for other nodes. */
   hostCommands: Pick<HostCommands, 'run' | 'hasRoom'>;
   /** All that there are. */
@@ -47,7 +53,7 @@ export interface BotAccessParts {
 export class BotAccess {
   readonly #registry: BotRegistry;
   readonly #pressure: PressureGauge;
-  readonly #commands: ServiceCommands;
+  readonly #commands: ServiceCalls;
   readonly #tokens: () => readonly Rights[];
   readonly #dispatcher: Dispatcher;
 

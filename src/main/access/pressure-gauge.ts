@@ -17,8 +17,8 @@ import type {
 } from '../../shared/contract/pressure.js';
 import { DroverError } from '../../shared/errors.js';
 import { anonymousRss } from '../../shared/process-memory.js';
-import { availableMemory } from '../available-memory.js';
 import { leavesShare } from '../bots/own-hosts.js';
+import { availableMemory } from '../environment/available-memory.js';
 
 /** What is measured; the others are counted. */
 const LOADS = ['cpu', 'memory', 'queue', 'files'] as const;

@@ -59,7 +59,7 @@ export interface RegistryOptions extends Pick<Config['auth'], 'sign_in_days'> {
 
 export class TokenRegistry {
   readonly #store: TokenStore;
-  readonly #holders: () => TokenHolders;
+  readonly #holders: TokenHolders;
   readonly #events: SecurityEvents;
   readonly #tokens: Map<string, TokenRecord>;
   /**
@@ -84,7 +84,7 @@ export class TokenRegistry {
 
   constructor(
     store: TokenStore,
-    holders: () => TokenHolders,
+    holders: TokenHolders,
     events: SecurityEvents,
     { sign_in_days, sharing = NO_TOKEN_SHARING }: RegistryOptions,
   ) {
@@ -289,7 +289,7 @@ export class TokenRegistry {
     if (this.#endOf(record, true, use) <= Date.now()) return;
     this.#pending.set(id, record);
     try {
-      await this.#holders().addToken(record);
+      await this.#holders.addToken(record);
       this.#tokens.set(id, record);
       this.#foreign.add(id);
     } finally {
@@ -324,7 +324,7 @@ export class TokenRegistry {
     this.#pending.set(record.id, record);
     try {
       await this.#store.put(record, replaces);
-      await this.#holders().addToken(record);
+      await this.#holders.addToken(record);
       this.#tokens.set(record.id, record);
     } finally {
       this.#pending.delete(record.id);
@@ -368,7 +368,7 @@ export class TokenRegistry {
   /** Removes a token from the fronts and the disk; can be repeated. @throws Error when the disk fails; it is retried. */
   async #erase(id: string): Promise<void> {
     // The fronts first: a slow disk must not keep a stream open.
-    await this.#holders().removeToken(id);
+    await this.#holders.removeToken(id);
     try {
       await this.#store.remove(id);
     } catch (thrown) {

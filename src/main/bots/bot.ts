@@ -8,8 +8,8 @@ import type { BotExit, LateError } from '../../shared/contract/host-messages.js'
 import type { JsonObject } from '../../shared/contract/json.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
-import { logItem, type ServiceEvents } from '../service-events.js';
 import type { HostThread } from '../threads/host-thread.js';
+import { logItem, type ServiceEvents } from '../threads/service-events.js';
 import {
   type BotEffect,
   type BotEvent,

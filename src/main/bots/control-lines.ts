@@ -3,7 +3,7 @@
 import type { BotAction } from '../../shared/contract/bots.js';
 import type { Item } from '../../shared/contract/events.js';
 import { CONTROL_SCOPE } from '../../shared/contract/scopes.js';
-import { logItem } from '../service-events.js';
+import { logItem } from '../threads/service-events.js';
 
 /** Names in a line; the others are counted. */
 const MAX_NAMES = 10;

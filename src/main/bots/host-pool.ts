@@ -16,7 +16,6 @@ import type { UsageReport } from '../../shared/contract/usage.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { complain } from '../../shared/terminal.js';
 import { withTimeout } from '../../shared/with-timeout.js';
-import type { EventSink } from '../service-events.js';
 import {
   type HostEffect,
   type HostEvent,
@@ -26,6 +25,7 @@ import {
 } from '../threads/host-life.js';
 import type { StartLink } from '../threads/host-link.js';
 import { type HostOptions, HostThread } from '../threads/host-thread.js';
+import type { EventSink } from '../threads/service-events.js';
 import type { HostCount } from './host-count.js';
 import { HostPlacement, type Wanted } from './host-placement.js';
 import { HostStarter, type StartedHost } from './host-starter.js';
@@ -46,7 +46,17 @@ export interface HostPoolOptions extends HostOptions, HostCount {
   graceMs: number;
 }
 
-export interface PoolEvents {
+export interface HostPoolParts {
+  options: HostPoolOptions;
+  quarantine: Quarantine;
+  kinds: KindQuarantine;
+  broadcaster: EventSink;
+  /** Starts a host; other than createHost for tests. */
+  create?: typeof createHost;
+}
+
+/** What happens on the hosts. */
+export interface PoolListener {
   /** A host beats again, after a time in which nothing ran in it. */
   awake(): void;
   exited(exit: BotExit): void;
@@ -101,7 +111,8 @@ function createHost(...args: ConstructorParameters<typeof HostThread>): HostThre
 export class HostPool {
   readonly #options: HostPoolOptions;
   readonly #broadcaster: EventSink;
-  readonly #events: PoolEvents;
+  /** Given by start(): no host is there before. */
+  #events!: PoolListener;
   readonly #placement: HostPlacement;
   /** All hosts whose threads exist. */
   readonly #hosts = new Set<HostThread>();
@@ -109,24 +120,15 @@ export class HostPool {
   readonly #create: typeof createHost;
   #stopping = false;
 
-  /** @param create other than createHost for tests. */
-  constructor(
-    options: HostPoolOptions,
-    quarantine: Quarantine,
-    kinds: KindQuarantine,
-    broadcaster: EventSink,
-    events: PoolEvents,
-    create = createHost,
-  ) {
+  constructor({ options, quarantine, kinds, broadcaster, create = createHost }: HostPoolParts) {
     this.#create = create;
     this.#options = options;
     this.#broadcaster = broadcaster;
-    this.#events = events;
     this.#starter = new HostStarter(
       options.modules,
       kinds,
       (...args) => this.#start(...args),
-      events.kindDropped,
+      (...args) => this.#events.kindDropped(...args),
       (host) => this.#handle(host, 'empty'),
     );
     this.#placement = new HostPlacement(options, quarantine, {
@@ -141,7 +143,8 @@ export class HostPool {
   }
 
   /** Starts the first shared hosts. @returns what they have loaded, and what they could not. */
-  async start(): Promise<LoadedKinds> {
+  async start(listener: PoolListener): Promise<LoadedKinds> {
+    this.#events = listener;
     const loaded = await this.#starter.startFirst();
     const others = Array.from({ length: this.count - 1 }, (_, n) => n + 1);
     await Promise.all(others.map((number) => this.#starter.start(number, 'share')));

@@ -13,6 +13,7 @@ import {
 } from '../../shared/contract/incident-groups.js';
 import { type Cause, causeOf } from '../../shared/incidents/cause.js';
 import { Moments } from '../../shared/incidents/moments.js';
+import type { StoredGroup } from '../store/incident-group-store.js';
 
 /** Ids of bots in all groups. Above it the group with the oldest last incident keeps only their number. */
 const MAX_ALL_BOTS = 100_000;
@@ -39,13 +40,6 @@ export interface Counted {
   /** The bots that ran there, and how many those were: a report names not all. */
   bots: readonly string[];
   botCount: number;
-}
-
-/** A group as it is stored. */
-export interface StoredGroup extends Omit<IncidentGroup, 'bots' | 'counts' | 'nodes'> {
-  /** Separated by spaces. */
-  bots: string;
-  moments: number[];
 }
 
 interface Group extends Omit<IncidentGroup, 'bots' | 'counts' | 'nodes' | 'bot_count'> {

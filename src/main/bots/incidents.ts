@@ -11,15 +11,20 @@ import type { LastLine } from '../../shared/contract/threads.js';
 import { messageOf } from '../../shared/errors.js';
 import { causeOf } from '../../shared/incidents/cause.js';
 import { withTimeout } from '../../shared/with-timeout.js';
-import { logItem, type ServiceEvents } from '../service-events.js';
 import type { IncidentGroupStore } from '../store/incident-group-store.js';
 import type { IncidentStore, ShowIncident } from '../store/incident-store.js';
 import type { HostThread } from '../threads/host-thread.js';
+import { logItem, type ServiceEvents } from '../threads/service-events.js';
 import { IncidentGroups } from './incident-groups.js';
 import { IncidentWindow } from './incident-window.js';
 
 /** What an incident is about. */
 export type Found = Pick<Incident, 'type' | 'reason' | 'suspect' | 'stack' | 'exit' | 'stderr'>;
+
+export interface KnownBots {
+  /** The bot that has an id now. */
+  identityOf(id: string): IncidentBot | undefined;
+}
 
 /** Bots that an incident report names; `bot_count` is the number of all. */
 const MAX_BOTS = 200;
@@ -45,7 +50,7 @@ const LINES_WITHIN_MS = 1500;
 export class Incidents {
   readonly #store: IncidentStore;
   readonly #events: ServiceEvents;
-  readonly #identityOf: (id: string) => IncidentBot | undefined;
+  #bots: KnownBots = { identityOf: () => undefined };
   readonly #window = new IncidentWindow();
   /** Repeats by id of their report; null: without a report. Bounded by the window, and emptied by #write. */
   readonly #repeats = new Map<string | null, { count: number; at: number }>();
@@ -56,19 +61,17 @@ export class Incidents {
   #timer: NodeJS.Timeout | undefined;
   #groupTimer: NodeJS.Timeout | undefined;
 
-  /** @param identityOf the bot that has an id now. */
-  constructor(
-    store: IncidentStore,
-    groupStore: IncidentGroupStore,
-    events: ServiceEvents,
-    identityOf: (id: string) => IncidentBot | undefined,
-  ) {
+  constructor(store: IncidentStore, groupStore: IncidentGroupStore, events: ServiceEvents) {
     this.#store = store;
     this.#events = events;
-    this.#identityOf = identityOf;
     this.#groupStore = groupStore;
     this.#groups = new IncidentGroups(groupStore.all());
     this.#groups.catchUp(store.all());
+  }
+
+  /** Reports name these bots with their kinds and labels from now on. */
+  identify(bots: KnownBots): void {
+    this.#bots = bots;
   }
 
   /** Newest first: those that name one of `bots`, or all, of one cause or all, each as `show` returns it. */
@@ -166,7 +169,7 @@ export class Incidents {
     const identities: IncidentBot[] = [];
     let units = 0;
     for (const id of new Set([...(suspect === null ? [] : [suspect]), ...named, ...commanded])) {
-      const identity = this.#identityOf(id);
+      const identity = this.#bots.identityOf(id);
       units += identity ? JSON.stringify(identity).length : 0;
       if (units > MAX_IDENTITY_UNITS) break;
       if (identity) identities.push(identity);

@@ -21,9 +21,9 @@ import { createLags } from '../../shared/memory/loop-lag.js';
 import { createQuota } from '../../shared/memory/quota.js';
 import type { Captured } from '../../shared/stack-capture.js';
 import { withTimeout } from '../../shared/with-timeout.js';
-import { logItem } from '../service-events.js';
 import { HostThread } from '../threads/host-thread.js';
 import { KindBrokeHost, KindUnclear } from '../threads/kind-loading.js';
+import { logItem } from '../threads/service-events.js';
 import { KindSchemas } from './kind-schemas.js';
 
 /** What a host needs of a broadcaster. */

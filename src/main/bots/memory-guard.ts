@@ -8,7 +8,7 @@
 
 import { setFlagsFromString } from 'node:v8';
 import { anonymousRss } from '../../shared/process-memory.js';
-import { availableMemory } from '../available-memory.js';
+import { availableMemory } from '../environment/available-memory.js';
 import type { HostThread } from '../threads/host-thread.js';
 
 /** How often the hosts are checked, in ms. */

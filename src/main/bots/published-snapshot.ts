@@ -3,7 +3,7 @@
 import type { ClusterBots } from '../../cluster/cluster.js';
 import type { BotSpec } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
-import { logItem, type ServiceEvents, sessionItem } from '../service-events.js';
+import { logItem, type ServiceEvents, sessionItem } from '../threads/service-events.js';
 
 export class PublishedSnapshot {
   readonly #events: ServiceEvents;

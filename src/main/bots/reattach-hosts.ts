@@ -1,8 +1,8 @@
 import type { HostedState } from '../../shared/contract/host-messages.js';
 import type { BroadcasterPeer } from '../../shared/contract/threads.js';
 import { withTimeout } from '../../shared/with-timeout.js';
-import { sessionItem } from '../service-events.js';
 import type { HostThread, Reattached } from '../threads/host-thread.js';
+import { sessionItem } from '../threads/service-events.js';
 
 /** How long a new broadcaster waits for what a host knows about its bots, in ms. */
 const WITHIN_MS = 500;

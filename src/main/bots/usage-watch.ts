@@ -3,8 +3,8 @@
 import type { Config } from '../../shared/contract/config.js';
 import type { KindUsage } from '../../shared/contract/metric-layout.js';
 import type { UsageReport } from '../../shared/contract/usage.js';
-import { logItem, type ServiceEvents } from '../service-events.js';
 import type { HostThread } from '../threads/host-thread.js';
+import { logItem, type ServiceEvents } from '../threads/service-events.js';
 import { Quotas } from './quotas.js';
 import type { BotRegistry } from './registry.js';
 import { Usage } from './usage.js';

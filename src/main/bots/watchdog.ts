@@ -1,4 +1,4 @@
-// Runs in main. Owns the watch over the heartbeats of threads: of the bot hosts, and (src/main/service-watch.ts) of the service's own.
+// Runs in main. Owns the watch over the heartbeats of threads: of the bot hosts, and (src/main/service/service-watch.ts) of the service's own.
 // That over the hosts has a timer only while a host is awake: a host says so before its code runs.
 
 /** What it needs to know of a thread. */

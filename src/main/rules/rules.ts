@@ -19,7 +19,7 @@ import { CONTROL_SCOPE, RULES_SCOPE, SERVICE_SCOPE } from '../../shared/contract
 import type { Rights } from '../../shared/contract/tokens.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { Semaphore } from '../../shared/semaphore.js';
-import { logItem } from '../service-events.js';
+import { logItem } from '../threads/service-events.js';
 import { checkQuery, ruleOfBody } from './rule-of-body.js';
 
 /** Changes that wait for the disk. Fronts have fewer calls open. */

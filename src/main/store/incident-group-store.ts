@@ -1,7 +1,14 @@
 // Runs in main. Owns the groups of incidents on disk, one LMDB entry each, by cause.
 
-import type { StoredGroup } from '../bots/incident-groups.js';
+import type { IncidentGroup } from '../../shared/contract/incident-groups.js';
 import type { Store } from './store.js';
+
+/** A group as it is stored. */
+export interface StoredGroup extends Omit<IncidentGroup, 'bots' | 'counts' | 'nodes'> {
+  /** Separated by spaces. */
+  bots: string;
+  moments: number[];
+}
 
 export class IncidentGroupStore {
   readonly #store: Store;

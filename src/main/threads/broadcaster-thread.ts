@@ -10,7 +10,7 @@ import type {
 } from '../../shared/contract/threads.js';
 import { DroverError } from '../../shared/errors.js';
 import { WORKERS } from '../../shared/package-paths.js';
-import type { EventSink } from '../service-events.js';
+import type { EventSink } from './service-events.js';
 import { SupervisedThread, type Turning } from './supervised-thread.js';
 import { startWorker } from './thread-source.js';
 
@@ -24,6 +24,13 @@ const IDLE: EventLoopUtilization = { active: 0, idle: 0, utilization: 0 };
  */
 export type Restore = (broadcaster: BroadcasterPeer, reason: string) => Promise<void>;
 
+/** What is told about the thread. */
+export interface BroadcasterListener {
+  restore: Restore;
+  /** Its loop was blocked. */
+  slow: LoopEvents['slow'];
+}
+
 /**
  * The channel to the present broadcaster. A replacement writes to the same ring. What was on its way to the lost one is
  * lost too; `restore` declares that on the stream.
@@ -33,18 +40,24 @@ export type Restore = (broadcaster: BroadcasterPeer, reason: string) => Promise<
  */
 export class BroadcasterThread implements EventSink {
   readonly #thread: SupervisedThread<BroadcasterEvents, BroadcasterMethods>;
+  #listener: BroadcasterListener | undefined;
 
-  constructor(workerData: BroadcasterStart, restore: Restore, slow: LoopEvents['slow']) {
+  constructor(workerData: BroadcasterStart) {
     this.#thread = new SupervisedThread<BroadcasterEvents, BroadcasterMethods>({
       source: () => startWorker(WORKERS.broadcaster, workerData),
-      methods: { slow },
+      methods: { slow: (turn) => this.#listener?.slow(turn) },
       lost: () => new DroverError('unavailable', 'the broadcaster was lost'),
-      async prepare(peer, replaces) {
-        if (replaces !== undefined) await restore(peer, replaces);
+      prepare: async (peer, replaces) => {
+        if (replaces !== undefined) await this.#listener?.restore(peer, replaces);
       },
       restart: { pauseMs: () => RESTART_MS, healthyMs: 0 },
     });
     void this.#thread.start();
+  }
+
+  /** To be called in the turn in which it was created, before anything can be told. */
+  listen(listener: BroadcasterListener): void {
+    this.#listener = listener;
   }
 
   get peer(): BroadcasterPeer {

@@ -16,7 +16,7 @@ import { DroverError } from '../../shared/errors.js';
 import { BusFigures, createBusFigures } from '../../shared/memory/bus-figures.js';
 import { releaseReader } from '../../shared/memory/ring-reader.js';
 import { WORKERS } from '../../shared/package-paths.js';
-import type { EventSink } from '../service-events.js';
+import type { EventSink } from './service-events.js';
 import { doubledPauses, SupervisedThread, type Turning } from './supervised-thread.js';
 import { startWorker } from './thread-source.js';
 

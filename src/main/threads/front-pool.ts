@@ -17,32 +17,42 @@ import type { TokenRecord } from '../../shared/contract/tokens.js';
 import { messageOf } from '../../shared/errors.js';
 import { clearQuota, Quota } from '../../shared/memory/quota.js';
 import { releaseReader } from '../../shared/memory/ring-reader.js';
-import { ConnectionCensus } from '../access/connection-census.js';
-import type { EventSink } from '../service-events.js';
-import type { ThreadCounts } from '../thread-counts.js';
-import { changeTls, type TlsUser } from '../tls-change.js';
-import { TlsSnapshot } from '../tls-snapshot.js';
+import { changeTls, type TlsUser } from '../environment/tls-change.js';
+import { TlsSnapshot } from '../environment/tls-snapshot.js';
+import { ConnectionCensus } from './connection-census.js';
 import { type FrontPeer, FrontThread } from './front-thread.js';
 import type { JournalThread } from './journal-thread.js';
+import type { EventSink } from './service-events.js';
 import type { Turning } from './supervised-thread.js';
+import type { ThreadCounts } from './thread-counts.js';
 
 /** What every front starts with, except its number. */
-export interface FrontCommon
-  extends Omit<FrontStart, 'front' | 'pin' | 'tokens' | 'shortage' | 'counts' | 'lags'> {
-  /** Null when it is switched off. */
-  pin: () => string | null;
+type FrontCommon = Omit<FrontStart, 'front' | 'pin' | 'tokens' | 'shortage' | 'counts' | 'lags'>;
+
+export interface FrontPoolParts {
+  common: FrontCommon;
   counts: ThreadCounts;
-  /** The tokens that are valid now. A front is told about every change after its start. */
-  tokens: () => TokenRecord[];
+  broadcaster: EventSink;
+  journal: JournalThread;
+  /** Puts a line about a broken front on the stream. */
+  report: (message: string) => void;
+  /** The loop of a front was blocked. */
+  slow: (thread: string, turn: SlowTurn) => void;
+}
+
+/** What clients may ask for, and who they are. */
+export interface FrontService {
+  control: Omit<Serves<ControlMethods>, 'failed' | 'slow'>;
+  /** Null when it is switched off. */
+  pin: string | null;
+  tokens: {
+    /** Those that are valid now. A front is told about every change after its start. */
+    all(): TokenRecord[];
+  };
 }
 
 export class FrontPool {
-  readonly #common: FrontCommon;
-  readonly #broadcaster: EventSink;
-  readonly #journal: JournalThread;
-  readonly #control: Omit<Serves<ControlMethods>, 'failed' | 'slow'>;
-  readonly #report: (message: string) => void;
-  readonly #slow: (thread: string, turn: SlowTurn) => void;
+  readonly #parts: FrontPoolParts;
   readonly #fronts: FrontThread[] = [];
   #port: number;
   #closing = false;
@@ -53,43 +63,36 @@ export class FrontPool {
   /** What every front is to use. */
   #tls: TlsSnapshot;
 
-  /** @param report puts a line about a broken front on the stream. @param slow is called when the loop of a front was blocked. */
-  constructor(
-    common: FrontCommon,
-    broadcaster: EventSink,
-    journal: JournalThread,
-    control: Omit<Serves<ControlMethods>, 'failed' | 'slow'>,
-    report: (message: string) => void,
-    slow: (thread: string, turn: SlowTurn) => void,
-  ) {
-    this.#common = common;
-    this.#broadcaster = broadcaster;
-    this.#journal = journal;
-    this.#control = control;
-    this.#report = report;
-    this.#slow = slow;
-    this.#port = common.config.http.port;
-    this.#tls = new TlsSnapshot(common.config.tls);
+  constructor(parts: FrontPoolParts) {
+    const { config } = parts.common;
+    this.#parts = parts;
+    this.#port = config.http.port;
+    this.#tls = new TlsSnapshot(config.tls);
+    parts.journal.onReplaced(() => {
+      for (const front of this.#fronts) front.reattachJournal();
+    });
   }
 
   /**
    * Starts the first front. It serves clients when this resolves.
    * @throws StartupError when the port cannot be bound or the engine does not run here.
    */
-  async start(): Promise<Bound> {
-    const { max_header_bytes } = this.#common.config.http;
+  async start(service: FrontService): Promise<Bound> {
+    const { max_header_bytes } = this.#parts.common.config.http;
     // uWebSockets.js reads it from the process's environment when its binary is loaded; a thread's environment is a copy.
     process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(max_header_bytes);
-    const bound = await this.#add(0).start();
+    const bound = await this.#add(0, service).start();
     this.#port = bound.port;
     if (bound.wantsCensus) this.#takeCensus();
     return bound;
   }
 
   /** Starts the others on the port of the first. @throws StartupError like start. */
-  async startOthers(): Promise<void> {
-    const { fronts } = this.#common.config.http;
-    for (let front = 1; front < fronts && !this.#closing; front++) await this.#add(front).start();
+  async startOthers(service: FrontService): Promise<void> {
+    const { fronts } = this.#parts.common.config.http;
+    for (let front = 1; front < fronts && !this.#closing; front++) {
+      await this.#add(front, service).start();
+    }
   }
 
   /**
@@ -100,7 +103,7 @@ export class FrontPool {
     const before = this.#tls;
     let next: TlsSnapshot;
     try {
-      next = new TlsSnapshot(this.#common.config.tls);
+      next = new TlsSnapshot(this.#parts.common.config.tls);
     } catch (thrown) {
       throw new Error(`certificate and key stay as they were: ${messageOf(thrown)}`);
     }
@@ -225,14 +228,9 @@ export class FrontPool {
     await Promise.all(this.#fronts.map((front) => front.reattach(broadcaster)));
   }
 
-  /** Gives every front a channel to a new journal thread. */
-  reattachJournal(): void {
-    for (const front of this.#fronts) front.reattachJournal();
-  }
-
   #takeCensus(): void {
-    const connections = new Quota(this.#common.connections, 0);
-    const { host, max_connections_per_address, trusted_proxies } = this.#common.config.http;
+    const connections = new Quota(this.#parts.common.connections, 0);
+    const { host, max_connections_per_address, trusted_proxies } = this.#parts.common.config.http;
     this.#census = new ConnectionCensus({
       host,
       port: this.#port,
@@ -249,16 +247,17 @@ export class FrontPool {
     await Promise.all(this.#fronts.map(({ peer }) => peer && task(peer)));
   }
 
-  #add(number: number): FrontThread {
-    const { config, counts, stream, quota, connections } = this.#common;
+  #add(number: number, { control, pin, tokens }: FrontService): FrontThread {
+    const { common, counts, broadcaster, journal, report, slow } = this.#parts;
+    const { config, stream, quota, connections } = common;
     const front = new FrontThread({
       front: number,
       startData: () => ({
-        ...this.#common,
+        ...common,
         config: { ...config, tls: { ...config.tls, ...this.#tls.files } },
         front: number,
-        pin: this.#common.pin(),
-        tokens: this.#common.tokens(),
+        pin,
+        tokens: tokens.all(),
         counts: counts.front(number),
         lags: counts.lags,
         shortage: this.#shortage,
@@ -269,14 +268,14 @@ export class FrontPool {
         port: this.#port,
         isShared: config.http.fronts > 1,
       }),
-      broadcaster: this.#broadcaster,
-      journal: this.#journal,
+      broadcaster,
+      journal,
       cluster: () => this.#cluster,
       clusterState: () => this.#clusterState,
       control: {
-        ...this.#control,
-        failed: ({ message }) => this.#report(`front ${number} failed: ${message}`),
-        slow: (turn) => this.#slow(nameOf(number), turn),
+        ...control,
+        failed: ({ message }) => report(`front ${number} failed: ${message}`),
+        slow: (turn) => slow(nameOf(number), turn),
       },
       exited: () => {
         releaseReader(stream.ring, number);
@@ -285,7 +284,7 @@ export class FrontPool {
         clearQuota(connections, number);
         counts.frontGone(number);
       },
-      report: this.#report,
+      report,
     });
     this.#fronts.push(front);
     return front;

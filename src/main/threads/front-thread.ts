@@ -18,9 +18,9 @@ import { Deferred } from '../../shared/deferred.js';
 import { DroverError, messageOf, StartupError } from '../../shared/errors.js';
 import { WORKERS } from '../../shared/package-paths.js';
 import { withTimeout } from '../../shared/with-timeout.js';
-import type { EventSink } from '../service-events.js';
-import type { TlsSnapshot } from '../tls-snapshot.js';
+import type { TlsSnapshot } from '../environment/tls-snapshot.js';
 import type { JournalThread } from './journal-thread.js';
+import type { EventSink } from './service-events.js';
 import { SupervisedThread, type Turning } from './supervised-thread.js';
 import { startWorker } from './thread-source.js';
 

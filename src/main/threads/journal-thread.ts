@@ -17,8 +17,8 @@ import { DroverError } from '../../shared/errors.js';
 import type { SharedLag } from '../../shared/memory/loop-lag.js';
 import { releaseReader } from '../../shared/memory/ring-reader.js';
 import { WORKERS } from '../../shared/package-paths.js';
-import type { EventSink } from '../service-events.js';
-import { journalDir, type StreamNumbering } from '../stream-numbering.js';
+import { journalDir, type StreamNumbering } from '../environment/stream-numbering.js';
+import type { EventSink } from './service-events.js';
 import {
   doubledPauses,
   SupervisedThread,
@@ -50,8 +50,6 @@ export interface JournalOptions {
   say: (level: Level, message: string) => void;
   /** Its loop was blocked. */
   slow: LoopEvents['slow'];
-  /** The thread was replaced: every front needs a new channel to it. */
-  replaced: () => void;
 }
 
 export class JournalThread {
@@ -70,6 +68,7 @@ export class JournalThread {
   /** Why the journal does not know the stream's numbering, as long as it does not. */
   #fault: string | null;
   #previousShutdown: StreamNumbering['previousShutdown'];
+  readonly #replaced: (() => void)[] = [];
 
   /** @param start starts a thread. */
   constructor(
@@ -95,7 +94,7 @@ export class JournalThread {
       prepare: async (_, replaces) => {
         this.status = { ...JOURNAL_OFF, state: 'opening' };
         this.reattach(this.#broadcaster.peer);
-        if (replaces !== undefined) this.#options.replaced();
+        if (replaces !== undefined) for (const listener of this.#replaced) listener();
       },
       exited: (exit) => this.#exited(exit),
       restart: doubledPauses(MAX_RESTART_MS),
@@ -112,6 +111,11 @@ export class JournalThread {
     const { port1, port2 } = new MessageChannel();
     this.#thread.peer.tell('attachFront', { front, port: port1 }, [port1]);
     return port2;
+  }
+
+  /** Calls `listener` each time the thread was replaced: its channels have to be made again. */
+  onReplaced(listener: () => void): void {
+    this.#replaced.push(listener);
   }
 
   detachFront(front: number): void {

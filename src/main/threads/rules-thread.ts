@@ -28,20 +28,20 @@ interface WatchedStream {
   ring: Pick<RingReader, 'head'>;
 }
 
-export interface RulesThreadOptions {
+/** What is told about the rules, and asked. */
+export interface RulesListener {
   /** What it is to look at, when one has to begin. */
-  watched: () => WatchedRule[];
+  readonly watched: WatchedRule[];
   changed: (reports: RuleReport[]) => void;
   /** It has seen an alert on the stream. */
   alerted: (event: AlertEvent) => void;
   lost: (frames: number) => void;
-  /** Its loop was blocked. */
-  slow: LoopEvents['slow'];
   threadLost: (reason: string) => void;
 }
 
 export class RulesThread {
-  readonly #options: RulesThreadOptions;
+  readonly #slow: LoopEvents['slow'];
+  #rules: RulesListener | undefined;
   /** Undefined while there is none. */
   #stream: WatchedStream | undefined;
   #thread: SupervisedThread<RulesEvents, RulesMethods> | undefined;
@@ -50,14 +50,20 @@ export class RulesThread {
   #isClosed = false;
   #isStalled = false;
 
+  /** @param slow is called when its loop was blocked. */
   constructor(
-    options: RulesThreadOptions,
+    slow: LoopEvents['slow'],
     source = (start: RulesStart): ThreadHandle => startWorker(WORKERS.rules, start),
     clock: Clock = SYSTEM_CLOCK,
   ) {
     this.#source = source;
     this.#clock = clock;
-    this.#options = options;
+    this.#slow = slow;
+  }
+
+  /** To be called before the first {@link watch}. */
+  listen(rules: RulesListener): void {
+    this.#rules = rules;
   }
 
   /** Reads this stream from the next {@link watch} on. */
@@ -118,26 +124,25 @@ export class RulesThread {
 
   /** @param first number of the frame from which the first rules see lines. */
   #begin(stream: WatchedStream, first: number): void {
-    const { watched, changed, alerted, lost, slow, threadLost } = this.#options;
     const { start, ring } = stream;
     const thread = new SupervisedThread<RulesEvents, RulesMethods>({
       source: () => this.#source(start),
       methods: {
-        changed: ({ reports }) => changed(reports),
-        alerted: ({ event }) => alerted(event),
-        lost: ({ frames }) => lost(frames),
-        slow,
+        changed: ({ reports }) => this.#rules?.changed(reports),
+        alerted: ({ event }) => this.#rules?.alerted(event),
+        lost: ({ frames }) => this.#rules?.lost(frames),
+        slow: this.#slow,
       },
       lost: () => new DroverError('unavailable', 'the rules thread was lost'),
       prepare: async (peer, replaces) => {
         this.#connect(peer, stream);
         if (this.#isStalled) peer.tell('stall', { isStalled: true });
         const from = replaces === undefined ? first : ring.head();
-        peer.tell('watch', { rules: watched(), from });
+        peer.tell('watch', { rules: this.#rules?.watched ?? [], from });
       },
       exited: ({ reason, isExpected }) => {
         releaseReader(start.stream.ring, start.reader);
-        if (!isExpected) threadLost(reason);
+        if (!isExpected) this.#rules?.threadLost(reason);
       },
       restart: doubledPauses(MAX_RESTART_MS),
     });
@@ -150,10 +155,10 @@ export class RulesThread {
     try {
       await thread.start();
     } catch (thrown) {
-      this.#options.threadLost(messageOf(thrown));
+      this.#rules?.threadLost(messageOf(thrown));
       if (this.#thread === thread) this.#thread = undefined;
       await this.#clock.sleep(MAX_RESTART_MS);
-      this.watch(this.#options.watched());
+      this.watch(this.#rules?.watched ?? []);
     }
   }
 

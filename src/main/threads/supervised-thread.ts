@@ -55,7 +55,7 @@ export interface ThreadOptions<Local extends Methods, Remote extends Methods> {
   clock?: Clock;
 }
 
-/** What the watch over the service's threads (src/main/service-watch.ts) knows of one. */
+/** What the watch over the service's threads (src/main/service/service-watch.ts) knows of one. */
 export interface Turning {
   readonly isAlive: boolean;
   readonly threadId: number;

@@ -9,10 +9,13 @@ import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
 import { KindSchemas } from '../../../src/main/bots/kind-schemas.js';
 import { BotRegistry } from '../../../src/main/bots/registry.js';
 import { StartPace } from '../../../src/main/bots/start-pace.js';
-import { ServiceCommands, type ServiceParts } from '../../../src/main/service-commands.js';
-import type { ServiceEvents } from '../../../src/main/service-events.js';
+import {
+  type ServiceCommandParts,
+  ServiceCommands,
+} from '../../../src/main/service/service-commands.js';
 import type { BotStore } from '../../../src/main/store/bot-store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
+import type { ServiceEvents } from '../../../src/main/threads/service-events.js';
 import type { BotActionsBody, BotSpec, CreateBotBody } from '../../../src/shared/contract/bots.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import { partial } from '../../harness/partial.js';
@@ -159,8 +162,11 @@ it('a command does too, and neither does the stream show it', async () => {
   vi.spyOn(registry, 'commandTarget').mockImplementation(() => {
     throw new Error(SECRET);
   });
-  const commands = new ServiceCommands({} as ServiceParts, false, events);
-  const access = new BotAccess({ registry, commands } as BotAccessParts);
+  const commands = new ServiceCommands(
+    partial<ServiceCommandParts>({ registry, drilled: null }),
+    events,
+  );
+  const access = new BotAccess(partial<BotAccessParts>({ registry, commands }));
   const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   const rights = { scopes: ['invoke' as const], reach: null };
   const targets = access.commandTargets({ bots: ['a'], command: 'say', rights });

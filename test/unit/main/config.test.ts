@@ -7,10 +7,10 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { DEFAULTS, TLS_CIPHERS } from '../../../src/shared/contract/config.js';
 
-const built = new URL('../../../dist/src/main/load-config.js', import.meta.url).href;
+const built = new URL('../../../dist/src/main/environment/load-config.js', import.meta.url).href;
 const { loadConfig, configKeys, envNames } = (await import(
   built
-)) as typeof import('../../../src/main/load-config.js');
+)) as typeof import('../../../src/main/environment/load-config.js');
 
 const dir = mkdtempSync(join(tmpdir(), 'drover-config-'));
 afterAll(() => rmSync(dir, { recursive: true }));

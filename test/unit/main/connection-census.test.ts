@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import { endianness } from 'node:os';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { crowdedOf } from '../../../src/main/access/connection-census.js';
+import { crowdedOf } from '../../../src/main/threads/connection-census.js';
 import { Networks } from '../../../src/shared/contract/networks.js';
 import { skipWithout } from '../../harness/needs.js';
 

@@ -13,7 +13,7 @@ import {
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { RecordingWriter } from '../../../src/cli/recording/recording-file.js';
-import { expectPrivate, removePin, writePin } from '../../../src/main/data-dir.js';
+import { expectPrivate, removePin, writePin } from '../../../src/main/environment/data-dir.js';
 import { writePrivateFile } from '../../../src/shared/private-file.js';
 import { Numbering } from '../../../src/shared/stream/numbering.js';
 import { makeDir, removeDir } from '../../harness/service.js';

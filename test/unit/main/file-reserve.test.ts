@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { FileReserve, type FileReserveEvents } from '../../../src/main/file-reserve.js';
+import { FileReserve, type FileReserveEvents } from '../../../src/main/environment/file-reserve.js';
 
 const LIMIT = 640;
 /** A 32nd of the limit. */

@@ -10,11 +10,11 @@ import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
 import { OutOfMemory } from '../../../src/main/bots/memory-guard.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
 import type { BotRegistry } from '../../../src/main/bots/registry.js';
-import { ServiceEvents } from '../../../src/main/service-events.js';
 import { IncidentGroupStore } from '../../../src/main/store/incident-group-store.js';
 import { IncidentStore } from '../../../src/main/store/incident-store.js';
 import { Store } from '../../../src/main/store/store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
+import { ServiceEvents } from '../../../src/main/threads/service-events.js';
 import type { BroadcasterPeer } from '../../../src/shared/contract/threads.js';
 import { partial } from '../../harness/partial.js';
 import { PATIENCE_MS } from '../../harness/patience.js';
@@ -33,7 +33,7 @@ async function hang(store: IncidentStore, groups: IncidentGroupStore): Promise<v
   const registry = { idsOn: () => ['a', 'b'] } as Partial<BotRegistry> as BotRegistry;
   const faults = new HostFaults(
     registry,
-    new Incidents(store, groups, events, () => undefined),
+    new Incidents(store, groups, events),
     new Quarantine(),
     new KindQuarantine(),
     1000,

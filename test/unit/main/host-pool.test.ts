@@ -1,5 +1,9 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { HostPool, type HostPoolOptions } from '../../../src/main/bots/host-pool.js';
+import {
+  HostPool,
+  type HostPoolOptions,
+  type PoolListener,
+} from '../../../src/main/bots/host-pool.js';
 import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
 import type { HostState } from '../../../src/main/threads/host-life.js';
@@ -37,23 +41,31 @@ class Host {
   }
 }
 
+function poolOf(
+  options: Partial<HostPoolOptions>,
+  create: (number: number) => HostThread,
+): HostPool {
+  return new HostPool({
+    options: partial<HostPoolOptions>(options),
+    quarantine: new Quarantine(),
+    kinds: new KindQuarantine(),
+    broadcaster: {} as never,
+    create,
+  });
+}
+
 it('a kind that is being loaded when the service shuts down is not reported as broken', async () => {
   const hosts: Host[] = [];
   const kindDropped = vi.fn();
   const options = { count: 2, maxDedicated: 0, modules: ['kind.js'], graceMs: 1 };
-  const pool = new HostPool(
-    partial<HostPoolOptions>(options),
-    new Quarantine(),
-    new KindQuarantine(),
-    {} as never,
-    { kindDropped, awake() {}, opened() {}, ending() {} } as never,
-    (number) => {
-      const host = new Host(number);
-      hosts.push(host);
-      return partial<HostThread>(host);
-    },
+  const pool = poolOf(options, (number) => {
+    const host = new Host(number);
+    hosts.push(host);
+    return partial<HostThread>(host);
+  });
+  const started = pool.start(
+    partial<PoolListener>({ kindDropped, awake() {}, opened() {}, ending() {} }),
   );
-  const started = pool.start();
   hosts[0]?.opened.resolve({ kinds: [], failed: [] });
   await vi.waitFor(() => expect(hosts).toHaveLength(2), PATIENCE_MS);
   // The first of two tries on the second host.
@@ -75,15 +87,8 @@ it('a thread that does not end holds up only the bot whose native code it runs',
   });
   host.opened.resolve({ kinds: [], failed: [] });
   const options = { count: 1, maxDedicated: 0, modules: [], graceMs: 1 };
-  const pool = new HostPool(
-    partial<HostPoolOptions>(options),
-    new Quarantine(),
-    new KindQuarantine(),
-    {} as never,
-    { awake() {}, opened() {}, ending() {}, lost() {} } as never,
-    () => partial<HostThread>(host),
-  );
-  await pool.start();
+  const pool = poolOf(options, () => partial<HostThread>(host));
+  await pool.start(partial<PoolListener>({ awake() {}, opened() {}, ending() {}, lost() {} }));
   const other = pool.clear('other');
   await vi.advanceTimersByTimeAsync(10_000);
   expect(await other).toBe(0);
@@ -101,22 +106,17 @@ it('a host on which a run ignores its signal is replaced when no other bot is th
   const hosts: (Host & { bots: number; someBot: string | null })[] = [];
   const overdue = vi.fn(async () => {});
   const options = { count: 1, maxDedicated: 0, modules: [], graceMs: 1000 };
-  const pool = new HostPool(
-    partial<HostPoolOptions>(options),
-    new Quarantine(),
-    new KindQuarantine(),
-    {} as never,
-    { awake() {}, opened() {}, ending() {}, retiring() {}, overdue } as never,
-    (number) => {
-      const host = Object.assign(new Host(number), { bots: 0, someBot: null });
-      host.opened.resolve({ kinds: [], failed: [] });
-      // Its shutdown comes after it has loaded.
-      host.opened.reject = () => {};
-      hosts.push(host);
-      return partial<HostThread>(host);
-    },
+  const pool = poolOf(options, (number) => {
+    const host = Object.assign(new Host(number), { bots: 0, someBot: null });
+    host.opened.resolve({ kinds: [], failed: [] });
+    // Its shutdown comes after it has loaded.
+    host.opened.reject = () => {};
+    hosts.push(host);
+    return partial<HostThread>(host);
+  });
+  await pool.start(
+    partial<PoolListener>({ awake() {}, opened() {}, ending() {}, retiring() {}, overdue }),
   );
-  await pool.start();
   const [first] = hosts;
   if (!first) throw new Error('no host was started');
   const leave = (): void => {

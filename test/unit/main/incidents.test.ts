@@ -6,11 +6,11 @@ import path from 'node:path';
 import { MessageChannel } from 'node:worker_threads';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { Incidents } from '../../../src/main/bots/incidents.js';
-import { ServiceEvents } from '../../../src/main/service-events.js';
 import { IncidentGroupStore } from '../../../src/main/store/incident-group-store.js';
 import { IncidentStore } from '../../../src/main/store/incident-store.js';
 import { Store } from '../../../src/main/store/store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
+import { ServiceEvents } from '../../../src/main/threads/service-events.js';
 import type { Incident } from '../../../src/shared/contract/bots.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import { Rpc } from '../../../src/shared/contract/rpc.js';
@@ -56,13 +56,9 @@ it('a report is stored; when that fails the line says why and nothing rejects', 
     return lines.at(-1) ?? '';
   };
 
-  const identify = (id: string) => ({ id, incarnation: '', labels: {} });
-  const kept = new Incidents(
-    new IncidentStore(store),
-    new IncidentGroupStore(store),
-    events,
-    identify,
-  );
+  const bots = { identityOf: (id: string) => ({ id, incarnation: '', labels: {} }) };
+  const kept = new Incidents(new IncidentStore(store), new IncidentGroupStore(store), events);
+  kept.identify(bots);
   expect(await report(kept)).toMatch(/^incident \S+ \(crash\): it broke$/);
   expect(kept.list(null, 10)).toMatchObject([
     { last_lines: ['info a bot: hello'], last_lines_at_ms: [17] },
@@ -70,7 +66,8 @@ it('a report is stored; when that fails the line says why and nothing rejects', 
   // A full disk cannot be simulated here.
   const disk = new IncidentStore(store);
   const add = vi.spyOn(disk, 'add').mockRejectedValue(new Error('No space left on device'));
-  const onFull = new Incidents(disk, new IncidentGroupStore(store), events, identify);
+  const onFull = new Incidents(disk, new IncidentGroupStore(store), events);
+  onFull.identify(bots);
   // As often as the window allows.
   for (let n = 0; n < 5; n++) {
     expect(await report(onFull)).toMatch(
@@ -90,12 +87,7 @@ it('a report has the commands to its bots, and is found by every bot of a large 
   const store = await Store.open(path.join(dir, 'store.mdb'));
   onTestFinished(() => store.close());
   const events = partial<ServiceEvents>({ lastLines: async () => [], tell: () => {} });
-  const kept = new Incidents(
-    new IncidentStore(store),
-    new IncidentGroupStore(store),
-    events,
-    () => undefined,
-  );
+  const kept = new Incidents(new IncidentStore(store), new IncidentGroupStore(store), events);
   const commands = ['say on bot-7', 'walk on bot-1', 'say on gone', 'wait on bot-7'];
   const ofHost = commands.filter((command) => command !== 'say on gone');
   const host = partial<HostThread>({ number: 3, commands });
@@ -121,7 +113,7 @@ it('a group counts what has no report, and is there after a restart', async () =
   onTestFinished(() => store.close());
   const events = partial<ServiceEvents>({ lastLines: async () => [], tell: () => {} });
   const open = (): Incidents =>
-    new Incidents(new IncidentStore(store), new IncidentGroupStore(store), events, () => undefined);
+    new Incidents(new IncidentStore(store), new IncidentGroupStore(store), events);
   const all = { cause: null, after: 0, before: Date.now() + 60_000, limit: 10 };
   let kept = open();
   // More than get a report in a minute.

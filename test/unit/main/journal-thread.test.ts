@@ -43,7 +43,6 @@ beforeEach(() => {
       lag: { buffer: createLags(1), block: 0 },
       slow: () => {},
       say: (level, message) => said.push(`${level} ${message}`),
-      replaced: () => replaced.push(clock.now()),
     },
     { peer: { tell: () => {} } } as never,
     (start) => {
@@ -54,6 +53,7 @@ beforeEach(() => {
     },
     clock,
   );
+  journal.onReplaced(() => replaced.push(clock.now()));
 });
 afterEach(async () => {
   const closed = journal.close(1000);

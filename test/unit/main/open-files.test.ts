@@ -1,8 +1,8 @@
 // The configured maxima, compared with the files that the process may open.
 
 import { expect, it } from 'vitest';
-import { loadConfig } from '../../../src/main/load-config.js';
-import { fitToOpenFiles } from '../../../src/main/open-files.js';
+import { loadConfig } from '../../../src/main/environment/load-config.js';
+import { fitToOpenFiles } from '../../../src/main/environment/open-files.js';
 
 const DEFAULTS = loadConfig(undefined, {}, {});
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ownAddress } from '../../../src/main/own-address.js';
+import { ownAddress } from '../../../src/main/environment/own-address.js';
 import { authorityOf } from '../../../src/shared/contract/addresses.js';
 
 const v4 = (address: string, internal = false) => ({ address, family: 'IPv4' as const, internal });

@@ -24,15 +24,14 @@ beforeEach(() => {
 });
 
 function rulesThread(source: ThreadSource): RulesThread {
-  const options = {
-    watched: () => RULES,
+  const rules = new RulesThread(vi.fn(), source, clock);
+  rules.listen({
+    watched: RULES,
     changed: vi.fn(),
     alerted: vi.fn(),
     lost: vi.fn(),
-    slow: vi.fn(),
     threadLost,
-  };
-  const rules = new RulesThread(options, source, clock);
+  });
   const stream = { ring, epoch: '0000000000', hashKey: '00'.repeat(16) };
   const lag = { buffer: createLags(1), block: 0 };
   rules.follow({ stream, lag, reader: 1 }, attached);

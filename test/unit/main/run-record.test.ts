@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { RunRecord } from '../../../src/main/run-record.js';
+import { RunRecord } from '../../../src/main/environment/run-record.js';
 
 const AUTO = { bots: 'auto', safe_after: 3 } as const;
 

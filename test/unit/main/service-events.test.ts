@@ -1,7 +1,7 @@
 // How main's items reach the broadcaster, which is a fake.
 
 import { expect, it } from 'vitest';
-import { logItem, ServiceEvents, sessionItem } from '../../../src/main/service-events.js';
+import { logItem, ServiceEvents, sessionItem } from '../../../src/main/threads/service-events.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import type { BroadcasterPeer } from '../../../src/shared/contract/threads.js';
 import { Deferred } from '../../../src/shared/deferred.js';

@@ -1,7 +1,7 @@
 // The watch over the loops of the service's threads, with a clock and threads of the test.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { type ServiceThread, ServiceWatch } from '../../../src/main/service-watch.js';
+import { type ServiceThread, ServiceWatch } from '../../../src/main/service/service-watch.js';
 import type { Ended } from '../../../src/shared/stack-capture.js';
 
 const HANG_MS = 10_000;
@@ -38,12 +38,11 @@ const endTurn = vi.fn<() => Promise<Ended | undefined>>();
 
 function begin(one: Partial<ServiceThread> = {}): void {
   watch = new ServiceWatch({
-    threads: () => [{ name: 'front-0', thread: loop, ...one }],
     hangMs: HANG_MS,
     say: (level, line) => said.push(`${level} ${line}`),
     endTurn,
   });
-  watch.start();
+  watch.start(() => [{ name: 'front-0', thread: loop, ...one }]);
 }
 
 beforeEach(() => {

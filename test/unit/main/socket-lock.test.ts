@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { lockDataDir } from '../../../src/main/data-dir-lock.js';
-import { LockSockets } from '../../../src/main/socket-lock.js';
+import { lockDataDir } from '../../../src/main/environment/data-dir-lock.js';
+import { LockSockets } from '../../../src/main/environment/socket-lock.js';
 import { makeDir, removeDir } from '../../harness/service.js';
 
 const IN_USE = `is in use by process ${process.pid};`;

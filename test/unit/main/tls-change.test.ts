@@ -2,7 +2,7 @@
 // produced on purpose.
 
 import { describe, expect, it } from 'vitest';
-import { changeTls, type TlsUser } from '../../../src/main/tls-change.js';
+import { changeTls, type TlsUser } from '../../../src/main/environment/tls-change.js';
 
 type Fault = 'prepare' | 'commit' | 'hangs' | 'hangs in commit' | null;
 

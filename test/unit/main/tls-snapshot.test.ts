@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { checkTls } from '../../../src/main/tls-snapshot.js';
+import { checkTls } from '../../../src/main/environment/tls-snapshot.js';
 import { makeCertificate } from '../../harness/certificate.js';
 import { makeDir, removeDir } from '../../harness/service.js';
 

@@ -33,7 +33,7 @@ it('nobody sees or revokes a token before all fronts accept it; a front that sta
     () => {},
     () => {},
   );
-  const registry = new TokenRegistry(new TokenStore(store), () => holders, events, {
+  const registry = new TokenRegistry(new TokenStore(store), holders, events, {
     sign_in_days: 0,
   });
   registry.start();

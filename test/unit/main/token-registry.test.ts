@@ -38,7 +38,7 @@ async function setUp(sign_in_days = 0, sharing = NO_TOKEN_SHARING): Promise<Setu
     (level, _scope, message) => lines.push(`${level} ${message}`),
     () => {},
   );
-  const registry = new TokenRegistry(tokens, () => holders, events, {
+  const registry = new TokenRegistry(tokens, holders, events, {
     sign_in_days,
     sharing,
   });
@@ -60,7 +60,7 @@ function registryOn(store: Store, sign_in_days: number): TokenRegistry {
     () => {},
     () => {},
   );
-  const registry = new TokenRegistry(new TokenStore(store), () => holders, events, {
+  const registry = new TokenRegistry(new TokenStore(store), holders, events, {
     sign_in_days,
   });
   registry.start();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { configPage, configSchema, FLAGS, projectDir } from '../../../config/generate.js';
-import { configKeys } from '../../../src/main/load-config.js';
+import { configKeys } from '../../../src/main/environment/load-config.js';
 import { DEFAULTS } from '../../../src/shared/contract/config.js';
 import type { JsonObject } from '../../../src/shared/contract/json.js';
 

@@ -12,8 +12,9 @@ import {
 import { ROOT } from '../../harness/docs.js';
 
 it.each([
-  ['src/main/service.ts', '../front/routes.js'],
-  ['src/main/service.ts', '../rules/evaluate.js'],
+  ['src/main/service/service.ts', '../front/routes.js'],
+  ['src/main/service/service.ts', '../../rules/evaluate.js'],
+  ['src/main/store/store.ts', '../bots/registry.js'],
   ['src/main/threads/demo.ts', '../../kinds/demo-world/room.js'],
   ['src/front/stream/fanout.ts', '../../cluster-bus/block.js'],
   ['src/front/stream/fanout.ts', '../views/view.js'],
@@ -28,8 +29,8 @@ it.each([
   ['src/shared/memory/ring.ts', '../errors.js'],
   ['src/shared/contract/api.ts', '../lmdb/examine.js'],
   ['src/kinds/irc/session.ts', '../../bot-host/host.js'],
-  ['workers/front.ts', '../src/main/service.js'],
-  ['workers/kinds/demo.ts', '../../src/main/service.js'],
+  ['workers/front.ts', '../src/main/service/service.js'],
+  ['workers/kinds/demo.ts', '../../src/main/service/service.js'],
   ['dashboard/src/main.tsx', '../../src/shared/errors.js'],
   ['src/new-folder/file.ts', '../front/routes.js'],
 ])('%s may not import %s', (file, specifier) => {

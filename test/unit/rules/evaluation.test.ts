@@ -3,7 +3,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { Broadcaster } from '../../../src/broadcaster/broadcaster.js';
 import { ruleOfBody } from '../../../src/main/rules/rule-of-body.js';
-import { logItem, sessionItem } from '../../../src/main/service-events.js';
+import { logItem, sessionItem } from '../../../src/main/threads/service-events.js';
 import { Evaluation } from '../../../src/rules/evaluation.js';
 import type { MainItem } from '../../../src/shared/contract/events.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';

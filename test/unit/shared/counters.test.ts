@@ -1,7 +1,7 @@
 // What threads count for GET /metrics: blocks of cells, and the histograms of their loops.
 
 import { expect, it } from 'vitest';
-import { ThreadCounts } from '../../../src/main/thread-counts.js';
+import { ThreadCounts } from '../../../src/main/threads/thread-counts.js';
 import { blockCells, responseCell, STATUSES } from '../../../src/shared/contract/metric-layout.js';
 import { ERRORS } from '../../../src/shared/errors.js';
 import { Counters, createCounters, setCell, sumOf } from '../../../src/shared/memory/counters.js';

@@ -2,12 +2,12 @@
 // hangs, so that it is replaced. A thread has no timer for it, and tells nothing: main reads how long its loop was idle, and asks one
 // that was not.
 
-import type { SlowTurn } from '../shared/contract/slow-turn.js';
-import { SLOW_TURN_MS } from '../shared/lag-watch.js';
-import { type Ended, endStuckTurn } from '../shared/stack-capture.js';
-import { threadWaitMs } from '../shared/thread-waits.js';
-import { type Beating, Watchdog } from './bots/watchdog.js';
-import type { Turning } from './threads/supervised-thread.js';
+import type { SlowTurn } from '../../shared/contract/slow-turn.js';
+import { SLOW_TURN_MS } from '../../shared/lag-watch.js';
+import { type Ended, endStuckTurn } from '../../shared/stack-capture.js';
+import { threadWaitMs } from '../../shared/thread-waits.js';
+import { type Beating, Watchdog } from '../bots/watchdog.js';
+import type { Turning } from '../threads/supervised-thread.js';
 
 /** A thread of the service. */
 export interface ServiceThread {
@@ -24,7 +24,6 @@ export interface ServiceThread {
 }
 
 export interface ServiceWatchParts {
-  threads: () => Iterable<ServiceThread>;
   hangMs: number;
   say: (level: 'warn' | 'error', line: string) => void;
   /** Ends what a thread is stuck in; see {@link endStuckTurn}. */
@@ -123,10 +122,11 @@ export class ServiceWatch {
     this.#now = parts.now ?? (() => performance.now());
   }
 
-  start(): void {
+  /** @param threads those of the service, whose loops are watched; readers of the ring before the broadcaster, which waits for them. */
+  start(threads: () => Iterable<ServiceThread>): void {
     const hung = (loop: Loop, forMs: number): void => void this.#hung(loop, forMs);
     this.#lookedAt = this.#now();
-    this.#watchdog = new Watchdog(() => this.#look(), this.#parts.hangMs, hung, LOOK_MS);
+    this.#watchdog = new Watchdog(() => this.#look(threads()), this.#parts.hangMs, hung, LOOK_MS);
   }
 
   stop(): void {
@@ -141,7 +141,7 @@ export class ServiceWatch {
     else this.#unclear.push({ name, turn });
   }
 
-  #look(): Iterable<Loop> {
+  #look(threads: Iterable<ServiceThread>): Iterable<Loop> {
     const now = this.#now();
     if (now - this.#lookedAt >= LOOK_MS + SLOW_TURN_MS / 2) this.#heldUpAt = now;
     this.#lookedAt = now;
@@ -149,7 +149,7 @@ export class ServiceWatch {
       if (now - this.#heldUpAt > 2 * LOOK_MS) this.#name(name, turn);
     }
     this.#unclear = [];
-    for (const one of this.#parts.threads()) {
+    for (const one of threads) {
       const { name, thread } = one;
       const known = this.#loops.get(name);
       if (!thread?.isAlive) this.#loops.delete(name);

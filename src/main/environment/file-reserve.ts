@@ -2,8 +2,8 @@
 // system gives a connection that can be neither accepted nor refused no answer at all.
 
 import { closeSync, openSync } from 'node:fs';
-import type { PressureReport } from '../shared/contract/pressure.js';
-import { countOpenFiles, listOpenFiles } from '../shared/open-files.js';
+import type { PressureReport } from '../../shared/contract/pressure.js';
+import { countOpenFiles, listOpenFiles } from '../../shared/open-files.js';
 
 export type FilesReport = PressureReport['files'];
 

@@ -3,8 +3,8 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, existsSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
-import type { Config } from '../shared/contract/config.js';
-import { messageOf, StartupError } from '../shared/errors.js';
+import type { Config } from '../../shared/contract/config.js';
+import { messageOf, StartupError } from '../../shared/errors.js';
 
 /** Files here are in memory. */
 const MEMORY = '/dev/shm';

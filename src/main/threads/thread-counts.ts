@@ -1,13 +1,13 @@
 // Runs in main. Owns the allocation of counter blocks and loop histograms to threads. Each thread writes its own.
 
-import type { ActivityTimer } from '../shared/activity-timer.js';
-import { blockCells, FRONT_CELLS } from '../shared/contract/metric-layout.js';
-import type { SlowTurn } from '../shared/contract/slow-turn.js';
-import type { Counts } from '../shared/contract/threads.js';
-import { watchLag } from '../shared/lag-watch.js';
-import { createCounters, type SharedCounters, setCell } from '../shared/memory/counters.js';
-import { createLags, type SharedLag } from '../shared/memory/loop-lag.js';
-import { watchMessages } from './threads/main-activity.js';
+import type { ActivityTimer } from '../../shared/activity-timer.js';
+import { blockCells, FRONT_CELLS } from '../../shared/contract/metric-layout.js';
+import type { SlowTurn } from '../../shared/contract/slow-turn.js';
+import type { Counts } from '../../shared/contract/threads.js';
+import { watchLag } from '../../shared/lag-watch.js';
+import { createCounters, type SharedCounters, setCell } from '../../shared/memory/counters.js';
+import { createLags, type SharedLag } from '../../shared/memory/loop-lag.js';
+import { watchMessages } from './main-activity.js';
 
 /** The loops before those of the fronts. */
 const FIRST = ['main', 'broadcaster'];

@@ -1,7 +1,7 @@
 // Runs in main. Fits the configured maxima to the files that this process may open: each connection is one. Above the system's
 // limit a connection can be neither accepted nor refused, and uWebSockets.js tries to accept it again and again.
 
-import type { Config } from '../shared/contract/config.js';
+import type { Config } from '../../shared/contract/config.js';
 
 /** What the service has open besides what threads need: the store, the journal, the configured files. */
 const OWN_FILES = 32;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import type { Config } from '../shared/contract/config.js';
-import type { PreviousShutdown } from '../shared/contract/threads.js';
-import { messageOf } from '../shared/errors.js';
-import { type Identity, Numbering, newIdentity } from '../shared/stream/numbering.js';
+import type { Config } from '../../shared/contract/config.js';
+import type { PreviousShutdown } from '../../shared/contract/threads.js';
+import { messageOf } from '../../shared/errors.js';
+import { type Identity, Numbering, newIdentity } from '../../shared/stream/numbering.js';
 
 /** First sequence number of a numbering, so that 0 can stand for "nothing yet". */
 const FIRST_SEQ = 1;

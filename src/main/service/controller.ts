@@ -1,22 +1,22 @@
-import type { Cluster, Controller, NodeOperations } from '../cluster/cluster.js';
-import type { HostCommands } from '../shared/commands/host-commands.js';
-import type { MainMetrics } from '../shared/contract/metric-layout.js';
-import { NOT_JOINED, SELF } from '../shared/contract/node-name.js';
-import type { ClusterPressure } from '../shared/contract/nodes.js';
-import { Handover } from '../shared/contract/rpc.js';
-import { DroverError } from '../shared/errors.js';
-import type { Access } from './access/access.js';
-import { writeAccessLog } from './access/access-output.js';
-import { BotAccess } from './access/bot-access.js';
-import type { HostFigures } from './bots/host-figures.js';
-import type { HostPool } from './bots/host-pool.js';
-import type { KindModules } from './bots/kind-modules.js';
-import type { KindQuarantine } from './bots/kind-quarantine.js';
-import type { KindSchemas } from './bots/kind-schemas.js';
-import type { BotRegistry } from './bots/registry.js';
-import type { Rules } from './rules/rules.js';
+import type { Cluster, Controller, NodeOperations } from '../../cluster/cluster.js';
+import type { HostCommands } from '../../shared/commands/host-commands.js';
+import type { MainMetrics } from '../../shared/contract/metric-layout.js';
+import { NOT_JOINED, SELF } from '../../shared/contract/node-name.js';
+import type { ClusterPressure } from '../../shared/contract/nodes.js';
+import { Handover } from '../../shared/contract/rpc.js';
+import { DroverError } from '../../shared/errors.js';
+import type { Access } from '../access/access.js';
+import { writeAccessLog } from '../access/access-output.js';
+import { BotAccess } from '../access/bot-access.js';
+import type { HostFigures } from '../bots/host-figures.js';
+import type { HostPool } from '../bots/host-pool.js';
+import type { KindModules } from '../bots/kind-modules.js';
+import type { KindQuarantine } from '../bots/kind-quarantine.js';
+import type { KindSchemas } from '../bots/kind-schemas.js';
+import type { BotRegistry } from '../bots/registry.js';
+import type { Rules } from '../rules/rules.js';
+import type { HostThread } from '../threads/host-thread.js';
 import type { ServiceCommands } from './service-commands.js';
-import type { HostThread } from './threads/host-thread.js';
 
 const STOPPING = 'the service is stopping';
 
@@ -36,7 +36,7 @@ export interface ControllerParts {
   hasChanged: (kind: string) => boolean;
   metrics: () => MainMetrics;
   cluster: NodeOperations & Pick<Cluster, 'bots'>;
-  isStopping: () => boolean;
+  service: { readonly isStopping: boolean };
 }
 
 export function createController({
@@ -53,7 +53,7 @@ export function createController({
   hasChanged,
   metrics,
   cluster,
-  isStopping,
+  service,
 }: ControllerParts): Controller {
   const bots = new BotAccess({
     registry,
@@ -112,7 +112,7 @@ export function createController({
     }),
     releaseKind: (input) => bots.releaseKind(input),
     metrics,
-    readiness: () => ({ reason: isStopping() ? STOPPING : whyNotReady(cluster.pressure()) }),
+    readiness: () => ({ reason: service.isStopping ? STOPPING : whyNotReady(cluster.pressure()) }),
     nodes: () => cluster.nodes(),
     actOnNode: ({ node, action }) => cluster.actOnNode(node, action),
     rebalance: () => cluster.rebalance(),

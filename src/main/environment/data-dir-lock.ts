@@ -5,7 +5,7 @@
 import { closeSync, constants, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf, StartupError } from '../shared/errors.js';
+import { messageOf, StartupError } from '../../shared/errors.js';
 import { type LockAttempt, socketHolder, trySocketLock, UNKNOWN_HOLDER } from './socket-lock.js';
 
 /** How long a killed process may take to release its lock, in ms. Meanwhile it does not answer. */

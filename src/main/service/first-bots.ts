@@ -1,7 +1,7 @@
-import type { BotSpec, CreateBotBody } from '../shared/contract/bots.js';
-import type { Config } from '../shared/contract/config.js';
-import { messageOf, StartupError } from '../shared/errors.js';
-import type { BotRegistry } from './bots/registry.js';
+import type { BotSpec, CreateBotBody } from '../../shared/contract/bots.js';
+import type { Config } from '../../shared/contract/config.js';
+import { messageOf, StartupError } from '../../shared/errors.js';
+import type { BotRegistry } from '../bots/registry.js';
 
 /** The bots of the configuration and of the demo, which are created unless they are stored. @throws StartupError when one is invalid. */
 export function firstBots({ bots, demo }: Config, registry: BotRegistry): CreateBotBody[] {

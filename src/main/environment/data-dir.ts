@@ -9,8 +9,8 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { messageOf, StartupError } from '../shared/errors.js';
-import { writePrivateFile } from '../shared/private-file.js';
+import { messageOf, StartupError } from '../../shared/errors.js';
+import { writePrivateFile } from '../../shared/private-file.js';
 import { lockDataDir } from './data-dir-lock.js';
 
 const OTHERS_WRITE = 0o002;

@@ -1,5 +1,5 @@
-import { messageOf } from '../shared/errors.js';
-import { withTimeout } from '../shared/with-timeout.js';
+import { messageOf } from '../../shared/errors.js';
+import { withTimeout } from '../../shared/with-timeout.js';
 
 /** How long one front may take for each step, in ms: one that hangs must not hold up the others for ever. */
 const STEP_WITHIN_MS = 10_000;

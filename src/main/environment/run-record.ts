@@ -2,9 +2,9 @@
 
 import { closeSync, constants, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../shared/contract/config.js';
-import { messageOf } from '../shared/errors.js';
-import { complain } from '../shared/terminal.js';
+import type { Config } from '../../shared/contract/config.js';
+import { messageOf } from '../../shared/errors.js';
+import { complain } from '../../shared/terminal.js';
 
 const FILE = 'run.json';
 /** Bots that are remembered as started last. */

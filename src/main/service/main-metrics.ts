@@ -1,16 +1,16 @@
-import type { NodeOperations } from '../cluster/cluster.js';
-import type { MainMetrics } from '../shared/contract/metric-layout.js';
-import type { TokenRegistry } from './access/token-registry.js';
-import type { HostPool } from './bots/host-pool.js';
-import type { Incidents } from './bots/incidents.js';
-import type { KindSchemas } from './bots/kind-schemas.js';
-import type { UsageWatch } from './bots/usage-watch.js';
-import type { Rules } from './rules/rules.js';
-import type { ThreadCounts } from './thread-counts.js';
-import type { BroadcasterThread } from './threads/broadcaster-thread.js';
-import type { FrontPool } from './threads/front-pool.js';
-import type { JournalThread } from './threads/journal-thread.js';
-import type { RulesThread } from './threads/rules-thread.js';
+import type { NodeOperations } from '../../cluster/cluster.js';
+import type { MainMetrics } from '../../shared/contract/metric-layout.js';
+import type { TokenRegistry } from '../access/token-registry.js';
+import type { HostPool } from '../bots/host-pool.js';
+import type { Incidents } from '../bots/incidents.js';
+import type { KindSchemas } from '../bots/kind-schemas.js';
+import type { UsageWatch } from '../bots/usage-watch.js';
+import type { Rules } from '../rules/rules.js';
+import type { BroadcasterThread } from '../threads/broadcaster-thread.js';
+import type { FrontPool } from '../threads/front-pool.js';
+import type { JournalThread } from '../threads/journal-thread.js';
+import type { RulesThread } from '../threads/rules-thread.js';
+import type { ThreadCounts } from '../threads/thread-counts.js';
 
 export interface MeasuredParts {
   /** Restarts of bots by the service, by kind. */

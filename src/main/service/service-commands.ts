@@ -1,29 +1,33 @@
-import { blockLater } from '../shared/block-loop.js';
-import { failureLine, resultLine } from '../shared/contract/dispatch-line.js';
-import type { Json, JsonObject } from '../shared/contract/json.js';
-import { answerable } from '../shared/contract/rpc.js';
-import { HOST_FAULTS } from '../shared/contract/threads.js';
-import { DroverError } from '../shared/errors.js';
-import type { HostPool } from './bots/host-pool.js';
-import type { BotRegistry } from './bots/registry.js';
-import type { ServiceEvents } from './service-events.js';
-import type { BroadcasterThread } from './threads/broadcaster-thread.js';
-import type { FrontPool } from './threads/front-pool.js';
-import type { JournalThread } from './threads/journal-thread.js';
-import type { RulesThread } from './threads/rules-thread.js';
+import { blockLater } from '../../shared/block-loop.js';
+import { failureLine, resultLine } from '../../shared/contract/dispatch-line.js';
+import type { Json, JsonObject } from '../../shared/contract/json.js';
+import { answerable } from '../../shared/contract/rpc.js';
+import { HOST_FAULTS } from '../../shared/contract/threads.js';
+import { DroverError } from '../../shared/errors.js';
+import type { HostPool } from '../bots/host-pool.js';
+import type { BotRegistry } from '../bots/registry.js';
+import type { BroadcasterThread } from '../threads/broadcaster-thread.js';
+import type { FrontPool } from '../threads/front-pool.js';
+import type { JournalThread } from '../threads/journal-thread.js';
+import type { RulesThread } from '../threads/rules-thread.js';
+import type { ServiceEvents } from '../threads/service-events.js';
 
 /** How long a drill may block a loop, if not for ever, in ms. */
 const MAX_BLOCK_MS = 60_000;
 
-/** What the commands report on, and break. */
-export interface ServiceParts {
-  registry: BotRegistry;
-  hosts: HostPool;
+/** What drills break, beside the bot hosts. */
+export interface DrilledParts {
   broadcaster: BroadcasterThread;
   journal: JournalThread;
-  rules: RulesThread;
-  /** Created after the commands, which its fronts call. */
-  fronts: () => FrontPool;
+  rulesThread: RulesThread;
+  fronts: FrontPool;
+}
+
+export interface ServiceCommandParts {
+  registry: Pick<BotRegistry, 'size'>;
+  hosts: Pick<HostPool, 'count' | 'get'>;
+  /** Null when there is no command `drill`. */
+  drilled: DrilledParts | null;
 }
 
 type Commands = Record<string, (args: JsonObject) => Json | Promise<Json>>;
@@ -33,17 +37,16 @@ export class ServiceCommands {
   readonly #commands: Commands;
   readonly #events: ServiceEvents;
 
-  /** @param drills offers `drill` too. */
-  constructor(parts: ServiceParts, drills: boolean, events: ServiceEvents) {
+  constructor({ registry, hosts, drilled }: ServiceCommandParts, events: ServiceEvents) {
     const startedAt = Date.now();
     this.#commands = {
       ping: () => 'pong',
       status: () => ({
-        bots: parts.registry.size,
-        hosts: parts.hosts.count,
+        bots: registry.size,
+        hosts: hosts.count,
         uptime_ms: Date.now() - startedAt,
       }),
-      ...(drills && { drill: (args: JsonObject) => drill(parts, args) }),
+      ...(drilled && { drill: (args: JsonObject) => drill(drilled, hosts, args) }),
     };
     this.#events = events;
   }
@@ -79,22 +82,23 @@ export class ServiceCommands {
 
 /** Breaks a part of the service as a fault would, to show that the rest continues. */
 async function drill(
-  parts: ServiceParts,
+  parts: DrilledParts,
+  hosts: Pick<HostPool, 'get'>,
   { kill, block, front = 0, host = 0, fault = 'crash', for_ms: forMs = null, at }: JsonObject,
 ): Promise<null> {
   if (block === 'front') {
     const where = at === 'body' ? 'body' : 'request';
-    parts.fronts().block(Number(front), { forMs: blockMs(forMs), at: where });
+    parts.fronts.block(Number(front), { forMs: blockMs(forMs), at: where });
     return null;
   }
   if (block !== undefined) return blockThread(parts, block, blockMs(forMs));
-  const { hosts, broadcaster, fronts } = parts;
+  const { broadcaster, fronts } = parts;
   switch (kill) {
     case 'broadcaster':
       await broadcaster.kill();
       return null;
     case 'front':
-      fronts().drill(Number(front));
+      fronts.drill(Number(front));
       return null;
     case 'host': {
       const known = HOST_FAULTS.find((name) => name === fault);
@@ -116,7 +120,7 @@ function blockMs(forMs: Json): number | null {
 
 /** Blocks the event loop of a thread, null for ever, which main cannot be. */
 function blockThread(
-  { broadcaster, journal, rules }: ServiceParts,
+  { broadcaster, journal, rulesThread }: DrilledParts,
   thread: Json,
   forMs: number | null,
 ): null {
@@ -128,7 +132,7 @@ function blockThread(
       journal.block({ forMs });
       return null;
     case 'rules':
-      rules.block({ forMs });
+      rulesThread.block({ forMs });
       return null;
     case 'main':
       blockLater({ forMs: forMs ?? MAX_BLOCK_MS });

@@ -1,9 +1,9 @@
-import type { Level } from '../shared/contract/event-kinds.js';
-import type { BotSnapshot, Item, MainItem } from '../shared/contract/events.js';
-import { messageJson } from '../shared/contract/line-text.js';
-import type { BroadcasterPeer, LastLine } from '../shared/contract/threads.js';
-import { Deferred } from '../shared/deferred.js';
-import { DroverError } from '../shared/errors.js';
+import type { Level } from '../../shared/contract/event-kinds.js';
+import type { BotSnapshot, Item, MainItem } from '../../shared/contract/events.js';
+import { messageJson } from '../../shared/contract/line-text.js';
+import type { BroadcasterPeer, LastLine } from '../../shared/contract/threads.js';
+import { Deferred } from '../../shared/deferred.js';
+import { DroverError } from '../../shared/errors.js';
 
 /** A log line of the service. @param session the bot that it is about, null for none. */
 export function logItem(

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { checkPassed } from '../shared/bot-environment.js';
-import { validateConfig } from '../shared/config-validator.js';
-import { Config, DEFAULTS } from '../shared/contract/config.js';
-import { explainSchemaError } from '../shared/contract/explain.js';
-import { FIXED } from '../shared/contract/fixed.js';
-import type { Json, JsonObject } from '../shared/contract/json.js';
-import { Networks } from '../shared/contract/networks.js';
-import { quotaFault } from '../shared/contract/quota.js';
-import type { TSchema } from '../shared/contract/typebox.js';
-import { messageOf, StartupError } from '../shared/errors.js';
-import { NetworkRules } from '../shared/network-rules.js';
+import { checkPassed } from '../../shared/bot-environment.js';
+import { validateConfig } from '../../shared/config-validator.js';
+import { Config, DEFAULTS } from '../../shared/contract/config.js';
+import { explainSchemaError } from '../../shared/contract/explain.js';
+import { FIXED } from '../../shared/contract/fixed.js';
+import type { Json, JsonObject } from '../../shared/contract/json.js';
+import { Networks } from '../../shared/contract/networks.js';
+import { quotaFault } from '../../shared/contract/quota.js';
+import type { TSchema } from '../../shared/contract/typebox.js';
+import { messageOf, StartupError } from '../../shared/errors.js';
+import { NetworkRules } from '../../shared/network-rules.js';
 
 const ENV_PREFIX = 'DROVER_';
 /** Of the commands that talk to a service (src/cli), and of programs (src/kinds/program). They may be set where a service is started. */
