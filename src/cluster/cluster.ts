@@ -40,7 +40,7 @@ export interface Cluster extends NodeOperations {
   /** Null in a single service. */
   readonly ruleSharing: RuleSharing | null;
   readonly tokens: TokenSharing;
-  /** What fronts ask of main. @param local of this node. */
+  /** What fronts ask of main; to be called before {@link join}. @param local of this node. */
   controller(local: Controller): Controller;
   /**
    * Resolves when the node has joined and the records of the bots are there, or when NATS does not answer: then it tries on.

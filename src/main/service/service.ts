@@ -4,7 +4,7 @@
 
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
-import { type Cluster, isInCluster, singleService } from '../../cluster/cluster.js';
+import { type Cluster, type Controller, isInCluster, singleService } from '../../cluster/cluster.js';
 import type { NodeSetup } from '../../cluster/node-service.js';
 import { authorityOf } from '../../shared/contract/addresses.js';
 import type { Config } from '../../shared/contract/config.js';
@@ -77,6 +77,8 @@ export class Service {
   readonly #readers: ReaderParts;
   readonly #bots: BotParts;
   readonly #control: ControlParts;
+  /** What fronts may call: of this node, or of its cluster. */
+  readonly #offered: Controller;
   /** As others see it. */
   readonly #state: { isStopping: boolean; port: number | null } = { isStopping: false, port: null };
   readonly #removed = new Deferred<StartupError>();
@@ -158,6 +160,7 @@ export class Service {
     this.#readers = readers;
     this.#bots = bots;
     this.#control = control;
+    this.#offered = cluster.controller(control.controller);
   }
 
   /**
@@ -185,7 +188,7 @@ export class Service {
     const { counts, watch, events, say } = this.#stream;
     const { rules, fronts } = this.#readers;
     const { registry, kindFiles } = this.#bots;
-    const { access, controller } = this.#control;
+    const { access } = this.#control;
     this.#record.begin();
     await this.#startHosts();
     stopping.throwIfAborted();
@@ -201,11 +204,7 @@ export class Service {
     const isOff = !config.auth.pin && access.tokens.all().length > 0;
     const pin = isOff ? null : randomInt(1_000_000).toString().padStart(6, '0');
     const path = pin === null ? null : writePin(dataDir, pin);
-    const service: FrontService = {
-      control: this.#cluster.controller(controller),
-      pin,
-      tokens: access.tokens,
-    };
+    const service: FrontService = { control: this.#offered, pin, tokens: access.tokens };
     // Clients that reach the service now find its bots and can use the PIN.
     const { port, engine } = await fronts.start(service);
     this.#state.port = port;
