@@ -67,8 +67,16 @@ function routesModule(): string {
   return `export const ROUTES = ${JSON.stringify(Object.fromEntries(rules))};\n`;
 }
 
-function rulesOf(name: string, { access, takesAnyQuery, query = {}, body }: Route): RouteRules {
-  const rules = { access, takesAnyQuery: takesAnyQuery ?? false, query };
+function rulesOf(
+  name: string,
+  { access, activity, takesAnyQuery, query = {}, body }: Route,
+): RouteRules {
+  const rules = {
+    access,
+    activity: activity ?? null,
+    takesAnyQuery: takesAnyQuery ?? false,
+    query,
+  };
   if (body === undefined) return { ...rules, body: null };
   const schema = NAMES.find((one) => SCHEMAS[one] === body.schema);
   if (schema === undefined) throw new Error(`${name}: its body is none of src/shared/schemas.ts`);

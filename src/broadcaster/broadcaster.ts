@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Kind } from '../shared/contract/event-kinds.js';
 import {
+  type ActivityEvent,
   type AlertEvent,
   type BotSnapshot,
   hasLeft,
@@ -80,7 +81,8 @@ export class Broadcaster {
       try {
         if (item.kind === 'log') this.#log(item);
         else if (item.kind === 'session') this.#session(item.id, item.patch);
-        else this.#alert(item.event);
+        else if (item.kind === 'alert') this.#alert(item.event);
+        else this.#activity(item.event);
       } catch (thrown) {
         // Writers bound their items to the size of a frame; one that is too large must not lose the others.
         this.#refused(messageOf(thrown));
@@ -186,6 +188,14 @@ export class Broadcaster {
     meta.scopeLow = 0;
     meta.scopeHigh = 0;
     this.#append('session', sessionJson(snapshot));
+  }
+
+  #activity(event: ActivityEvent): void {
+    const { session_id: id } = event;
+    const { low, high } = id === null ? NO_NAME : this.#sessions.of(id);
+    const about = { kind: KIND_CODE.activity, level: NO_LEVEL, sessionLow: low, sessionHigh: high };
+    Object.assign(this.#meta, NO_META, about);
+    this.#append('activity', JSON.stringify(event));
   }
 
   #alert(event: AlertEvent): void {

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { complain, write } from '../shared/terminal.js';
 import { VERSION } from '../shared/version.js';
+import { addActivity } from './commands/activity.js';
 import { addBots } from './commands/bot-commands.js';
 import { addCheck } from './commands/check.js';
 import { addCluster } from './commands/cluster-try.js';
@@ -43,6 +44,7 @@ export function createProgram(): Command {
     addInvoke,
     addKinds,
     addIncidents,
+    addActivity,
     addRules,
     addTop,
     addPressure,

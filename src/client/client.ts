@@ -14,6 +14,7 @@ import { eventsIn } from './download.js';
 import type { EventFilter } from './event-filter.js';
 import { EventStream, type StreamOptions } from './event-stream.js';
 import type {
+  ActivityQuery,
   DownloadQuery,
   EventsPage,
   EventsQuery,
@@ -253,6 +254,12 @@ export class DroverClient {
   async events({ signal, ...query }: EventsQuery & CallOptions = {}): Promise<EventsPage> {
     const shape = { events: [EVENT], cursor: 'anything' } as const;
     return this.#http.json('GET /api/events', [], { signal, query, shape });
+  }
+
+  /** `GET /api/activity`: one page of what people and programs have done. */
+  async activity({ signal, ...query }: ActivityQuery & CallOptions = {}): Promise<EventsPage> {
+    const shape = { events: [EVENT], cursor: 'anything' } as const;
+    return this.#http.json('GET /api/activity', [], { signal, query, shape });
   }
 
   /**

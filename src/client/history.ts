@@ -4,6 +4,8 @@ import type { StreamEvent } from './stream-events.js';
 /** Query of `GET /api/events`. */
 export type EventsQuery = Omit<GivenQuery<'GET /api/events'>, 'format'>;
 
+export type ActivityQuery = Omit<GivenQuery<'GET /api/activity'>, 'format'>;
+
 /** Query of a download, which returns the whole range. */
 export type DownloadQuery = Omit<EventsQuery, 'limit' | 'cursor'>;
 

@@ -15,6 +15,7 @@ export type {
 } from '../shared/contract/bots.js';
 export type { Level } from '../shared/contract/event-kinds.js';
 export type {
+  ActivityEvent,
   AlertEvent,
   BotSnapshot,
   BotUsage,
@@ -47,6 +48,7 @@ export { DroverClient, type DroverClientOptions, type LiveOptions } from './clie
 export type { BotFilter, EventFilter } from './event-filter.js';
 export { EventStream, type StreamOptions, type StreamState } from './event-stream.js';
 export type {
+  ActivityQuery,
   BotHistory,
   BotHistoryPoint,
   BotHistoryQuery,

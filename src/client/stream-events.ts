@@ -1,4 +1,11 @@
-import type { AlertEvent, GapEvent, LogEvent, SessionEvent } from '../shared/contract/events.js';
+import type { Kind } from '../shared/contract/event-kinds.js';
+import type {
+  ActivityEvent,
+  AlertEvent,
+  GapEvent,
+  LogEvent,
+  SessionEvent,
+} from '../shared/contract/events.js';
 import type { SseFrame } from './sse-parser.js';
 
 interface WithId {
@@ -12,8 +19,11 @@ export type StreamEvent =
   | (WithId & { event: 'session'; data: SessionEvent })
   | (WithId & { event: 'gap'; data: GapEvent })
   | (WithId & { event: 'alert'; data: AlertEvent })
+  | (WithId & { event: 'activity'; data: ActivityEvent })
   /** An unknown event of a later service version: `name` is its name (`message` by default), `data` its JSON or text. */
   | (WithId & { event: 'other'; name: string; data: unknown });
+
+const KNOWN: ReadonlySet<string> = new Set<Kind>(['log', 'session', 'gap', 'alert', 'activity']);
 
 /** @throws SyntaxError if the data of a known event is not JSON. */
 export function typedEvent(frame: SseFrame, resumes: boolean): StreamEvent {
@@ -21,9 +31,7 @@ export function typedEvent(frame: SseFrame, resumes: boolean): StreamEvent {
   // The last snapshot of a new stream has the position as its id. It is no event of that number.
   const isSnapshot = event === 'session' && frame.idBefore === null && !resumes;
   const id = isSnapshot ? null : frame.id;
-  if (event === 'log' || event === 'session' || event === 'gap' || event === 'alert') {
-    return { id, event, data: JSON.parse(data) } as StreamEvent;
-  }
+  if (KNOWN.has(event)) return { id, event, data: JSON.parse(data) } as StreamEvent;
   return { id, event: 'other', name: event === '' ? 'message' : event, data: jsonOrText(data) };
 }
 

@@ -28,6 +28,7 @@ import type { StreamAdmission } from './routes/stream-route.js';
 import { createHandler } from './routes.js';
 import { StreamLeases } from './stream/stream-lease.js';
 import type { WriteSizesOptions } from './stream/write-sizes.js';
+import { Activities } from './table/activities.js';
 import { View, type ViewOptions } from './views/view.js';
 import { Views } from './views/views.js';
 
@@ -127,6 +128,7 @@ export class Front {
     this.hosts = hosts;
     this.handler = createHandler({
       auth,
+      activities: new Activities((reports) => control.tell('activities', { reports })),
       clients: new Clients(trusted, http.forwarded_header, this.tls ? 'https' : 'http'),
       cors,
       secureHeaders: this.secureHeaders,

@@ -2,6 +2,7 @@
 // the schemas of all answers cost the start of a front 30 ms and 1 MB.
 
 import * as generated from '#generated/routes.js';
+import type { ActivityName } from './contract/activity.js';
 import type { QuerySchema } from './contract/routes/parameters.js';
 import type { Access } from './contract/routes/route.js';
 import type { RouteName } from './contract/routes/table.js';
@@ -9,6 +10,8 @@ import type { BodySchema } from './validators.js';
 
 export interface RouteRules {
   access: Access;
+  /** Null for one that changes nothing. */
+  activity: ActivityName | null;
   takesAnyQuery: boolean;
   query: QuerySchema;
   /** Name of the schema of its body; null without a body. */

@@ -1,6 +1,7 @@
 // The payloads as the contract defines them, independent of the service's code.
 
 import { expect } from 'vitest';
+import type { ActivityEvent } from '../../src/shared/contract/events.js';
 import { TEST_NATS } from './service.js';
 import type { Frame, SseStream } from './sse.js';
 
@@ -57,6 +58,11 @@ export function logOf(frame: Frame): Log | undefined {
 /** The snapshot of a session frame. Undefined for any other frame. */
 export function snapshotOf(frame: Frame): Snapshot | undefined {
   return frame.event === 'session' ? (frame.json as { snapshot: Snapshot }).snapshot : undefined;
+}
+
+/** What an activity frame says. Undefined for any other frame. */
+export function activityOf(frame: Frame): ActivityEvent | undefined {
+  return frame.event === 'activity' ? (frame.json as ActivityEvent) : undefined;
 }
 
 export function logs(stream: SseStream): Log[] {

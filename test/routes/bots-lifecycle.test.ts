@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { readChangeMessage } from '../../src/shared/contract/config-changes.js';
 import { call, expectError } from '../harness/api.js';
 import {
   act,
@@ -241,7 +240,7 @@ describe('PATCH', () => {
   });
 });
 
-it('a change is a line that says who made it and what it changed, without secrets', async () => {
+it('a change is an activity that says who made it and what it changed, without secrets', async () => {
   const password = `hunter2-${serial}-hunter2`;
   await call(service, 'POST', '/api/bots', { body: guarded({ labels: { team: 'a' } }) });
   const { token } = await makeToken(service, { name: 'Ada', scopes: ['admin'] });
@@ -252,16 +251,20 @@ it('a change is a line that says who made it and what it changed, without secret
   };
   await call(service, 'PATCH', `/api/bots/${id}`, { token, body });
   const frame = await stream.waitFor(
-    ({ event, data }) => event === 'log' && data.includes('drover.config') && data.includes(id),
+    ({ event, data }) => event === 'activity' && data.includes('bot.update') && data.includes(id),
   );
-  const told = readChangeMessage((JSON.parse(frame.data) as { message: string }).message);
-  expect(told).toEqual({
-    by: 'Ada',
-    change: {
-      config: { note: { from: 'none', to: 'new' } },
-      labels: { team: { from: 'a', to: 'b' } },
-      restart: { max_restarts: { from: expect.any(Number), to: 7 } },
-      secrets: ['password'],
+  expect(JSON.parse(frame.data)).toMatchObject({
+    activity: 'bot.update',
+    actor: 'Ada',
+    session_id: id,
+    outcome: 'done',
+    detail: {
+      change: {
+        config: { note: { from: 'none', to: 'new' } },
+        labels: { team: { from: 'a', to: 'b' } },
+        restart: { max_restarts: { from: expect.any(Number), to: 7 } },
+        secrets: ['password'],
+      },
     },
   });
   expect(stream.raw).not.toContain(password);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { startDemoWorld } from '../../src/kinds/demo-world/server.js';
 import { call, expectError } from '../harness/api.js';
 import { type InjectedService, inject } from '../harness/inject.js';
-import type { Log, Snapshot } from '../harness/shapes.js';
+import { activityOf, type Log, type Snapshot } from '../harness/shapes.js';
 import { type Frame, type SseStream, streamOn } from '../harness/sse.js';
 
 const DEMO = fileURLToPath(new URL('../../workers/kinds/demo.ts', import.meta.url));
@@ -91,7 +91,7 @@ const log = (frame: Frame): Log | undefined =>
 const botOf = (frame: Frame): string | null | undefined =>
   frame.event === 'session'
     ? (frame.json as { snapshot: Snapshot }).snapshot.id
-    : log(frame)?.session_id;
+    : (activityOf(frame)?.session_id ?? log(frame)?.session_id);
 const one = <T>(...values: T[]): ((value: T) => boolean) => {
   const set = new Set(values);
   return (value) => set.has(value);
@@ -100,8 +100,10 @@ const one = <T>(...values: T[]): ((value: T) => boolean) => {
 const CASES: [query: string, fits: Fits][] = [
   ['event=log', (frame) => frame.event === 'log'],
   ['event=session', (frame) => frame.event === 'session'],
-  ['event=log,session', () => true],
-  ['event=log&event=session', () => true],
+  ['event=log,session', (frame) => frame.event !== 'activity'],
+  ['event=log&event=session', (frame) => frame.event !== 'activity'],
+  ['event=activity', (frame) => frame.event === 'activity'],
+  ['actor=pin&activity=command', (frame) => activityOf(frame)?.activity === 'command'],
   ['session=red', (frame) => botOf(frame) === 'red'],
   ['session=red,blue', (frame) => one('red', 'blue')(botOf(frame) ?? '')],
   ['session=red&session=blue,brief', (frame) => one('red', 'blue', 'brief')(botOf(frame) ?? '')],

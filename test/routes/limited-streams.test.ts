@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { call } from '../harness/api.js';
 import { create, invoke, remove } from '../harness/bots.js';
 import { type InjectedService, inject } from '../harness/inject.js';
-import { logOf, snapshotOf } from '../harness/shapes.js';
+import { activityOf, logOf, snapshotOf } from '../harness/shapes.js';
 import { type Frame, type SseStream, streamOn } from '../harness/sse.js';
 import { makeToken, streamOf } from '../harness/tokens.js';
 
@@ -40,7 +40,7 @@ async function open(token: string, query = '', headers = {}): Promise<SseStream>
 const seqOf = ({ id = '' }: Frame): number => Number(id.split('-')[1]);
 const live = (stream: SseStream): Frame[] => stream.frames.filter(({ id }) => id !== undefined);
 const sessionOf = (frame: Frame): string | null | undefined =>
-  logOf(frame)?.session_id ?? snapshotOf(frame)?.id;
+  logOf(frame)?.session_id ?? snapshotOf(frame)?.id ?? activityOf(frame)?.session_id;
 
 /** The position that the stream sent before its first live frame. */
 function startOf(stream: SseStream): number {

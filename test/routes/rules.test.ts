@@ -141,7 +141,6 @@ it('an alert is on the stream when a rule fires and when it stops, for clients t
   await all.until(() => lines().some((line) => line.includes('is over')));
   expect(lines()).toEqual(
     expect.arrayContaining([
-      'rule "known bots" was created by "pin"',
       'rule "known bots" fires: 1 bot, at least 1: fragile',
       expect.stringMatching(/^rule "known bots" is over after \d+ s$/),
     ]),

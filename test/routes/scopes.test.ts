@@ -17,6 +17,7 @@ const ROUTES = Object.entries(RULES).map(([name, { access }]) => {
 /** There is none here. */
 const NEEDS_JOURNAL = new Set([
   'GET /api/events',
+  'GET /api/activity',
   'GET /api/states',
   'GET /api/stats',
   'GET /api/bots/{id}/history',

@@ -7,7 +7,6 @@ import type {
 } from '../../../src/client/index.js';
 import type { BotParts } from '../../../src/shared/contract/config-changes.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
-import { CHANGE_SCOPE } from '../../../src/shared/contract/scopes.js';
 import { readEvents } from '../model/events.js';
 import { may } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
@@ -16,7 +15,7 @@ import { useMore } from '../parts/more.js';
 import { Unanswered } from '../parts/unanswered.js';
 import { t } from '../texts/text.js';
 import { ChangesList } from './changes-list.js';
-import { type ChangeLine, versionsOf } from './history.js';
+import { type ChangeMade, versionsOf } from './history.js';
 
 /** Changes that are shown: the newest. */
 const LIMIT = 50;
@@ -34,18 +33,18 @@ export function ConfigHistory({ bot, saved, onRestore }: Props) {
   const answer = useResource(
     async (signal) => {
       const { events } = await readEvents({
-        event: ['log'],
+        query: 'activity:bot.update',
         session: [bot.id],
-        scope: [CHANGE_SCOPE],
         order: 'newest',
         limit: LIMIT,
         signal,
       });
-      return events.flatMap((event): ChangeLine[] =>
-        event.event === 'log'
-          ? [{ id: event.id ?? '', at: event.data.timestamp_ms, message: event.data.message }]
-          : [],
-      );
+      return events.flatMap((event): ChangeMade[] => {
+        if (event.event !== 'activity') return [];
+        const { timestamp_ms: at, actor, detail } = event.data;
+        const { change } = detail ?? {};
+        return change ? [{ id: event.id ?? '', at, by: actor ?? '', change }] : [];
+      });
     },
     [bot.id],
     // Changes by others show when the form is loaded again.

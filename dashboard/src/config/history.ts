@@ -1,11 +1,10 @@
-// The history of a bot's configuration, from the lines that the service writes about changes, and what it was before each.
+// The history of a bot's configuration, from the changes that were made, and what it was before each.
 
 import type { Json, JsonObject } from '../../../src/client/index.js';
 import {
   BOT_PARTS,
   type BotChange,
   type BotParts,
-  readChangeMessage,
   type ValueChange,
 } from '../../../src/shared/contract/config-changes.js';
 import { t } from '../texts/text.js';
@@ -17,31 +16,31 @@ export interface Version {
   at: number;
   by: string;
   changes: readonly ChangedField[];
-  /** The values did not fit into the line. */
+  /** The values are too long to be kept. */
   isCut: boolean;
   /** The bot before the change; undefined if unknown. */
   before: BotParts | undefined;
 }
 
-export interface ChangeLine {
+/** A change that was made. */
+export interface ChangeMade {
+  /** Of the event. */
   id: string;
   at: number;
-  message: string;
+  by: string;
+  change: BotChange;
 }
 
-/** @param now the current state of the bot. @param lines newest first. */
-export function versionsOf(now: BotParts, lines: readonly ChangeLine[]): Version[] {
+/** @param now the current state of the bot. @param made newest first. */
+export function versionsOf(now: BotParts, made: readonly ChangeMade[]): Version[] {
   let state: BotParts | undefined = now;
-  return lines.flatMap(({ id, at, message }): Version[] => {
-    const read = readChangeMessage(message);
-    if (!read) return [];
-    const { by, change } = read;
+  return made.map(({ id, at, by, change }) => {
     state = state && without(state, change);
-    return [{ id, at, by, changes: fieldsOf(change), isCut: change.cut === true, before: state }];
+    return { id, at, by, changes: fieldsOf(change), isCut: change.cut === true, before: state };
   });
 }
 
-/** The state before a change; undefined when the change does not lead to this state, as after a line that is missing. */
+/** The state before a change; undefined when the change does not lead to this state, as after one that is missing. */
 function without(state: BotParts, change: BotChange): BotParts | undefined {
   if (change.cut) return undefined;
   const before: BotParts = { ...state };

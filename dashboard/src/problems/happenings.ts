@@ -1,12 +1,14 @@
-// What happened beside incidents: commands, requests, changes of configurations, starts of the service, losses of hosts.
+// What happened beside incidents: what people and programs did, starts of the service, losses of hosts.
 
-import type { Incident, IncidentGroup, StreamEvent } from '../../../src/client/index.js';
-import { readChangeMessage } from '../../../src/shared/contract/config-changes.js';
-import {
-  CHANGE_SCOPE,
-  CONTROL_SCOPE,
-  DISPATCH_SCOPE,
-} from '../../../src/shared/contract/scopes.js';
+import type {
+  ActivityEvent,
+  Incident,
+  IncidentGroup,
+  StreamEvent,
+} from '../../../src/client/index.js';
+import { activityText } from '../../../src/shared/contract/activity.js';
+import type { BotChange } from '../../../src/shared/contract/config-changes.js';
+import { CONTROL_SCOPE } from '../../../src/shared/contract/scopes.js';
 import { t } from '../texts/text.js';
 
 export type Lane = 'incident' | 'loss' | 'deployment' | 'change' | 'request' | 'command';
@@ -23,6 +25,8 @@ export interface Happening {
   count: number;
   /** The cause that it is the first incident of. */
   cause?: string;
+  /** What was done, in place of `text`. */
+  activity?: ActivityEvent;
 }
 
 /** Equal happenings within this time, in ms, are joined: a command to many bots, a rollout. */
@@ -47,12 +51,13 @@ export function isLoss({ type }: { type: Incident['type'] }): boolean {
 }
 
 /**
- * The queries of the lines that {@link happeningsOf} reads. Commands have a separate query: there can be so many that earlier changes
+ * The queries of the events that {@link happeningsOf} reads. Commands have a separate query: there can be so many that earlier changes
  * would be dropped.
  */
 export const HAPPENINGS_QUERIES = [
-  `scope:${CONTROL_SCOPE},${CHANGE_SCOPE}`,
-  `scope:${DISPATCH_SCOPE}`,
+  `scope:${CONTROL_SCOPE}`,
+  'activity:bot.*,kind.*,rule.*,node.*,record.*',
+  'activity:command',
 ];
 
 /**
@@ -89,42 +94,31 @@ export function happeningsOf(
 }
 
 function ofEvent(event: StreamEvent): Happening[] {
+  if (event.event === 'activity') return [ofActivity(event.data)];
   if (event.event !== 'log') return [];
-  const { timestamp_ms: at, scope, session_id: bot, message, level } = event.data;
-  const common = { at, until: at, count: 1, bots: bot === null ? [] : [bot] };
-  if (scope === DISPATCH_SCOPE)
-    return [{ ...common, lane: 'command', text: commandText(message, level) }];
-  if (scope === CHANGE_SCOPE) return [{ ...common, lane: 'change', text: changeText(message) }];
+  const { timestamp_ms: at, scope, message: text } = event.data;
   if (scope !== CONTROL_SCOPE) return [];
-  if (message.startsWith('the service has started')) {
-    return [{ ...common, lane: 'deployment', text: message }];
-  }
-  const [, action, many] = /^(\w+) requested(?: for ([\d,]+) bots)?/.exec(message) ?? [];
-  if (action === undefined) return [];
-  const count = many === undefined ? 1 : Number(many.replaceAll(',', ''));
-  return [{ ...common, lane: 'request', text: action, count }];
+  return [{ lane: 'deployment', at, until: at, count: 1, bots: [], text }];
+}
+
+function ofActivity(activity: ActivityEvent): Happening {
+  const { timestamp_ms: at, session_id: bot, activity: name, detail } = activity;
+  const lane = name === 'command' ? 'command' : detail?.change ? 'change' : 'request';
+  const fields = detail?.change ? `: ${changedFields(detail.change)}` : '';
+  // Errors differ from bot to bot.
+  const text = activityText({ ...activity, error: null }, '') + fields;
+  return { lane, at, until: at, count: 1, bots: bot === null ? [] : [bot], text, activity };
 }
 
 /** What was changed, by name. */
-function changeText(message: string): string {
-  const read = readChangeMessage(message);
-  if (!read) return t('happening.changed');
-  const { by, change } = read;
-  const { config, labels, restart, placement, secrets = [] } = change;
-  const names = [
+function changedFields({ config, labels, restart, placement, secrets = [] }: BotChange): string {
+  return [
     ...Object.keys(config ?? {}),
     ...secrets,
     ...(labels ? ['labels'] : []),
     ...(restart ? ['restart'] : []),
     ...Object.keys(placement ?? {}),
-  ];
-  return t('happening.changedBy', { by, fields: names.join(', ') });
-}
-
-/** Results differ from bot to bot; failures do not. */
-function commandText(message: string, level: string): string {
-  const [command = message] = message.split(/ (?:->|failed:)/, 1);
-  return level === 'error' ? t('happening.failed', { command }) : command;
+  ].join(', ');
 }
 
 function ofLoss({ at_ms, type, host, node, bots, bot_count, suspect }: Incident): Happening {
@@ -157,12 +151,15 @@ function ofGroup({ first_at_ms: at, title, cause, bots, count }: IncidentGroup):
   };
 }
 
-/** `say, 412 bots` or `stop, demo-1, demo-2`. */
-export function happeningText({ lane, text, bots, count }: Happening): string {
-  if (lane === 'loss' || lane === 'deployment' || lane === 'incident') return text;
+/** `Ada restarted 412 bots` or `Ada changed demo-1: gold`. */
+export function happeningText({ text, bots, count, activity }: Happening): string {
+  if (!activity) return text;
   const isMany = bots.length > MAX_NAMES;
-  const names = isMany ? t('count.bots', { n: bots.length }) : bots.join(', ');
-  if (lane === 'request' && bots.length === 0) return `${text}, ${t('count.bots', { n: count })}`;
+  const whom = isMany ? t('count.bots', { n: bots.length }) : bots.join(', ');
+  const { change } = activity.detail ?? {};
+  const fields = change ? `: ${changedFields(change)}` : '';
   const times = count > Math.max(1, bots.length) ? `, ${t('happening.times', { n: count })}` : '';
-  return `${text}${names === '' ? '' : `, ${names}`}${times}`;
+  // The error of one bot says little about the others.
+  const error = bots.length > 1 ? null : activity.error;
+  return `${activityText({ ...activity, error }, whom)}${fields}${times}`;
 }

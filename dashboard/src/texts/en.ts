@@ -441,6 +441,8 @@ export const en = {
   'field.scope': 'Scope of the line',
   'field.transport': 'Transport of a wire message',
   'field.direction': 'Direction of a wire message',
+  'field.actor': 'Who has done it',
+  'field.activity': 'What was done',
 
   // filter
   'filter.clear': 'Clear filter',
@@ -476,9 +478,6 @@ export const en = {
   'happening.fell': { one: '{n} bot went down', other: '{n} bots went down' },
   'happening.suspect': 'suspect: {bot}',
   'happening.times': { one: '{n} time', other: '{n} times' },
-  'happening.changed': 'configuration changed',
-  'happening.changedBy': 'configuration changed by {by}: {fields}',
-  'happening.failed': '{command} failed',
   'happening.withService': '{fell} with the service',
   'happening.withNode': '{fell} with the node {node}',
   'happening.withHost': '{fell} with {host}{why}',

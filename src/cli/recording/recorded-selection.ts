@@ -28,6 +28,12 @@ export function recordedSelection(query: Query): (event: StreamEvent) => boolean
       }
       case 'alert':
         return test({ ...NO_FIELDS, event: 'alert', text: JSON.stringify(event.data) }, undefined);
+      case 'activity': {
+        const { actor, activity, session_id: bot } = event.data;
+        const text = JSON.stringify(event.data);
+        const line = { ...NO_FIELDS, event: event.event, bot, actor, activity, text };
+        return test(line, bots.get(bot ?? ''));
+      }
       case 'other':
         return query.length === 0;
     }

@@ -1,4 +1,5 @@
 import type { StreamEvent } from '../../client/index.js';
+import { activityText } from '../../shared/contract/activity.js';
 import { alertLine } from '../../shared/contract/alert-line.js';
 import { type Printed, safeText } from '../../shared/terminal.js';
 import { safeJson } from './output.js';
@@ -11,6 +12,7 @@ const COLORS: Readonly<Record<string, number>> = {
   session: 35,
   gap: 31,
   alert: 31,
+  activity: 34,
   other: 90,
 };
 const DIM = 2;
@@ -43,6 +45,11 @@ export function eventLine(event: StreamEvent, isColored: boolean): Printed[] {
     case 'alert': {
       const { timestamp_ms, rule } = event.data;
       return line(timestamp_ms, 'alert', rule.severity, alertLine(event.data));
+    }
+    case 'activity': {
+      const { timestamp_ms, session_id, address } = event.data;
+      const text = activityText(event.data, session_id ?? '');
+      return line(timestamp_ms, 'activity', address ?? '-', text);
     }
     case 'other':
       return line(null, 'other', event.name, safeJson(event.data));

@@ -19,6 +19,7 @@ const KIND_LENGTH: Readonly<Record<number, number>> = {
   [KIND_CODE.session]: 7,
   [KIND_CODE.gap]: 3,
   [KIND_CODE.alert]: 5,
+  [KIND_CODE.activity]: 8,
 };
 /** `id: `, `-`, `\nevent: ` and `\ndata: ` around epoch, number and kind. */
 const AROUND = 'id: '.length + 1 + '\nevent: '.length + '\ndata: '.length;
@@ -168,7 +169,9 @@ export class OwnFrames {
     const { before, keep } = this.#selection;
     // An alert that was not published in time was said by another node.
     if (seq < before && kind === KIND_CODE.alert) return false;
-    if (seq < before && session !== null && !keep.has(session)) return false;
+    // What was done here to a bot of another node is known here only.
+    const isOfBot = session !== null && kind !== KIND_CODE.activity;
+    if (seq < before && isOfBot && !keep.has(session)) return false;
     return kind !== KIND_CODE.session || !isMoved(text());
   }
 

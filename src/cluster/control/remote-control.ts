@@ -96,11 +96,11 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
     method: K,
     input: Input<K> & { id: string },
     sent: object | null = input,
-  ): Promise<BotSnapshot | null> =>
+  ): Promise<Output<K>> =>
     atBot(input, async (node) => {
-      if (node === self) return plain(local[method](input as never) as BotSnapshot | null);
+      if (node === self) return plain(local[method](input as never) as Output<K>);
       if (!sent) throw secretsStay(input.id, self, node);
-      return others.call<BotSnapshot | null>(node, method, sent, CHANGE_MS);
+      return others.call<Output<K>>(node, method, sent, CHANGE_MS);
     });
 
   /**

@@ -37,11 +37,11 @@ export function servedMethods(
       await local.createBot({ bot: { ...bot, config }, rights });
       return snapshotOf(bot.id);
     },
-    async updateBot({ id, change, rights, by, sealed }: UpdateInput) {
+    async updateBot({ id, change, rights, sealed }: UpdateInput) {
       const config = open(id, sealed);
       const opened = config ? { ...change, config } : change;
-      await local.updateBot({ id, change: opened, rights, by });
-      return snapshotOf(id);
+      const updated = await local.updateBot({ id, change: opened, rights });
+      return { ...updated, elsewhere: await snapshotOf(id) };
     },
     async actOnBot(input: Input<'actOnBot'>) {
       await local.actOnBot(input);

@@ -42,6 +42,11 @@ export class Authenticator {
     return this.#byId.size > 0;
   }
 
+  /** The name of a valid token. */
+  nameOf(id: string): string | undefined {
+    return this.#byId.get(id)?.name;
+  }
+
   remove(id: string): void {
     const record = this.#byId.get(id);
     if (!record) return;

@@ -9,6 +9,7 @@ import {
   UpdateBotBody,
 } from '../../shared/contract/bots.js';
 import {
+  ActivityEvent,
   BotSnapshot,
   GapEvent,
   LogEvent,
@@ -39,6 +40,7 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   SessionEvent,
   GapEvent,
   AlertEvent,
+  ActivityEvent,
   CreateBot: CreateBotBody,
   UpdateBot: UpdateBotBody,
   BotConfig,

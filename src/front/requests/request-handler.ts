@@ -2,13 +2,14 @@ import { allows } from '../../shared/contract/rights.js';
 import type { GuardedRoute, OpenRoute, RouteName } from '../../shared/contract/routes/table.js';
 import { DroverError } from '../../shared/errors.js';
 import { ROUTES, routeNumber } from '../../shared/routes.js';
-import type { Authenticator, Caller } from '../access/auth.js';
+import { type Authenticator, type Caller, originOf } from '../access/auth.js';
 import { FREE_BYTES } from '../engine/body-room.js';
 import type { Exchange } from '../engine/engine.js';
 import { InFlightLimiter, InFlightSlot } from '../engine/in-flight-limiter.js';
 import { emptyResponse, errorResponse } from '../engine/responses.js';
 import type { BodyLimits } from '../http/json-body.js';
 import { reached, requestRuns } from '../http/running-request.js';
+import type { Activities, Activity } from '../table/activities.js';
 import {
   type CallerHandler,
   type Guard,
@@ -26,6 +27,7 @@ import { type RouteMethods, Router } from './router.js';
 export interface RequestHandlerOptions {
   auth: Pick<Authenticator, 'authenticate' | 'recheck'>;
   limits: BodyLimits;
+  activities: Activities;
   clients: Clients;
   cors: Cors;
   /** Additional headers of responses over HTTPS; empty without a certificate. */
@@ -79,15 +81,22 @@ export class RequestHandler implements Guard {
 
   /** Puts the check of the request before the handler. */
   open<R extends OpenRoute>(route: R, handler: OpenHandler<R>): Handler {
-    const { limits } = this.#options;
+    const { limits, activities } = this.#options;
     // No token is needed to send a body, so it takes nothing of the shared room for bodies.
     const maxBytes = Math.min(limits.maxBytes, FREE_BYTES);
     const callOf = routeCalls(route, { ...limits, maxBytes });
-    return (exchange, path) => handler(exchange, callOf(exchange, path));
+    const { activity: name } = ROUTES[route];
+    if (name === null) return (exchange, path) => handler(exchange, callOf(exchange, path, null));
+    return async (exchange, path) => {
+      const actor = { name: null, token: null, ...originOf(exchange) };
+      const activity = activities.begin(name, actor);
+      await activity.during(async () => handler(exchange, callOf(exchange, path, activity)));
+    };
   }
 
   guarded<R extends GuardedRoute>(route: R, handler: CallerHandler<R>): Handler {
-    const { auth, limits } = this.#options;
+    const { auth, limits, activities } = this.#options;
+    const { activity: name } = ROUTES[route];
     const refusals = RELIEF.has(route) ? this.#reliefRefusals : this.#refusals;
     const callOf = routeCalls(route, limits);
     return (exchange, path) => {
@@ -98,10 +107,17 @@ export class RequestHandler implements Guard {
         throw thrown;
       };
       refusals.check(record);
-      try {
+      const run = (activity: Activity | null): void | Promise<void> => {
         const admitted = this.admit(route, exchange, caller);
-        const call = callOf(exchange, path, () => auth.recheck(caller));
-        return handler(exchange, admitted, call)?.catch(refuse);
+        const call = callOf(exchange, path, activity, () => auth.recheck(caller));
+        return handler(exchange, admitted, call);
+      };
+      try {
+        if (name === null) return run(null)?.catch(refuse);
+        const { name: actor, id } = record;
+        const activity = activities.begin(name, { name: actor, token: id, ...originOf(exchange) });
+        activity.ofPath(route, path);
+        return activity.during(async () => run(activity)).catch(refuse);
       } catch (thrown) {
         return refuse(thrown);
       }

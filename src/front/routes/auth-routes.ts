@@ -1,12 +1,15 @@
-import { originOf } from '../access/auth.js';
+import type { CreateTokenBody } from '../../shared/contract/tokens.js';
+import { type Authenticator, originOf } from '../access/auth.js';
 import type { PinExchange } from '../access/pin-exchange.js';
 import type { PinPages } from '../access/pin-pages.js';
 import type { TokenUses } from '../access/token-uses.js';
 import { emptyResponse, secretResponse } from '../engine/responses.js';
+import type { Activity } from '../table/activities.js';
 import type { CallerHandlers, OpenHandlers } from '../table/handlers.js';
 import type { Control } from './control.js';
 
 export interface AuthRoutesParts {
+  auth: Pick<Authenticator, 'nameOf'>;
   control: Control;
   pin: Pick<PinExchange, 'check'>;
   pinPages: Pick<PinPages, 'check'>;
@@ -30,19 +33,21 @@ type AuthRoutes =
 export function signInRoutes(parts: AuthRoutesParts): OpenHandlers<OpenAuthRoutes> {
   const { control } = parts;
   return {
-    async 'POST /auth/pin'(exchange, { body }) {
+    async 'POST /auth/pin'(exchange, { body, activity }) {
       parts.pinPages.check(exchange);
       // Read before the await: the engine may have dropped them after that.
       const place = originOf(exchange);
-      const { pin } = await body();
+      const { pin, name } = await body();
       parts.pin.check(pin, place.address);
-      const { token } = await control.call('createPinToken', place);
+      const { token, info } = await control.call('createPinToken', { ...place, name });
+      activity.signedIn(info.name, info.id);
       exchange.respond(secretResponse(JSON.stringify({ token })));
     },
-    async 'POST /auth/link'(exchange, { body }) {
+    async 'POST /auth/link'(exchange, { body, activity }) {
       const { address } = exchange;
       const link = await control.call('takeLink', await body());
       const { token, info } = await control.call('createLinkToken', { link, address });
+      activity.signedIn(info.name, info.id);
       exchange.respond(secretResponse(JSON.stringify({ token, ...info }), 201));
     },
     async 'POST /auth/link/check'(exchange, { body }) {
@@ -71,24 +76,35 @@ export function authRoutes(parts: AuthRoutesParts): CallerHandlers<AuthRoutes> {
     async 'POST /api/tokens'(exchange, { record: { id: by } }, call) {
       const { address } = exchange;
       const body = await call.body();
+      grants(call.activity, body);
       const { token, info } = await control.call('createToken', { body, by, address });
       exchange.respond(secretResponse(JSON.stringify({ token, ...info }), 201));
     },
     async 'POST /api/tokens/link'(exchange, { record: { id: by } }, call) {
-      const link = await control.call('createLink', { body: await call.body(), by });
+      const body = await call.body();
+      grants(call.activity, body);
+      const link = await control.call('createLink', { body, by });
       exchange.respond(secretResponse(JSON.stringify(link), 201));
     },
     async 'GET /api/tokens/current'(exchange, { record: { id } }) {
       parts.uses.flush();
       exchange.respond(secretResponse(JSON.stringify(await control.call('token', { id }))));
     },
-    async 'DELETE /api/tokens/current'(exchange, { record: { id } }) {
+    async 'DELETE /api/tokens/current'(exchange, { record: { id, name } }, { activity }) {
+      activity.target = name;
       await control.call('revokeToken', { id, by: id });
       exchange.respond(emptyResponse(204));
     },
-    async 'DELETE /api/tokens/{id}'(exchange, { record }, { path: [id] }) {
+    async 'DELETE /api/tokens/{id}'(exchange, { record }, { path: [id], activity }) {
+      activity.target = parts.auth.nameOf(id) ?? id;
       await control.call('revokeToken', { id, by: record.id });
       exchange.respond(emptyResponse(204));
     },
   };
+}
+
+/** What a new token, or a sign-in link, is for. */
+function grants(activity: Activity, { name, scopes }: CreateTokenBody): void {
+  activity.target = name;
+  activity.detail = { scopes };
 }

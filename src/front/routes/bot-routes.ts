@@ -105,14 +105,20 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
         exchange.respond(jsonResponse(view.bots.list(query, reach, bots, selected)));
       });
     },
-    async 'POST /api/bots'(exchange, caller, { body }) {
+    async 'POST /api/bots'(exchange, caller, { body, activity }) {
       const bot = await body();
+      activity.bots.set(bot.id, null);
       const elsewhere = await control.call('createBot', { bot, rights: rightsOf(caller) });
       await respondWithBot(exchange, caller, bot.id, elsewhere, 201);
     },
-    async 'POST /api/bots/actions'(exchange, caller, { body }) {
+    async 'POST /api/bots/actions'(exchange, caller, { body, activity }) {
       const actions = await body();
+      activity.name = `bot.${actions.action}`;
+      activity.isForMany = true;
       const { results } = await actOnMany(actions, rightsOf(caller));
+      for (const [id, outcome] of Object.entries(results)) {
+        activity.bots.set(id, 'error' in outcome ? outcome.error : null);
+      }
       if (actions.action === 'delete') await catchUp.gone(deleted(results));
       await mirror.whenCurrent(() => {
         exchange.respond(jsonResponse(JSON.stringify({ results: bots.withStatuses(results) })));
@@ -124,11 +130,10 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
         exchange.respond(jsonResponse(view.bots.one(id, record.reach, bots))),
       );
     },
-    async 'PATCH /api/bots/{id}'(exchange, caller, { path: [id], body }) {
-      const change = await body();
-      const { name: by } = caller.record;
-      const input = { id, change, rights: rightsOf(caller), by };
-      const elsewhere = await control.call('updateBot', input);
+    async 'PATCH /api/bots/{id}'(exchange, caller, { path: [id], body, activity }) {
+      const input = { id, change: await body(), rights: rightsOf(caller) };
+      const { elsewhere, change } = await control.call('updateBot', input);
+      if (change) activity.detail = { change };
       await respondWithBot(exchange, caller, id, elsewhere);
     },
     async 'DELETE /api/bots/{id}'(exchange, caller, { path: [id], query: { node } }) {
@@ -141,8 +146,9 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
     'POST /api/bots/{id}/start': act('start'),
     'POST /api/bots/{id}/stop': act('stop'),
     'POST /api/bots/{id}/restart': act('restart'),
-    async 'POST /api/bots/{id}/move'(exchange, caller, { path: [id], body }) {
+    async 'POST /api/bots/{id}/move'(exchange, caller, { path: [id], body, activity }) {
       const { node } = await body();
+      activity.target = node;
       const moving = await control.call('moveBot', { id, node, rights: rightsOf(caller) });
       exchange.respond(jsonResponse(JSON.stringify(moving)));
     },
@@ -166,9 +172,12 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
       const status = report.short.length > 0 ? 503 : 200;
       exchange.respond(jsonResponse(JSON.stringify(report), status));
     },
-    async 'POST /invoke'(exchange, caller, { body: read }) {
+    async 'POST /invoke'(exchange, caller, { body: read, activity }) {
       const body = await read();
       const { session_id: target } = body;
+      activity.detail = { command: body.command };
+      activity.isForMany = Array.isArray(target);
+      for (const id of target === null ? [] : [target].flat()) activity.bots.set(id, null);
       const rights = rightsOf(caller);
       const call = { ...body, args: body.args as JsonObject };
       const askMain = (of: string | string[] | null): Promise<InvokeOutput> => {
@@ -182,6 +191,7 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
               call: { ...call, session_id: target },
               rights,
               client: exchange,
+              failed: (bot, error) => activity.bots.set(bot, error),
               elsewhere: askMain,
             });
       exchange.respond(jsonResponse(output));

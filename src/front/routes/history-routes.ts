@@ -1,4 +1,5 @@
 import type { Page, PageRequest } from '../../shared/contract/journal-messages.js';
+import type { QueryOf } from '../../shared/contract/routes/table.js';
 import { DroverError } from '../../shared/errors.js';
 import type { Authenticator, Caller } from '../access/auth.js';
 import type { Exchange, StreamSink } from '../engine/engine.js';
@@ -40,14 +41,18 @@ export interface HistoryRoutesParts {
 }
 
 /**
- * `GET /api/events`, `GET /api/states`, `GET /api/stats` and `GET /api/bots/{id}/history`. The journal searches in its own thread. In a
+ * `GET /api/events`, `GET /api/activity`, `GET /api/states`, `GET /api/stats` and `GET /api/bots/{id}/history`. The journal searches in its own thread. In a
  * cluster the bus thread asks the journals of all
  * nodes.
  */
 export function historyRoutes(
   parts: HistoryRoutesParts,
 ): CallerHandlers<
-  'GET /api/events' | 'GET /api/states' | 'GET /api/stats' | 'GET /api/bots/{id}/history'
+  | 'GET /api/events'
+  | 'GET /api/activity'
+  | 'GET /api/states'
+  | 'GET /api/stats'
+  | 'GET /api/bots/{id}/history'
 > {
   const { auth, views } = parts;
   const shares = new SearchShares();
@@ -67,27 +72,34 @@ export function historyRoutes(
       leave();
     }
   };
-  return {
-    'GET /api/events': async (exchange, caller, call) => {
-      const { id: token, reach } = caller.record;
-      const view = views.of(call.query);
-      let query: EventQuery;
-      const leave = shares.enter(token);
-      try {
-        query = parseEventQuery(call.query, view, streamReach(reach, view.mirror));
-        if (!query.whole) {
-          const gone = exchange.gone();
-          const { body } = await view.journal.page({ ...(await pageOf(query)), token }, gone);
-          auth.recheck(caller);
-          exchange.respond(jsonResponse(body));
-          return;
-        }
-      } finally {
-        leave();
+  const events = async (
+    exchange: Exchange,
+    caller: Caller,
+    asked: Partial<QueryOf<'GET /api/events'>>,
+  ): Promise<void> => {
+    const { id: token, reach } = caller.record;
+    const view = views.of(asked);
+    let query: EventQuery;
+    const leave = shares.enter(token);
+    try {
+      query = parseEventQuery(asked, view, streamReach(reach, view.mirror));
+      if (!query.whole) {
+        const gone = exchange.gone();
+        const { body } = await view.journal.page({ ...(await pageOf(query)), token }, gone);
+        auth.recheck(caller);
+        exchange.respond(jsonResponse(body));
+        return;
       }
-      if (exchange.method === 'GET') return download(parts, view, exchange, caller, query);
-      exchange.respond({ status: 200, headers: DOWNLOAD_HEADERS, body: '' });
-    },
+    } finally {
+      leave();
+    }
+    if (exchange.method === 'GET') return download(parts, view, exchange, caller, query);
+    exchange.respond({ status: 200, headers: DOWNLOAD_HEADERS, body: '' });
+  };
+  return {
+    'GET /api/events': (exchange, caller, { query }) => events(exchange, caller, query),
+    'GET /api/activity': (exchange, caller, { query }) =>
+      events(exchange, caller, { ...query, event: ['activity'] }),
     'GET /api/states': (exchange, caller, { query }) =>
       answer(exchange, caller, (token, gone) => {
         const { at = Date.now() } = query;

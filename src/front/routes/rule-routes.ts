@@ -19,18 +19,19 @@ export function ruleRoutes({ control }: RuleRoutesParts): CallerHandlers<RuleRou
     },
     async 'POST /api/rules'(exchange, caller, call) {
       const body = await call.body();
-      const input = { body, rights: rightsOf(caller), by: caller.record.name };
-      const rule = await control.call('createRule', input);
+      call.activity.target = body.name;
+      const rule = await control.call('createRule', { body, rights: rightsOf(caller) });
       exchange.respond(jsonResponse(JSON.stringify(rule), 201));
     },
-    async 'PUT /api/rules/{id}'(exchange, caller, { path: [id], body: read }) {
+    async 'PUT /api/rules/{id}'(exchange, caller, { path: [id], body: read, activity }) {
       const body = await read();
-      const input = { id, body, rights: rightsOf(caller), by: caller.record.name };
+      activity.target = body.name;
+      const input = { id, body, rights: rightsOf(caller) };
       exchange.respond(jsonResponse(JSON.stringify(await control.call('replaceRule', input))));
     },
-    async 'DELETE /api/rules/{id}'(exchange, caller, { path: [id] }) {
-      const input = { id, rights: rightsOf(caller), by: caller.record.name };
-      await control.call('removeRule', input);
+    async 'DELETE /api/rules/{id}'(exchange, caller, { path: [id], activity }) {
+      const { name } = await control.call('removeRule', { id, rights: rightsOf(caller) });
+      activity.target = name;
       exchange.respond(emptyResponse(204));
     },
   };

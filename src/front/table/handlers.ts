@@ -1,4 +1,5 @@
 import type {
+  ActiveRoute,
   BodyOf,
   GuardedRoute,
   OpenRoute,
@@ -10,6 +11,7 @@ import { ROUTES } from '../../shared/routes.js';
 import type { Caller } from '../access/auth.js';
 import type { Exchange } from '../engine/engine.js';
 import { type BodyLimits, jsonBody } from '../http/json-body.js';
+import type { Activity } from './activities.js';
 import { queryReader } from './query-reader.js';
 
 /** What a request asks of a route, checked against the table of routes. */
@@ -18,6 +20,8 @@ export interface RouteCall<R extends RouteName> {
   query: QueryOf<R>;
   /** Reads the body. To be called before the handler's first await. @throws DroverError like jsonBody(); `invalid_token` if the token ended meanwhile. */
   body: () => Promise<BodyOf<R>>;
+  /** What the request does: the handler says to what, unless it is what the path names. Null for a route that changes nothing. */
+  activity: R extends ActiveRoute ? Activity : null;
 }
 
 /** A handler as the router calls it. @param path the values of the placeholders. */
@@ -52,12 +56,18 @@ export interface Guard {
 export function routeCalls<R extends RouteName>(
   route: R,
   limits: BodyLimits,
-): (exchange: Exchange, path: readonly string[], check?: () => void) => RouteCall<R> {
+): (
+  exchange: Exchange,
+  path: readonly string[],
+  activity: Activity | null,
+  check?: () => void,
+) => RouteCall<R> {
   const readQuery = queryReader(route);
   const { body: schema } = ROUTES[route];
   const readBody = schema === null ? noBody : jsonBody(schema);
-  return (exchange, path, check) => ({
+  return (exchange, path, activity, check) => ({
     path: path as readonly string[] as PathOf<R>,
+    activity: activity as RouteCall<R>['activity'],
     query: readQuery(exchange.query),
     async body() {
       const body = (await readBody(exchange, limits)) as BodyOf<R>;

@@ -7,6 +7,7 @@ import type {
   IncidentBot,
 } from '../../shared/contract/bots.js';
 import { ANY_PERMIT } from '../../shared/contract/command-messages.js';
+import type { BotChange } from '../../shared/contract/config-changes.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { LIMIT } from '../../shared/contract/query-bounds.js';
 import { allows, reaches } from '../../shared/contract/rights.js';
@@ -84,20 +85,20 @@ export class BotAccess {
     await this.#registry.create(admitted);
   }
 
-  async update({ id, change, rights, by }: Input<'updateBot'>): Promise<void> {
+  async update({ id, change, rights }: Input<'updateBot'>): Promise<BotChange | null> {
     this.expectReached(id, rights);
     // Otherwise the bot would leave the token's reach, and disappear for the caller without a reason.
     if (change.labels) {
       if (!reaches(rights.reach, id, change.labels)) throw beyond(rights.reach);
       this.#checkLabels(rights, this.#registry.labelsOf(id) ?? {}, change.labels);
     }
-    await this.#registry.update(id, admittedChange(this.#registry, id, change, rights), rights, by);
+    return this.#registry.update(id, admittedChange(this.#registry, id, change, rights), rights);
   }
 
   async act({ id, action, rights }: Input<'actOnBot'>): Promise<void> {
     this.expectReached(id, rights);
     this.#admit(id, action, rights);
-    await this.#registry.actByRequest(id, action);
+    await this.#registry.act(id, action);
   }
 
   async actOnMany({ actions, rights }: Input<'actOnBots'>): Promise<Output<'actOnBots'>> {

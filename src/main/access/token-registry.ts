@@ -114,10 +114,14 @@ export class TokenRegistry {
   }
 
   /** Every front accepts the token when this resolves. Only its digest is stored. */
-  async createForPin({ address, client }: ClientOrigin): Promise<string> {
+  async createForPin({
+    address,
+    client,
+    name,
+  }: ClientOrigin & { name?: string | undefined }): Promise<CreatedToken> {
     const replaced = this.#isFull() ? this.#idlePinToken() : undefined;
     const spec = {
-      name: client === null ? PIN_TOKEN_NAME : `${PIN_TOKEN_NAME} (${client})`,
+      name: name ?? (client === null ? PIN_TOKEN_NAME : `${PIN_TOKEN_NAME} (${client})`),
       by_pin: true,
       scopes: ['admin' as const],
       reach: null,
@@ -126,8 +130,8 @@ export class TokenRegistry {
     };
     if (replaced) this.#replaced.add(replaced);
     try {
-      const { token } = await this.#create(spec, `with the PIN from ${address}`, replaced);
-      return token;
+      const { token, record } = await this.#create(spec, `with the PIN from ${address}`, replaced);
+      return { token, info: this.#info(record, record.id) };
     } finally {
       if (replaced) this.#replaced.delete(replaced);
     }

@@ -1,4 +1,4 @@
-// Pure. Writes the line that says who has changed what of a bot.
+// Pure. Says what has changed of a bot.
 
 import { isDeepStrictEqual } from 'node:util';
 import {
@@ -11,12 +11,11 @@ import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { MAX_MESSAGE_UNITS } from '../../shared/contract/line-text.js';
 
 /** @returns null when nothing has changed. */
-export function changeMessage(
-  by: string,
+export function changeOf(
   before: BotParts,
   after: BotParts,
   secrets: readonly string[],
-): string | null {
+): BotChange | null {
   const change: BotChange = {};
   for (const part of BOT_PARTS) {
     const changed = changedKeys(before[part], after[part]);
@@ -24,12 +23,7 @@ export function changeMessage(
   }
   if (secrets.length > 0) change.secrets = [...secrets];
   if (Object.keys(change).length === 0) return null;
-  const whole = messageOf(by, change);
-  return whole.length <= MAX_MESSAGE_UNITS ? whole : messageOf(by, withoutValues(change));
-}
-
-function messageOf(by: string, change: BotChange): string {
-  return `changed by ${JSON.stringify(by)}: ${JSON.stringify(change)}`;
+  return JSON.stringify(change).length <= MAX_MESSAGE_UNITS ? change : withoutValues(change);
 }
 
 function changedKeys(before: JsonObject, after: JsonObject): Record<string, ValueChange> {

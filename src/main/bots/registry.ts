@@ -15,7 +15,7 @@ import type {
   RestartPolicy,
   UpdateBotBody,
 } from '../../shared/contract/bots.js';
-import type { BotParts } from '../../shared/contract/config-changes.js';
+import type { BotChange, BotParts } from '../../shared/contract/config-changes.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import type {
   BotExit,
@@ -28,7 +28,7 @@ import type { JsonObject } from '../../shared/contract/json.js';
 import { hasLabels } from '../../shared/contract/labels.js';
 import { allows, reaches } from '../../shared/contract/rights.js';
 import { answerable } from '../../shared/contract/rpc.js';
-import { CHANGE_SCOPE, SERVICE_SCOPE } from '../../shared/contract/scopes.js';
+import { SERVICE_SCOPE } from '../../shared/contract/scopes.js';
 import { keepSecretsInLists } from '../../shared/contract/secrets.js';
 import type { Reach, Rights } from '../../shared/contract/tokens.js';
 import { Deferred } from '../../shared/deferred.js';
@@ -40,8 +40,7 @@ import type { HostThread } from '../threads/host-thread.js';
 import { logItem } from '../threads/service-events.js';
 import { Bot, type BotDependencies } from './bot.js';
 import { changedSpec, newSpec } from './bot-spec.js';
-import { changeMessage } from './config-change.js';
-import { actionLine, actionsLine } from './control-lines.js';
+import { changeOf } from './config-change.js';
 import type { Incidents } from './incidents.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import type { KindSchemas } from './kind-schemas.js';
@@ -54,8 +53,6 @@ import type { BotWithUsage, ShownUsage } from './usage-snapshots.js';
 const SLICE_BOTS = 128;
 /** A slice does not wait longer for the one before, in ms: in that, a dedicated bot may wait for its host. */
 const SLICE_MS = 100;
-/** Of a change that another node with an earlier version has sent. */
-const UNKNOWN_AUTHOR = 'unknown';
 
 /** What decides on which host a bot runs. */
 export type HostWish = Pick<BotSpec, 'id' | 'kind' | 'dedicated' | 'isolation' | 'host_group'>;
@@ -283,43 +280,36 @@ export class BotRegistry {
   }
 
   /**
-   * @param rights with which secrets that it does not give may go elsewhere, and with which share of the hosts. @param by who makes it.
+   * @param rights with which secrets that it does not give may go elsewhere, and with which share of the hosts.
+   * @returns what has changed, null for nothing.
    * @throws DroverError `not_found`, `bad_request`, `forbidden`, or `conflict`.
    */
-  async update(
-    id: string,
-    body: UpdateBotBody,
-    rights: Rights,
-    by = UNKNOWN_AUTHOR,
-  ): Promise<void> {
+  async update(id: string, body: UpdateBotBody, rights: Rights): Promise<BotChange | null> {
     const bot = this.#get(id);
     const { spec } = bot;
-    const change = body.config as JsonObject | undefined;
-    const merged = change === undefined ? spec.config : this.#merge(spec, change);
-    const changed = changedSpec(spec, body, merged, this.#dependencies.cluster);
+    const patch = body.config as JsonObject | undefined;
+    const merged = patch === undefined ? spec.config : this.#merge(spec, patch);
+    const next = changedSpec(spec, body, merged, this.#dependencies.cluster);
     this.#schemas.checkConfig(spec.kind, merged);
-    if (change !== undefined && !allows(rights, 'admin')) {
-      this.#schemas.checkRedirects(spec.kind, spec.config, merged, change);
+    if (patch !== undefined && !allows(rights, 'admin')) {
+      this.#schemas.checkRedirects(spec.kind, spec.config, merged, patch);
     }
-    const hasMoved = changed.isolation !== spec.isolation || changed.host_group !== spec.host_group;
-    if (hasMoved && spec.desired === 'running') this.admitHost(changed, rights.reach);
-    const restartNow = hasMoved || JSON.stringify(changed.config) !== JSON.stringify(spec.config);
+    const hasMoved = next.isolation !== spec.isolation || next.host_group !== spec.host_group;
+    if (hasMoved && spec.desired === 'running') this.admitHost(next, rights.reach);
+    const restartNow = hasMoved || JSON.stringify(next.config) !== JSON.stringify(spec.config);
     if (restartNow) this.#noteStart(id);
-    if (JSON.stringify(changed.labels) !== JSON.stringify(spec.labels)) this.#forgetCommands(id);
-    this.#joining.add(changed);
+    if (JSON.stringify(next.labels) !== JSON.stringify(spec.labels)) this.#forgetCommands(id);
+    this.#joining.add(next);
+    let change: BotChange | null = null;
     try {
-      await bot.update(changed, restartNow, (before) => this.#tellChange(before, changed, by));
+      await bot.update(next, restartNow, (before) => {
+        const secrets = this.#schemas.changedSecrets(spec.kind, before.config, next.config);
+        change = changeOf(this.#partsOf(before), this.#partsOf(next), secrets);
+      });
     } finally {
-      this.#joining.delete(changed);
+      this.#joining.delete(next);
     }
-  }
-
-  #tellChange(before: Readonly<BotSpec>, after: Readonly<BotSpec>, by: string): void {
-    const { id, kind } = after;
-    const secrets = this.#schemas.changedSecrets(kind, before.config, after.config);
-    const message = changeMessage(by, this.#partsOf(before), this.#partsOf(after), secrets);
-    if (message === null) return;
-    this.#dependencies.events.tell(logItem('info', CHANGE_SCOPE, message, id));
+    return change;
   }
 
   /** As `GET /api/bots/{id}/config` shows them. */
@@ -362,12 +352,6 @@ export class BotRegistry {
         this.#bots.delete(id);
         this.#forgetCommands(id);
     }
-  }
-
-  /** As {@link act}, with a line that it was asked for. */
-  actByRequest(id: string, action: BotAction): Promise<void> {
-    if (this.#bots.has(id)) this.#dependencies.events.tell(actionLine(id, action));
-    return this.act(id, action);
   }
 
   /** The bots of a node as its cluster changes them (src/cluster/control/owner.ts). */
@@ -423,12 +407,6 @@ export class BotRegistry {
     const selected = [...targets].filter(
       (id) => labels === undefined || this.#hasLabels(id, labels),
     );
-    const known = selected.filter((id) => this.#bots.has(id));
-    const [only] = known;
-    if (only !== undefined) {
-      const line = known.length === 1 ? actionLine(only, action) : actionsLine(known, action);
-      this.#dependencies.events.tell(line);
-    }
     const outcomes = selected.map(async (id): Promise<[string, ActionOutcome]> => {
       try {
         admit(id);

@@ -15,7 +15,7 @@ import type {
   Rule,
   RuleSettings,
 } from '../../shared/contract/rules.js';
-import { CONTROL_SCOPE, RULES_SCOPE, SERVICE_SCOPE } from '../../shared/contract/scopes.js';
+import { RULES_SCOPE, SERVICE_SCOPE } from '../../shared/contract/scopes.js';
 import type { Rights } from '../../shared/contract/tokens.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { Semaphore } from '../../shared/semaphore.js';
@@ -57,12 +57,6 @@ interface Known {
   isRaising: boolean;
 }
 
-/** Who asks: the rights of the token, and its name. */
-export interface RuleCaller {
-  rights: Rights;
-  by: string;
-}
-
 export class Rules {
   readonly #parts: RulesParts;
   readonly #known = new Map<string, Known>();
@@ -91,7 +85,7 @@ export class Rules {
   }
 
   /** @throws DroverError `forbidden` for a token that is limited to some bots. */
-  list({ rights }: Pick<RuleCaller, 'rights'>): Rule[] {
+  list(rights: Rights): Rule[] {
     expectAll(rights);
     return [...this.#known.values()]
       .sort((one, other) => (isBefore(one, other) ? -1 : 1))
@@ -99,36 +93,36 @@ export class Rules {
   }
 
   /** On disk when this resolves. @throws DroverError `bad_request`, `conflict`, `forbidden`, `not_stored`. */
-  create(body: CreateRuleBody, caller: RuleCaller): Promise<Rule> {
-    expectAll(caller.rights);
+  create(body: CreateRuleBody, rights: Rights): Promise<Rule> {
+    expectAll(rights);
     return this.#turn.run(async () => {
       if (this.#known.size >= MAX_RULES) {
         throw new DroverError('conflict', `there are ${MAX_RULES} rules already; delete one first`);
       }
       const rule = ruleOfBody(randomBytes(8).toString('hex'), body);
-      return this.#put(rule, caller, 'created');
+      return this.#put(rule);
     });
   }
 
   /** Its state begins again. @throws DroverError `not_found` and as {@link create}. */
-  replace(id: string, body: CreateRuleBody, caller: RuleCaller): Promise<Rule> {
-    expectAll(caller.rights);
+  replace(id: string, body: CreateRuleBody, rights: Rights): Promise<Rule> {
+    expectAll(rights);
     return this.#turn.run(async () => {
       this.#get(id);
-      return this.#put(ruleOfBody(id, body), caller, 'changed');
+      return this.#put(ruleOfBody(id, body));
     });
   }
 
-  /** @throws DroverError `not_found`, `forbidden`, `not_stored`. */
-  remove(id: string, caller: RuleCaller): Promise<void> {
-    expectAll(caller.rights);
+  /** @returns it as it was. @throws DroverError `not_found`, `forbidden`, `not_stored`. */
+  remove(id: string, rights: Rights): Promise<RuleSettings> {
+    expectAll(rights);
     return this.#turn.run(async () => {
       const known = this.#get(id);
       await this.#parts.store.remove(id);
       this.#known.delete(id);
       this.#end(known);
-      this.#said('deleted', known.rule, caller);
       this.#watch();
+      return known.rule;
     });
   }
 
@@ -253,7 +247,7 @@ export class Rules {
     return this.#known.size;
   }
 
-  async #put(rule: RuleSettings, caller: RuleCaller, done: string): Promise<Rule> {
+  async #put(rule: RuleSettings): Promise<Rule> {
     for (const other of this.#known.values()) {
       if (other.rule.name === rule.name && other.rule.id !== rule.id) {
         throw new DroverError('conflict', `there is a rule ${JSON.stringify(rule.name)} already`);
@@ -264,7 +258,6 @@ export class Rules {
     // In a cluster it was learned.
     if (!this.#parts.sharing) this.#known.set(rule.id, this.#fresh(rule));
     if (before) this.#end(before);
-    this.#said(done, rule, caller);
     this.#watch();
     return this.#shown(this.#get(rule.id));
   }
@@ -374,11 +367,6 @@ export class Rules {
       value,
       bots,
     };
-  }
-
-  #said(done: string, { name }: RuleSettings, { by }: RuleCaller): void {
-    const line = `rule ${JSON.stringify(name)} was ${done} by ${JSON.stringify(by)}`;
-    this.#parts.tell(logItem('info', CONTROL_SCOPE, line));
   }
 
   #say(level: 'warn' | 'error', line: string): void {

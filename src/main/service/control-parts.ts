@@ -60,6 +60,7 @@ export function buildControl(needs: ControlNeeds) {
     access,
     commands,
     hostCommands,
+    tell: (...items) => events.tell(...items),
     figures: new HostFigures(() => hosts.threads(), needs.loops),
     metrics: () =>
       mainMetrics({ ...needs.measured, tokens: access.tokens, kinds: schemas, rules, cluster }),

@@ -1,5 +1,6 @@
 import type { Cluster, Controller, NodeOperations } from '../../cluster/cluster.js';
 import type { HostCommands } from '../../shared/commands/host-commands.js';
+import type { MainItem } from '../../shared/contract/events.js';
 import type { MainMetrics } from '../../shared/contract/metric-layout.js';
 import { NOT_JOINED, SELF } from '../../shared/contract/node-name.js';
 import type { ClusterPressure } from '../../shared/contract/nodes.js';
@@ -7,6 +8,7 @@ import { Handover } from '../../shared/contract/rpc.js';
 import { DroverError } from '../../shared/errors.js';
 import type { Access } from '../access/access.js';
 import { writeAccessLog } from '../access/access-output.js';
+import { activityItems } from '../access/activity-items.js';
 import { BotAccess } from '../access/bot-access.js';
 import type { HostFigures } from '../bots/host-figures.js';
 import type { HostPool } from '../bots/host-pool.js';
@@ -36,6 +38,8 @@ export interface ControllerParts {
   hasChanged: (kind: string) => boolean;
   metrics: () => MainMetrics;
   cluster: NodeOperations & Pick<Cluster, 'bots'>;
+  /** Publishes at once. */
+  tell: (...items: MainItem[]) => void;
   service: { readonly isStopping: boolean };
 }
 
@@ -53,6 +57,7 @@ export function createController({
   hasChanged,
   metrics,
   cluster,
+  tell,
   service,
 }: ControllerParts): Controller {
   const bots = new BotAccess({
@@ -63,7 +68,7 @@ export function createController({
     tokens: () => tokens.all(),
   });
   return {
-    createPinToken: async (place) => ({ token: await tokens.createForPin(place) }),
+    createPinToken: (place) => tokens.createForPin(place),
     pinRefused: ({ address, lockedForS }) => security.wrongPin(address, lockedForS),
     createToken: ({ body, by, address }) => tokens.create(body, by, address),
     createLink: ({ body, by }) => links.create(body, by),
@@ -76,11 +81,12 @@ export function createController({
     tokensUsed: ({ uses }) => tokens.used(uses),
     createTicket: ({ token }) => tickets.create(token),
     redeemTicket: ({ ticket }) => ({ token: tickets.redeem(ticket) }),
+    activities: ({ reports }) => tell(...activityItems(reports)),
     logAccess: ({ text }) => writeAccessLog(text),
     pressure: () => pressure.report(),
     hosts: ({ rights }) => ({ hosts: figures.list(bots.onHosts(rights)), missing: [] }),
     createBot: (input) => here(bots.create(input)),
-    updateBot: (input) => here(bots.update(input)),
+    updateBot: async (input) => ({ elsewhere: null, change: await bots.update(input) }),
     actOnBot: (input) => here(bots.act(input)),
     endBot({ node = SELF, ...input }) {
       if (node !== SELF) throw new DroverError('not_found', `no node ${JSON.stringify(node)}`);
@@ -91,10 +97,13 @@ export function createController({
     botConfig: (input) => bots.config(input),
     incidents: (input) => bots.incidents(input),
     incidentGroups: (input) => bots.incidentGroups(input),
-    rules: (input) => ({ rules: rules.list(input) }),
-    createRule: ({ body, ...caller }) => rules.create(body, caller),
-    replaceRule: ({ id, body, ...caller }) => rules.replace(id, body, caller),
-    removeRule: ({ id, ...caller }) => rules.remove(id, caller),
+    rules: ({ rights }) => ({ rules: rules.list(rights) }),
+    createRule: ({ body, rights }) => rules.create(body, rights),
+    replaceRule: ({ id, body, rights }) => rules.replace(id, body, rights),
+    async removeRule({ id, rights }) {
+      const { name } = await rules.remove(id, rights);
+      return { name };
+    },
     commandTargets: (input) => bots.commandTargets(input),
     invoke: (input, gone) => bots.invoke(input, gone),
     async connectHost({ host }) {

@@ -4,7 +4,12 @@
 
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
-import { type Cluster, type Controller, isInCluster, singleService } from '../../cluster/cluster.js';
+import {
+  type Cluster,
+  type Controller,
+  isInCluster,
+  singleService,
+} from '../../cluster/cluster.js';
 import type { NodeSetup } from '../../cluster/node-service.js';
 import { authorityOf } from '../../shared/contract/addresses.js';
 import type { Config } from '../../shared/contract/config.js';

@@ -29,6 +29,8 @@ export interface CommandRequest {
   call: InvokeInput & { session_id: string | string[] };
   rights: Rights;
   client: CommandClient;
+  /** Called for each bot of a list that has no result. */
+  failed?(bot: string, error: string): void;
   /** Has main ask other nodes for these bots. */
   elsewhere: (bots: string | string[]) => Promise<InvokeOutput>;
 }
@@ -63,10 +65,16 @@ export class Dispatcher {
     const outcomes = bots.map(async (bot, at): Promise<string> => {
       try {
         if (full[at]) throw overloaded();
-        if (elsewhere && isElsewhere(targets[at])) return outcomeIn(await elsewhere, bot);
+        if (elsewhere && isElsewhere(targets[at])) {
+          const outcome = outcomeIn(await elsewhere, bot);
+          if (outcome && 'error' in outcome) request.failed?.(bot, outcome.error);
+          return JSON.stringify(outcome);
+        }
         return `{"result":${await this.#run(bot, targets[at], request, args)}}`;
       } catch (thrown) {
-        return JSON.stringify({ error: messageOf(thrown) });
+        const error = messageOf(thrown);
+        request.failed?.(bot, error);
+        return JSON.stringify({ error });
       }
     });
     const entries = (await Promise.all(outcomes)).map(
@@ -144,8 +152,8 @@ function resultIn(output: InvokeOutput): string {
   return JSON.stringify('result' in output ? output.result : null);
 }
 
-function outcomeIn(output: InvokeOutput, bot: string): string {
-  return JSON.stringify('results' in output ? output.results[bot] : null);
+function outcomeIn(output: InvokeOutput, bot: string) {
+  return ('results' in output ? output.results[bot] : undefined) ?? null;
 }
 
 /** One listener for the commands of a list. */

@@ -2,6 +2,7 @@
 // pressure.ts.
 
 import { anyJson, named } from './json-schema.js';
+import { TOKEN_NAME } from './tokens.js';
 import Type, { type Static } from './typebox.js';
 
 const closed = { additionalProperties: false };
@@ -14,7 +15,16 @@ export const ErrorBody = Type.Object(
 export type ErrorBody = Static<typeof ErrorBody>;
 
 /** Body of `POST /auth/pin` (docs/INTERFACE.md §2.1). Unknown fields are allowed: the contract does not forbid them. */
-export const PinBody = Type.Object({ pin: Type.String() });
+export const PinBody = Type.Object({
+  pin: Type.String(),
+  name: Type.Optional(
+    Type.String({
+      ...TOKEN_NAME,
+      description:
+        'Who signs in: the name of the token. Default: `pin`, with the name of the client.',
+    }),
+  ),
+});
 
 /** Answer of `POST /auth/pin` (docs/INTERFACE.md §2.2). */
 export const TokenAnswer = Type.Object({

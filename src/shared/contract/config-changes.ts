@@ -1,8 +1,10 @@
-// A change of a bot as a line of its log: who made it, and what it changed. The history of a configuration is built from these lines.
+// What can change of a bot.
 
-import type { Json, JsonObject } from './json.js';
+import type { BotChange } from './event-schemas.js';
+import type { JsonObject } from './json.js';
 
-/** What can change of a bot. */
+export type { BotChange };
+
 export interface BotParts {
   /** Without secrets. */
   config: JsonObject;
@@ -20,26 +22,4 @@ export const BOT_PARTS = [
 ] as const satisfies readonly (keyof BotParts)[];
 
 /** A value before and after; one that is missing was, or is, not there. */
-export interface ValueChange {
-  from?: Json;
-  to?: Json;
-}
-
-/** What follows the author in the message, as JSON. */
-export interface BotChange extends Partial<Record<keyof BotParts, Record<string, ValueChange>>> {
-  /** Paths of the secrets that were set, replaced or removed. Their values are nowhere. */
-  secrets?: string[];
-  /** The values do not fit into a line, and are left out. */
-  cut?: true;
-}
-
-/** What a line of this scope says; undefined if it is none. */
-export function readChangeMessage(message: string): { by: string; change: BotChange } | undefined {
-  const [, by, json] = /^changed by ("(?:[^"\\]|\\.)*"): (\{.*\})$/s.exec(message) ?? [];
-  if (by === undefined || json === undefined) return undefined;
-  try {
-    return { by: JSON.parse(by) as string, change: JSON.parse(json) as BotChange };
-  } catch {
-    return undefined;
-  }
-}
+export type ValueChange = NonNullable<BotChange['config']>[string];

@@ -3,8 +3,9 @@ export const LEVELS = ['info', 'warn', 'error', 'state'] as const;
 export type Level = (typeof LEVELS)[number];
 
 /**
- * Kinds of SSE frames. `log` and `session` are docs/INTERFACE.md §6; `gap` declares a loss, `alert` is of a rule (docs/API.md). The order
+ * Kinds of SSE frames. `log` and `session` are docs/INTERFACE.md §6; `gap` declares a loss, `alert` is of a rule, `activity` is what a
+ * client has done (docs/API.md). The order
  * is that of the `kind` code in the ring's index, and in the blocks of journals.
  */
-export const KINDS = ['log', 'session', 'gap', 'alert'] as const;
+export const KINDS = ['log', 'session', 'gap', 'alert', 'activity'] as const;
 export type Kind = (typeof KINDS)[number];

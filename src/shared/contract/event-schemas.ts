@@ -1,7 +1,8 @@
 // The data of each kind of frame. Loads TypeBox: import the types from events.ts.
 
+import { ACTIVITIES, OUTCOMES } from './activity.js';
 import { LEVELS } from './event-kinds.js';
-import { freeObject, named, nullable, oneOf, time } from './json-schema.js';
+import { anyJson, freeObject, named, nullable, oneOf, time } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
 import { USAGE_NAMES } from './usage.js';
 
@@ -12,7 +13,7 @@ export const LogEvent = Type.Object(
     level: oneOf(LEVELS),
     scope: Type.String({
       description:
-        'Source of the line: `bot` (the bot, and main about it), `tcp`, `http`, `auth_client`, `tutorial`, `dispatch` (results of `POST /invoke`), `drover.control` (requests to bots), `drover.config` (changes of bots), `drover.rules`, `auth` (security events), `drover` (the service). Bots may use others.',
+        'Source of the line: `bot` (the bot, and main about it), `tcp`, `http`, `auth_client`, `tutorial`, `dispatch` (results of `POST /invoke`), `drover.control` (starts of the service), `drover.rules`, `auth` (security events), `drover` (the service). Bots may use others.',
     }),
     session_id: nullable(Type.String(), 'The bot that it is about.'),
     transport: nullable(oneOf(['tcp', 'http']), 'Of a wire message.'),
@@ -184,3 +185,97 @@ export const GapEvent = Type.Object(
   },
 );
 export type GapEvent = Static<typeof GapEvent>;
+
+const Changes = named(
+  Type.Object({
+    from: Type.Optional(anyJson('Absent: it was not there.')),
+    to: Type.Optional(anyJson('Absent: it is not there any more.')),
+  }),
+  'Values before and after, by name.',
+);
+
+/** What was changed of a bot. The history of a configuration is built from these. */
+export const BotChange = Type.Object({
+  config: Type.Optional(Changes),
+  labels: Type.Optional(Changes),
+  restart: Type.Optional(Changes),
+  placement: Type.Optional(Changes),
+  secrets: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'Paths of the secrets that were set, replaced or removed. Their values are nowhere.',
+    }),
+  ),
+  cut: Type.Optional(
+    Type.Literal(true, {
+      description: 'The values are longer than 8,192 characters, and left out.',
+    }),
+  ),
+});
+export type BotChange = Static<typeof BotChange>;
+
+/** Data of an `activity` frame. */
+export const ActivityEvent = Type.Object(
+  {
+    timestamp_ms: time('When it was over.'),
+    activity: oneOf(ACTIVITIES),
+    actor: nullable(
+      Type.String(),
+      'The name of the token that was used; null for a sign-in that was refused.',
+    ),
+    token: nullable(Type.String(), 'Id of this token.'),
+    address: nullable(Type.String(), 'Where the request came from.'),
+    client: nullable(Type.String(), 'What its `User-Agent` claims to be, in short.'),
+    session_id: nullable(
+      Type.String(),
+      'The bot that it was done to. A request for many bots is an event for each of them.',
+    ),
+    target: nullable(
+      Type.String(),
+      'What else it was done to: a rule, a token, a kind, a node; of `bot.move`, the node to which.',
+    ),
+    operation: nullable(
+      Type.String(),
+      'The same for all bots of one request; null for a request for one bot.',
+    ),
+    outcome: oneOf(OUTCOMES, {
+      description:
+        '`refused`: the actor may not do it. At most 20 refusals a minute of one token or address are on the stream.',
+    }),
+    error: nullable(Type.String(), 'Why it was not done, in one line.'),
+    took_ms: Type.Integer({ minimum: 0, description: 'How long the request took.' }),
+    detail: nullable(
+      Type.Object({
+        command: Type.Optional(
+          Type.String({ description: 'Of `command`, without its arguments.' }),
+        ),
+        change: Type.Optional(BotChange),
+        scopes: Type.Optional(
+          Type.Array(Type.String(), { description: 'Of a token or sign-in link.' }),
+        ),
+      }),
+      'More about it.',
+    ),
+  },
+  {
+    description: 'What a person or program has done through the API, or could not.',
+    examples: [
+      {
+        timestamp_ms: 1795257586197,
+        activity: 'bot.restart',
+        actor: 'Ada',
+        token: '0a3c5f8e-6a0e-4d5f-8f0c-1f6a2f0c9b7d',
+        address: '192.0.2.7',
+        client: 'Firefox on Linux',
+        session_id: 'demo-3',
+        target: null,
+        operation: null,
+        outcome: 'done',
+        error: null,
+        took_ms: 204,
+        detail: null,
+      },
+    ],
+  },
+);
+export type ActivityEvent = Static<typeof ActivityEvent>;

@@ -1,9 +1,16 @@
 // The types of events. Their schemas are in event-schemas.ts, so that threads which validate nothing do not load TypeBox.
 
-import type { BotSnapshot, BotUsage, GapEvent, LogEvent, SessionEvent } from './event-schemas.js';
+import type {
+  ActivityEvent,
+  BotSnapshot,
+  BotUsage,
+  GapEvent,
+  LogEvent,
+  SessionEvent,
+} from './event-schemas.js';
 import type { AlertEvent } from './rules.js';
 
-export type { AlertEvent, BotSnapshot, BotUsage, GapEvent, LogEvent, SessionEvent };
+export type { ActivityEvent, AlertEvent, BotSnapshot, BotUsage, GapEvent, LogEvent, SessionEvent };
 
 /** Statuses that the service itself gives; while a bot runs, the bot names its own. */
 export const SERVICE_STATUSES = [
@@ -47,5 +54,11 @@ export interface AlertItem {
   event: AlertEvent;
 }
 
+/** A client has done something, or could not. */
+export interface ActivityItem {
+  kind: 'activity';
+  event: ActivityEvent;
+}
+
 /** What main publishes. */
-export type MainItem = Item | AlertItem;
+export type MainItem = Item | AlertItem | ActivityItem;

@@ -1,6 +1,6 @@
 // JSON Schemas of what the journal answers. Loads TypeBox: import the types from journal-messages.ts.
 
-import { BotSnapshot, GapEvent, LogEvent, SessionEvent } from './event-schemas.js';
+import { ActivityEvent, BotSnapshot, GapEvent, LogEvent, SessionEvent } from './event-schemas.js';
 import { named, nullable, oneOf, time } from './json-schema.js';
 import { AlertEvent } from './rules.js';
 import Type, { type Static } from './typebox.js';
@@ -153,6 +153,7 @@ export const PastEvent = Type.Union(
       ['session', SessionEvent],
       ['gap', GapEvent],
       ['alert', AlertEvent],
+      ['activity', ActivityEvent],
     ] as const
   ).map(([event, data]) =>
     Type.Object({

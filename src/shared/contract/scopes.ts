@@ -3,10 +3,8 @@
 
 /** The service itself (docs/INTERFACE.md §2.5). */
 export const SERVICE_SCOPE = 'drover';
-/** Lines about what requests do to bots, and about what the service runs. */
+/** Lines about what the service runs: its version and its kinds. */
 export const CONTROL_SCOPE = 'drover.control';
-/** Lines about changes of a bot: config-changes.ts. */
-export const CHANGE_SCOPE = 'drover.config';
 /** A rule fires, or stops. Rules do not count these lines. */
 export const RULES_SCOPE = 'drover.rules';
 /** Security events: tokens, the PIN, refused clients. */
@@ -18,7 +16,6 @@ export const DISPATCH_SCOPE = 'dispatch';
 const SERVICE_SCOPES: readonly string[] = [
   SERVICE_SCOPE,
   CONTROL_SCOPE,
-  CHANGE_SCOPE,
   RULES_SCOPE,
   AUTH_SCOPE,
   JOURNAL_SCOPE,

@@ -11,7 +11,7 @@ import type { SharedNodeNames } from '../memory/node-names.js';
 import type { SharedPinBucket } from '../memory/pin-bucket.js';
 import type { SharedQuota } from '../memory/quota.js';
 import type { CrowdedAddresses } from './addresses.js';
-import type { InvokeOutput, Ticket, TokenAnswer } from './api.js';
+import type { InvokeOutput, Ticket } from './api.js';
 import type {
   ActionResults,
   BotAction,
@@ -27,7 +27,8 @@ import type {
   UpdateBotBody,
 } from './bots.js';
 import type { Config } from './config.js';
-import type { BotSnapshot, MainItem } from './events.js';
+import type { BotChange } from './config-changes.js';
+import type { ActivityEvent, BotSnapshot, MainItem } from './events.js';
 import type {
   BotExit,
   BotFlood,
@@ -244,7 +245,10 @@ export type ControlMethods = LoopEvents & {
    * Makes an `admin` token for a right PIN and keeps it; every front accepts it when this answers. `client` is the name of the
    * browser or program, null when it is unknown.
    */
-  createPinToken(input: ClientOrigin): TokenAnswer;
+  createPinToken(input: ClientOrigin & { name?: string | undefined }): {
+    token: string;
+    info: Pick<TokenInfo, 'id' | 'name'>;
+  };
   /** A PIN was wrong. `lockedForS` is 0, or for how many seconds that has emptied the bucket. */
   pinRefused(input: { address: string; lockedForS: number }): void;
   /** Makes a token; `by` is the id of the token that asked for it, `address` that of its client. */
@@ -270,6 +274,8 @@ export type ControlMethods = LoopEvents & {
   createTicket(input: { token: string }): Ticket;
   /** Consumes the ticket: a second call gets null. Answers with the id of the token that it stands for. */
   redeemTicket(input: { ticket: string }): { token: string | null };
+  /** What clients have done, for the stream. */
+  activities(input: { reports: ActivityReport[] }): void;
   /** Lines of the access log. */
   logAccess(input: { text: string }): void;
   pressure(input: null): PressureReport;
@@ -295,13 +301,8 @@ export type ControlMethods = LoopEvents & {
    * which another node of the cluster has.
    */
   createBot(input: { bot: CreateBotBody; rights: Rights }): BotSnapshot | null;
-  /** @param input `by` is the name of the caller's token; an earlier version of another node does not say it. */
-  updateBot(input: {
-    id: string;
-    change: UpdateBotBody;
-    rights: Rights;
-    by?: string | undefined;
-  }): BotSnapshot | null;
+  /** Answers with what has changed too, null for nothing. */
+  updateBot(input: { id: string; change: UpdateBotBody; rights: Rights }): UpdatedBot;
   actOnBot(input: { id: string; action: BotAction; rights: Rights }): BotSnapshot | null;
   /** The same for what ends a bot: a front has room for these calls when others fill its bound (src/front/routes/control.ts). */
   endBot(input: {
@@ -337,10 +338,11 @@ export type ControlMethods = LoopEvents & {
   ): IncidentGroups;
   /** This and the next three: @throws DroverError `forbidden` for rights that are limited to some bots. */
   rules(input: { rights: Rights }): RuleList;
-  /** Stored when it answers; `by` is the name of the caller's token. @throws DroverError `bad_request`, `conflict`, `not_stored`. */
-  createRule(input: { body: CreateRuleBody; rights: Rights; by: string }): Rule;
-  replaceRule(input: { id: string; body: CreateRuleBody; rights: Rights; by: string }): Rule;
-  removeRule(input: { id: string; rights: Rights; by: string }): void;
+  /** Stored when it answers. @throws DroverError `bad_request`, `conflict`, `not_stored`. */
+  createRule(input: { body: CreateRuleBody; rights: Rights }): Rule;
+  replaceRule(input: { id: string; body: CreateRuleBody; rights: Rights }): Rule;
+  /** Answers with its name. */
+  removeRule(input: { id: string; rights: Rights }): { name: string };
   /** Where commands for these bots are to be sent, in their order. What is refused is on the stream by then. */
   commandTargets(input: { bots: string[]; command: string; rights: Rights }): CommandTarget[];
   /** Runs a command of the service, or of bots on other nodes. Can be cancelled: its client has gone. */
@@ -352,6 +354,21 @@ export type ControlMethods = LoopEvents & {
   /** The front is broken and has closed its sockets; main replaces it. */
   failed(input: { message: string }): void;
 };
+
+/** Of {@link ControlMethods.updateBot}. */
+export interface UpdatedBot {
+  /** As of {@link ControlMethods.createBot}. */
+  elsewhere: BotSnapshot | null;
+  change: BotChange | null;
+}
+
+/** What one request has done: an activity for each of its bots, or one that is about no bot. */
+export interface ActivityReport extends Omit<ActivityEvent, 'session_id' | 'operation'> {
+  /** Each with why it was not done to this one; null when it was. */
+  bots: [id: string, error: string | null][];
+  /** The request is for as many bots as there are. */
+  isForMany: boolean;
+}
 
 /** Where a command for a bot is to be sent. */
 export type CommandTarget =

@@ -136,13 +136,18 @@ export const NewToken = Type.Object(
 );
 export type NewToken = Static<typeof NewToken>;
 
+/** Bounds of the name of a token. */
+export const TOKEN_NAME = {
+  minLength: 1,
+  maxLength: MAX_TOKEN_NAME,
+  pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]+$',
+};
+
 /** Body of `POST /api/tokens`. */
 export const CreateTokenBody = Type.Object(
   {
     name: Type.String({
-      minLength: 1,
-      maxLength: MAX_TOKEN_NAME,
-      pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]+$',
+      ...TOKEN_NAME,
       description: 'No control, format or private-use characters, no line separators.',
     }),
     scopes: Type.Array(Type.Unsafe<Scope>({ type: 'string', enum: SCOPES }), {

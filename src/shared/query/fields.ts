@@ -79,6 +79,8 @@ export const FIELDS = {
     values: ['incoming', 'outgoing'],
     example: 'direction:incoming',
   },
+  actor: { type: 'name', of: 'line', example: 'actor:Ada' },
+  activity: { type: 'name', of: 'line', example: 'activity:bot.restart' },
 } as const satisfies Record<string, Field>;
 
 export type FieldName = keyof typeof FIELDS;

@@ -19,6 +19,9 @@ export interface QueriedLine {
   node: string | null;
   transport: string | null;
   direction: string | null;
+  /** Of an activity. */
+  actor?: string | null;
+  activity?: string | null;
   /** The message of a line without terminal escapes; of another event, its JSON. */
   text: string;
   /** The text in lower case (lower-case.ts), when that is kept: many queries look at one event. */
@@ -88,6 +91,7 @@ export function queriedLog(
   node: string | undefined,
 ): QueriedLine {
   return {
+    ...NO_FIELDS,
     event: 'log',
     level,
     scope,
@@ -148,9 +152,11 @@ function fieldTest(term: FieldTerm): (line: QueriedLine) => boolean {
     case 'node':
     case 'transport':
     case 'direction':
+    case 'actor':
+    case 'activity':
       return (line) => {
         const value = line[field];
-        return value !== null && isOneOf(term, value);
+        return value !== null && value !== undefined && isOneOf(term, value);
       };
     default:
       // Fields of bots: they are taken out before.

@@ -1,9 +1,9 @@
 import { withoutEscapes } from '../contract/escapes.js';
 import { KINDS, LEVELS } from '../contract/event-kinds.js';
-import type { BotSnapshot } from '../contract/events.js';
+import type { ActivityEvent, BotSnapshot } from '../contract/events.js';
 import type { NodeNaming } from '../memory/node-names.js';
 import type { RingReader } from '../memory/ring-reader.js';
-import type { QueriedLine } from '../query/line-query.js';
+import { NO_FIELDS, type QueriedLine } from '../query/line-query.js';
 import { lowerCase } from '../query/lower-case.js';
 import { frameData, frameField, frameMessage, KIND_CODE, sessionJson } from './frame.js';
 import type { KnownNames } from './known-names.js';
@@ -29,6 +29,7 @@ export class FrameLine implements QueriedLine {
   #frame: string | undefined;
   #said: string | undefined;
   #lower: string | undefined;
+  #parsed: ActivityEvent | undefined;
 
   constructor(
     frames: IndexedFrames,
@@ -62,7 +63,7 @@ export class FrameLine implements QueriedLine {
   }
 
   get bot(): string | null {
-    if (!this.#isLine && this.event !== 'session') return null;
+    if (this.#frames.sessionLow(this.#seq) === 0) return null;
     const low = this.#frames.sessionLow(this.#seq);
     const high = this.#frames.sessionHigh(this.#seq);
     return this.#names.of(low, high, () => this.#readBot());
@@ -74,6 +75,20 @@ export class FrameLine implements QueriedLine {
 
   get direction(): string | null {
     return this.#isLine ? frameField(this.#text, 'direction') : null;
+  }
+
+  get actor(): string | null {
+    return this.#activity?.actor ?? null;
+  }
+
+  get activity(): string | null {
+    return this.#activity?.activity ?? null;
+  }
+
+  get #activity(): ActivityEvent | null {
+    if (this.event !== 'activity') return null;
+    this.#parsed ??= JSON.parse(frameData(this.#text)) as ActivityEvent;
+    return this.#parsed;
   }
 
   get text(): string {
@@ -109,6 +124,7 @@ export class FrameLine implements QueriedLine {
 
   #readBot(): string | null {
     if (this.#isLine) return frameField(this.#text, 'session_id');
+    if (this.event === 'activity') return this.#activity?.session_id ?? null;
     return (JSON.parse(frameData(this.#text)) as { snapshot: BotSnapshot }).snapshot.id;
   }
 }
@@ -116,13 +132,10 @@ export class FrameLine implements QueriedLine {
 /** A snapshot at the start of a stream, as queries see it. */
 export function snapshotLine(snapshot: BotSnapshot): QueriedLine {
   return {
+    ...NO_FIELDS,
     event: 'session',
-    level: null,
-    scope: null,
     bot: snapshot.id,
     node: snapshot.node ?? null,
-    transport: null,
-    direction: null,
     get text() {
       return sessionJson(snapshot);
     },

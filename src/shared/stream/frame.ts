@@ -2,10 +2,13 @@ import { type KINDS, LEVELS, type Level } from '../contract/event-kinds.js';
 import type { BotSnapshot, LogItem } from '../contract/events.js';
 
 /** Codes of the ring's index for `kind`. */
-export const KIND_CODE = { log: 0, session: 1, gap: 2, alert: 3 } as const satisfies Record<
-  (typeof KINDS)[number],
-  number
->;
+export const KIND_CODE = {
+  log: 0,
+  session: 1,
+  gap: 2,
+  alert: 3,
+  activity: 4,
+} as const satisfies Record<(typeof KINDS)[number], number>;
 
 /** Codes of the ring's index for `level`. */
 export const LEVEL_CODE: Record<Level, number> = { info: 0, warn: 1, error: 2, state: 3 };

@@ -8,9 +8,9 @@ import {
   updateOf,
 } from '../../../dashboard/src/config/bulk-fields.js';
 import { changedFields, isSame } from '../../../dashboard/src/config/changes.js';
-import { type ChangeLine, versionsOf } from '../../../dashboard/src/config/history.js';
+import { type ChangeMade, versionsOf } from '../../../dashboard/src/config/history.js';
 import type { Schema } from '../../../dashboard/src/parts/schema.js';
-import { changeMessage } from '../../../src/main/bots/config-change.js';
+import { changeOf } from '../../../src/main/bots/config-change.js';
 import type { BotParts } from '../../../src/shared/contract/config-changes.js';
 
 const parts = (size: number, more: Partial<BotParts> = {}): BotParts => ({
@@ -21,14 +21,15 @@ const parts = (size: number, more: Partial<BotParts> = {}): BotParts => ({
   ...more,
 });
 
-/** Lines of the changes from each of these to the next, the newest first. */
-function lines(...states: BotParts[]): ChangeLine[] {
+/** The changes from each of these to the next, the newest first. */
+function changes(...states: BotParts[]): ChangeMade[] {
   return states
     .slice(1)
     .map((state, at) => ({
       id: `e-${at}`,
       at,
-      message: changeMessage(`author ${at}`, states[at] as BotParts, state, []) ?? '',
+      by: `author ${at}`,
+      change: changeOf(states[at] as BotParts, state, []) ?? {},
     }))
     .reverse();
 }
@@ -65,7 +66,7 @@ it('what differs is named field by field, and secrets without their values', () 
 describe('the history', () => {
   it('goes back from what is, change by change', () => {
     const states = [parts(1), parts(2, { labels: { team: 'a' } }), parts(3), parts(4)];
-    const versions = versionsOf(parts(4), lines(...states));
+    const versions = versionsOf(parts(4), changes(...states));
     expect(versions.map(({ by }) => by)).toEqual(['author 2', 'author 1', 'author 0']);
     expect(versions.map(({ before }) => before)).toEqual([states[2], states[1], states[0]]);
     expect(versions[1]?.changes).toEqual([
@@ -75,19 +76,17 @@ describe('the history', () => {
   });
 
   it('does not go behind a change that does not lead to what is, or whose values are missing', () => {
-    const [last, middle, first] = lines(parts(1), parts(2), parts(3), parts(4));
+    const [last, , first] = changes(parts(1), parts(2), parts(3), parts(4));
     // A line is missing between them.
-    const holes = versionsOf(parts(4), [last, first] as ChangeLine[]);
+    const holes = versionsOf(parts(4), [last, first] as ChangeMade[]);
     expect(holes.map(({ before }) => before)).toEqual([parts(3), undefined]);
     const long = parts(3, { labels: { text: 'x'.repeat(9000) } });
-    const cut = versionsOf(parts(4), lines(parts(2), long, parts(4)));
+    const cut = versionsOf(parts(4), changes(parts(2), long, parts(4)));
     expect(cut.map(({ isCut, before }) => [isCut, before])).toEqual([
       [true, undefined],
       [true, undefined],
     ]);
     expect(cut[1]?.changes.map(({ path }) => path)).toEqual(['config.size', 'labels.text']);
-    const noise = { id: 'x', at: 0, message: 'not a change' };
-    expect(versionsOf(parts(4), [noise, last, middle] as ChangeLine[])).toHaveLength(2);
   });
 });
 

@@ -2,7 +2,12 @@
 
 import { expect, it } from 'vitest';
 import { happeningsOf, happeningText } from '../../../dashboard/src/problems/happenings.js';
-import type { Incident, IncidentGroup, StreamEvent } from '../../../src/client/index.js';
+import type {
+  ActivityEvent,
+  Incident,
+  IncidentGroup,
+  StreamEvent,
+} from '../../../src/client/index.js';
 
 const AT = 1_795_257_600_000;
 
@@ -30,46 +35,67 @@ const loss = (at: number, more: Partial<Incident>): Incident =>
 const shown = (...[events, losses = [], groups = []]: Partial<Parameters<typeof happeningsOf>>) =>
   happeningsOf(events ?? [], losses, groups).map((one) => `${one.lane}: ${happeningText(one)}`);
 
+function activity(at: number, more: Partial<ActivityEvent>): StreamEvent {
+  const data = {
+    timestamp_ms: AT + at,
+    activity: 'command',
+    actor: 'Ada',
+    session_id: null,
+    target: null,
+    outcome: 'done',
+    error: null,
+    detail: null,
+    ...more,
+  };
+  return { event: 'activity', id: `e-${at}`, data } as StreamEvent;
+}
+const say = { detail: { command: 'say' } };
+
 it('a command to many bots within a short time is one, apart from those that fail', () => {
+  const error = 'bot c is not running';
   const events = [
-    line(0, 'dispatch', 'say -> {"said":1}', 'a'),
-    line(100, 'dispatch', 'say -> {"said":2}', 'b'),
-    line(200, 'dispatch', 'say failed: bot c is not running', 'c', 'error'),
-    line(300, 'dispatch', 'say -> null', 'a'),
-    line(60_000, 'dispatch', 'say -> null', 'a'),
-    line(70_000, 'dispatch', 'gc -> null', null),
+    activity(0, { ...say, session_id: 'a' }),
+    activity(100, { ...say, session_id: 'b' }),
+    activity(200, { ...say, session_id: 'c', outcome: 'failed', error }),
+    activity(300, { ...say, session_id: 'a' }),
+    activity(60_000, { ...say, session_id: 'a' }),
+    activity(70_000, { detail: { command: 'ping' } }),
   ];
   const expected = [
-    'command: gc',
-    'command: say, a',
-    'command: say failed, c',
-    'command: say, a, b, 3 times',
+    'command: Ada ran ping',
+    'command: Ada ran say on a',
+    'command: Ada could not run say on c: bot c is not running',
+    'command: Ada ran say on a, b, 3 times',
   ];
   expect(shown(events)).toEqual(expected);
   // In any order, as the pages of the journal come.
   expect(shown(events.toReversed())).toEqual(expected);
 });
 
-const changed = (name: string): string =>
-  `changed by "Ada": {"config":{"${name}":{"from":1,"to":2}}}`;
+const changed = (name: string): Partial<ActivityEvent> => ({
+  activity: 'bot.update',
+  detail: { change: { config: { [name]: { from: 1, to: 2 } } } },
+});
 
 it('requests, changes and starts of the service are told apart', () => {
-  const many = 'restart requested for 1,890 bots: a, b and 1,888 more';
+  const bots = Array.from({ length: 1890 }, (_, n) => `bot-${n}`);
   expect(
     shown([
       line(0, 'drover.control', 'the service has started: Drover 1.1.0, before it 1.0.0', null),
-      line(1000, 'drover.config', changed('gold'), 'a'),
-      ...['b', 'c', 'd', 'e'].map((bot) => line(2000, 'drover.config', changed('gold'), bot)),
-      line(3000, 'drover.config', changed('name'), 'b'),
-      line(4000, 'drover.control', 'stop requested', 'a'),
-      line(5000, 'drover.control', many, null),
+      activity(1000, { ...changed('gold'), session_id: 'a' }),
+      ...['b', 'c', 'd', 'e'].map((bot) => activity(2000, { ...changed('gold'), session_id: bot })),
+      activity(3000, { ...changed('name'), session_id: 'b' }),
+      activity(4000, { activity: 'bot.stop', session_id: 'a' }),
+      ...bots.map((bot) => activity(5000, { activity: 'bot.restart', session_id: bot })),
+      activity(5500, { activity: 'rule.delete', target: 'no gold' }),
       line(6000, 'bot', 'no happening', 'a'),
     ]),
   ).toEqual([
-    'request: restart, 1,890 bots',
-    'request: stop, a',
-    'change: configuration changed by Ada: name, b',
-    'change: configuration changed by Ada: gold, 5 bots',
+    'request: Ada deleted the rule no gold',
+    'request: Ada restarted 1,000 bots, 1,890 times',
+    'request: Ada stopped a',
+    'change: Ada changed b: name',
+    'change: Ada changed 5 bots: gold',
     'deployment: the service has started: Drover 1.1.0, before it 1.0.0',
   ]);
 });

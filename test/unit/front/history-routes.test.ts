@@ -68,6 +68,7 @@ it.each(['', 'format=ndjson'])('%j is refused', async (query) => {
     { token, record },
     {
       path: [],
+      activity: null,
       query: queryReader('GET /api/events')(query),
       body: () => expect.unreachable('it has none'),
     },

@@ -7,8 +7,9 @@ import { Rules } from '../../../src/main/rules/rules.js';
 import type { MainItem } from '../../../src/shared/contract/events.js';
 import type { WatchedRule } from '../../../src/shared/contract/rule-messages.js';
 import type { AlertEvent, CreateRuleBody } from '../../../src/shared/contract/rules.js';
+import type { Rights } from '../../../src/shared/contract/tokens.js';
 
-const ALL = { rights: { reach: null, scopes: [] } } as never;
+const ALL: Rights = { reach: null, scopes: [] };
 
 function node() {
   const said: string[] = [];

@@ -18,6 +18,7 @@ export const AUTH_ROUTES = {
   'POST /auth/pin': {
     id: 'exchangePin',
     access: 'nothing',
+    activity: 'sign_in',
     takesAnyQuery: true,
     tag: 'Authentication',
     summary: 'Exchange the PIN for a token',
@@ -36,6 +37,7 @@ export const AUTH_ROUTES = {
   'POST /auth/link': {
     id: 'useSignInLink',
     access: 'nothing',
+    activity: 'sign_in',
     tag: 'Authentication',
     summary: 'Exchange a sign-in link for a token',
     description:
@@ -129,6 +131,7 @@ export const AUTH_ROUTES = {
   'POST /api/tokens': {
     id: 'createToken',
     access: 'admin',
+    activity: 'token.create',
     tag: 'Authentication',
     summary: 'Create a token',
     description:
@@ -149,6 +152,7 @@ export const AUTH_ROUTES = {
   'POST /api/tokens/link': {
     id: 'createSignInLink',
     access: 'admin',
+    activity: 'link.create',
     tag: 'Authentication',
     summary: 'Create a sign-in link',
     description:
@@ -184,6 +188,7 @@ export const AUTH_ROUTES = {
   'DELETE /api/tokens/current': {
     id: 'revokeCurrentToken',
     access: 'any token',
+    activity: 'token.revoke',
     tag: 'Authentication',
     summary: 'Revoke the current token',
     description: 'Revokes the token of the request: sign out. Accepts any valid token.',
@@ -194,6 +199,7 @@ export const AUTH_ROUTES = {
   'DELETE /api/tokens/{id}': {
     id: 'revokeToken',
     access: 'admin',
+    activity: 'token.revoke',
     tag: 'Authentication',
     summary: 'Revoke a token',
     answers: {

@@ -72,9 +72,10 @@ const INCIDENTS = {
   },
 };
 
-const actOnOne = (action: 'start' | 'stop' | 'restart', description: string) => ({
+const actOnOne = <A extends 'start' | 'stop' | 'restart'>(action: A, description: string) => ({
   id: `${action}Bot`,
   access: 'control' as const,
+  activity: `bot.${action}` as const,
   tag: 'Bots' as const,
   summary: `${action[0]?.toUpperCase()}${action.slice(1)} a bot`,
   description: `${description} No body. The call returns when the operation is done. Repeating it while it is in progress returns the same result; an operation that changes nothing succeeds. The desired state is on disk before the operation begins.`,
@@ -128,6 +129,7 @@ export const BOT_ROUTES = {
   'POST /api/bots': {
     id: 'createBot',
     access: 'control',
+    activity: 'bot.create',
     tag: 'Bots',
     summary: 'Create a bot and start it',
     description:
@@ -151,6 +153,7 @@ export const BOT_ROUTES = {
   'POST /api/bots/actions': {
     id: 'actOnBots',
     access: 'control',
+    activity: 'bot.actions',
     tag: 'Bots',
     summary: 'Start, stop, restart or delete many bots',
     description: 'By ids, by labels, or both.',
@@ -180,6 +183,7 @@ export const BOT_ROUTES = {
   'PATCH /api/bots/{id}': {
     id: 'updateBot',
     access: 'control',
+    activity: 'bot.update',
     tag: 'Bots',
     summary: 'Update a bot',
     description:
@@ -191,6 +195,7 @@ export const BOT_ROUTES = {
   'DELETE /api/bots/{id}': {
     id: 'deleteBot',
     access: 'control',
+    activity: 'bot.delete',
     query: {
       node: text(
         'Only what this node of the cluster has on its disk, `self` for the node that answers: removes a bot that was left there when the cluster had another with the id.',
@@ -216,6 +221,7 @@ export const BOT_ROUTES = {
   'POST /api/bots/{id}/move': {
     id: 'moveBot',
     access: 'control',
+    activity: 'bot.move',
     tag: 'Bots',
     summary: 'Move a bot to another node',
     description:
@@ -332,6 +338,7 @@ export const BOT_ROUTES = {
   'POST /api/kinds/{kind}/release': {
     id: 'releaseKind',
     access: 'control',
+    activity: 'kind.release',
     tag: 'Bots',
     summary: 'End the quarantine of a kind of bots',
     description:
@@ -352,6 +359,7 @@ export const BOT_ROUTES = {
   'POST /invoke': {
     id: 'invoke',
     access: 'invoke',
+    activity: 'command',
     tag: 'Commands',
     summary: 'Send a command to bots or to the service',
     description: [

@@ -1,4 +1,4 @@
-import { GapEvent, LogEvent, SessionEvent } from '../event-schemas.js';
+import { ActivityEvent, GapEvent, LogEvent, SessionEvent } from '../event-schemas.js';
 import { EventPage, FieldHistory, PastStates, Stats } from '../journal-schemas.js';
 import { ClusterStreamState } from '../nodes.js';
 import { LIMIT, MAX_HISTORY_FIELDS, MAX_STEP_S, POINTS } from '../query-bounds.js';
@@ -6,14 +6,18 @@ import { AlertEvent } from '../rules.js';
 import Type from '../typebox.js';
 import { exampleOf } from './examples.js';
 import {
+  ACTIVITY_FILTERS,
+  botFilters,
   choice,
   EVENT_FILTERS,
   eventQuery,
   integer,
   integerWithDefault,
+  list,
   moment,
   onlySelf,
   position,
+  query,
   requiredList,
   text,
 } from './parameters.js';
@@ -23,6 +27,25 @@ import type { Routes } from './route.js';
 const JOURNAL_ERRORS = {
   503: 'The journal is off, is being checked, or cannot be opened.',
   504: 'The journal did not answer within 20 s: its disk hangs, or the machine is very busy.',
+};
+
+/** Which part of the past, and in which form. */
+const PAGE = {
+  order: choice(['newest', 'oldest'], 'Default: `newest`, for downloads `oldest`.'),
+  after: position(
+    'An id (exclusive) or a time (inclusive): milliseconds, `2026-01-31` (UTC), or `2026-01-31T03:00:00Z` (`+01:00` with `+` as `%2B`).',
+    '2026-01-31T03:00:00Z',
+  ),
+  before: position('As `after`, but exclusive for times too.'),
+  limit: integer(`Maximum number of events in a page. Default: ${LIMIT.default}.`, {
+    minimum: LIMIT.minimum,
+    maximum: LIMIT.maximum,
+  }),
+  cursor: text('From the previous page, with the same parameters.'),
+  format: choice(
+    ['json', 'ndjson'],
+    '`json` (default): a page. `ndjson`: the whole range as a download, one event per line.',
+  ),
 };
 
 export const EVENT_ROUTES = {
@@ -69,6 +92,7 @@ export const EVENT_ROUTES = {
           session: SessionEvent,
           gap: GapEvent,
           alert: AlertEvent,
+          activity: ActivityEvent,
           cluster: ClusterStreamState,
         },
       },
@@ -85,21 +109,7 @@ export const EVENT_ROUTES = {
     query: {
       ...EVENT_FILTERS,
       query: eventQuery,
-      order: choice(['newest', 'oldest'], 'Default: `newest`, for downloads `oldest`.'),
-      after: position(
-        'An id (exclusive) or a time (inclusive): milliseconds, `2026-01-31` (UTC), or `2026-01-31T03:00:00Z` (`+01:00` with `+` as `%2B`).',
-        '2026-01-31T03:00:00Z',
-      ),
-      before: position('As `after`, but exclusive for times too.'),
-      limit: integer(`Maximum number of events in a page. Default: ${LIMIT.default}.`, {
-        minimum: LIMIT.minimum,
-        maximum: LIMIT.maximum,
-      }),
-      cursor: text('From the previous page, with the same parameters.'),
-      format: choice(
-        ['json', 'ndjson'],
-        '`json` (default): a page. `ndjson`: the whole range as a download, one event per line.',
-      ),
+      ...PAGE,
     },
     tag: 'Events',
     summary: 'Search past events',
@@ -114,6 +124,34 @@ export const EVENT_ROUTES = {
         schema: EventPage,
         example: {
           events: [{ id: '1d0b52646d-120', event: 'log', data: exampleOf(LogEvent) }],
+          cursor: null,
+        },
+        more: { 'application/x-ndjson': Type.String() },
+      },
+    },
+    errors: JOURNAL_ERRORS,
+  },
+  'GET /api/activity': {
+    id: 'activity',
+    access: 'read',
+    query: {
+      ...ACTIVITY_FILTERS,
+      session: list('Only what was done to the bot with this id.', ['demo-1']),
+      ...botFilters('Only what was done to bots'),
+      node: EVENT_FILTERS.node,
+      query: query('Only activities', 'actor:Ada activity:bot.*'),
+      ...PAGE,
+    },
+    tag: 'Events',
+    summary: 'Who did what',
+    description:
+      'As `GET /api/events?event=activity`: what people and programs have done through the API, from the journal. A token that is limited to some bots sees what was done to these bots.',
+    answers: {
+      200: {
+        description: 'A page, or a download.',
+        schema: EventPage,
+        example: {
+          events: [{ id: '1d0b52646d-131', event: 'activity', data: exampleOf(ActivityEvent) }],
           cursor: null,
         },
         more: { 'application/x-ndjson': Type.String() },

@@ -1,4 +1,4 @@
-import { BOTS_OF_REMOVED, ClusterNode, NodeList, Rebalanced } from '../nodes.js';
+import { BOTS_OF_REMOVED, ClusterNode, type NodeAction, NodeList, Rebalanced } from '../nodes.js';
 import { exampleOf } from './examples.js';
 import { choice } from './parameters.js';
 import type { Routes } from './route.js';
@@ -6,9 +6,10 @@ import type { Routes } from './route.js';
 const NO_CLUSTER = 'This service is not in a cluster.';
 const CUT_OFF = 'The cluster does not answer.';
 
-const actOnNode = (action: string, summary: string, description: string) => ({
+const actOnNode = <A extends NodeAction>(action: A, summary: string, description: string) => ({
   id: `${action}Node`,
   access: 'admin' as const,
+  activity: `node.${action}` as const,
   tag: 'Nodes' as const,
   summary,
   description: `${description} No body. It outlasts a restart of the node. Returns the node as it is then.`,
@@ -48,6 +49,7 @@ export const NODE_ROUTES = {
   'DELETE /api/nodes/records/{bucket}/{key}': {
     id: 'removeRecord',
     access: 'admin',
+    activity: 'record.delete',
     tag: 'Nodes',
     summary: 'Remove a bad record',
     description:
@@ -62,6 +64,7 @@ export const NODE_ROUTES = {
   'DELETE /api/nodes/{node}': {
     id: 'removeNode',
     access: 'admin',
+    activity: 'node.remove',
     query: { bots: choice(BOTS_OF_REMOVED, 'What to do with its bots.') },
     tag: 'Nodes',
     summary: 'Remove a node',
@@ -77,6 +80,7 @@ export const NODE_ROUTES = {
   'POST /api/nodes/rebalance': {
     id: 'rebalance',
     access: 'admin',
+    activity: 'node.rebalance',
     tag: 'Nodes',
     summary: 'Rebalance the bots',
     description:

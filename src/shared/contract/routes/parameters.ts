@@ -1,5 +1,6 @@
 // Query parameters: their forms, and those that several routes have.
 
+import type { ActivityName } from '../activity.js';
 import type { Kind, Level } from '../event-kinds.js';
 import { CAUSE } from '../incident-groups.js';
 import { LIMIT, MAX_QUERY, MAX_TEXT } from '../query-bounds.js';
@@ -142,8 +143,16 @@ export const botFilters = (what: string) => ({
   ]),
 });
 
+/** Of activities. */
+export const ACTIVITY_FILTERS = {
+  actor: list('Only what this actor has done, by name.', ['Ada']),
+  activity: list<ActivityName>('Only these activities.', ['bot.restart']),
+};
+
 export const EVENT_FILTERS = {
-  event: list<Exclude<Kind, 'gap'>>('Only these events: `log`, `session`, `alert`.', ['log']),
+  event: list<Exclude<Kind, 'gap'>>('Only these events: `log`, `session`, `alert`, `activity`.', [
+    'log',
+  ]),
   level: list<Level>('Only lines with this level: `info`, `warn`, `error`, `state`.', [
     'warn',
     'error',
@@ -155,6 +164,7 @@ export const EVENT_FILTERS = {
     ['h1'],
   ),
   ...botFilters('Only events of bots'),
+  ...ACTIVITY_FILTERS,
   q: text(
     'Only events with this text in the message, or in the strings of the JSON of other events. Ignores case and ANSI escapes.',
     undefined,

@@ -1,5 +1,6 @@
 // What an entry of the table of routes has.
 
+import type { ActivityName } from '../activity.js';
 import type { Scope } from '../tokens.js';
 import type { TSchema } from '../typebox.js';
 import type { QuerySchema } from './parameters.js';
@@ -36,6 +37,8 @@ export interface Route {
   /** `operationId`: the name of a generated client's function. */
   id: string;
   access: Access;
+  /** What a request is, on the stream; absent for one that changes nothing. */
+  activity?: ActivityName;
   /**
    * Ignores unknown and repeated query parameters. For routes without parameters that programs of others call, which add their own
    * (monitors, scrapers, browsers), and those of docs/INTERFACE.md, which forbids none.

@@ -31,6 +31,7 @@ export const RULE_ROUTES = {
   'POST /api/rules': {
     id: 'createRule',
     access: 'control',
+    activity: 'rule.create',
     tag: 'Rules',
     summary: 'Create a rule',
     description:
@@ -48,6 +49,7 @@ export const RULE_ROUTES = {
   'PUT /api/rules/{id}': {
     id: 'replaceRule',
     access: 'control',
+    activity: 'rule.update',
     tag: 'Rules',
     summary: 'Replace a rule',
     description: 'The body is the whole rule. Its state begins again: if it fires, it stops.',
@@ -64,6 +66,7 @@ export const RULE_ROUTES = {
   'DELETE /api/rules/{id}': {
     id: 'deleteRule',
     access: 'control',
+    activity: 'rule.delete',
     tag: 'Rules',
     summary: 'Delete a rule',
     description: 'If it fires, it stops.',

@@ -38,6 +38,11 @@ export type PathOf<R extends string> = R extends `${string}{${string}}${infer Re
 
 type Parameters<R extends RouteName> = Table[R] extends { query: infer Q } ? Q : unknown;
 
+/** Routes that change something. */
+export type ActiveRoute = {
+  [R in RouteName]: Table[R] extends { activity: string } ? R : never;
+}[RouteName];
+
 /** Its query parameters, as its handler gets them. */
 export type QueryOf<R extends RouteName> = {
   readonly [K in keyof Parameters<R>]: Parameters<R>[K] extends Parameter<infer Value>
