@@ -106,7 +106,10 @@ const READ = ['title', 'aria-label', 'placeholder', 'alt', 'name', 'action', 'la
 
 /** Words in elements, and in attributes that people read. */
 function wordsIn(node: unknown, found: string[]): string[] {
-  if (Array.isArray(node)) for (const one of node) wordsIn(one, found);
+  if (Array.isArray(node)) {
+    for (const one of node) wordsIn(one, found);
+    return found;
+  }
   if (typeof node !== 'object' || node === null) return found;
   const { type, value, name } = node as { type?: string; value?: unknown; name?: unknown };
   if (type === 'JSXText' && /\p{L}{2}/u.test(String(value))) found.push(String(value).trim());
