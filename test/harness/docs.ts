@@ -6,7 +6,7 @@ import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from '
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, TestRunner } from 'vitest';
+import { expect, onTestFinished, TestRunner, vi } from 'vitest';
 import { makeDir, removeDir } from './service.js';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -200,9 +200,11 @@ export class Typed {
 
   /** Waits until the output contains this. */
   async until(pattern: RegExp): Promise<string> {
-    await expect
-      .poll(() => this.#shown, { timeout: SHOWN_WITHIN_MS, interval: 50 })
-      .toMatch(pattern);
+    // Not expect.poll, which works only in a test: hooks start services too.
+    await vi.waitFor(() => expect(this.#shown).toMatch(pattern), {
+      timeout: SHOWN_WITHIN_MS,
+      interval: 50,
+    });
     return this.#shown;
   }
 

@@ -4,22 +4,31 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
-import { expect, it, onTestFinished } from 'vitest';
-import { commandsOf, docBlock, Reader } from '../harness/docs.js';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { commandsOf, docBlock, Reader, type Typed } from '../harness/docs.js';
 import { expectLooksLike } from '../harness/looks-like.js';
 import { freePort } from '../harness/ports.js';
 
-/** A reader with the package, and this kind in my-bots. */
-async function readerWith(kind: string): Promise<Reader> {
-  const reader = new Reader(await freePort());
+/** Has the package and every kind, and runs one service for all tests. */
+let reader: Reader;
+let service: Typed;
+
+beforeAll(async () => {
+  reader = new Reader(await freePort());
   reader.linkPackage();
-  reader.write(kind);
-  return reader;
-}
+  reader.write(docBlock('docs/BOTS.md', "kind: 'watcher'"));
+  reader.write(docBlock('README.md', "kind: 'pong'"));
+  reader.write(docBlock('docs/BOTS.md', "kind: 'listener'"));
+  if (typeof WebSocket === 'undefined') reader.env['NODE_OPTIONS'] = '--experimental-websocket';
+  ({ service } = await reader.serve('--no-demo --kinds my-bots'));
+});
+afterAll(async () => {
+  await service?.interrupt();
+  reader?.remove();
+});
 
 /** Runs commands, and compares their output with the documented one. @param own replaces addresses. */
 async function typeCommands(
-  reader: Reader,
   block: string,
   status: string,
   own = (text: string): string => text,
@@ -39,16 +48,13 @@ async function listen(server: net.Server): Promise<number> {
 }
 
 it('a page is watched', async () => {
-  const reader = await readerWith(docBlock('docs/BOTS.md', "kind: 'watcher'"));
   const page = http.createServer((_, response) => response.end('here'));
   const port = await listen(page);
-  await reader.serve('--no-demo --kinds my-bots');
   const own = (text: string): string => text.replace('8090/health', `${port}/health`);
-  await typeCommands(reader, docBlock('docs/BOTS.md', '"kind":"watcher"'), 'watching', own);
+  await typeCommands(docBlock('docs/BOTS.md', '"kind":"watcher"'), 'watching', own);
 });
 
 it('README.md: the bot answers, and connects again', async () => {
-  const reader = await readerWith(docBlock('README.md', "kind: 'pong'"));
   const heard: string[] = [];
   const server = net.createServer((socket) => {
     // It closes the connection after each answer.
@@ -61,7 +67,6 @@ it('README.md: the bot answers, and connects again', async () => {
     socket.write('PING\n');
   });
   const port = await listen(server);
-  await reader.serve('--no-demo --kinds my-bots');
   const config = JSON.stringify({ host: '127.0.0.1', port });
   await reader.run(`drover bots create ball --kind pong --config '${config}'`);
   await expect.poll(() => heard.slice(0, 2)).toEqual(['PONG\n', 'PONG\n']);
@@ -69,8 +74,6 @@ it('README.md: the bot answers, and connects again', async () => {
 });
 
 it('a WebSocket client hears and speaks', async () => {
-  const reader = await readerWith(docBlock('docs/BOTS.md', "kind: 'listener'"));
-  if (typeof WebSocket === 'undefined') reader.env['NODE_OPTIONS'] = '--experimental-websocket';
   const heard: string[] = [];
   const server = http.createServer().on('upgrade', ({ headers }, socket) => {
     const key = `${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
@@ -89,9 +92,8 @@ it('a WebSocket client hears and speaks', async () => {
       });
   });
   const port = await listen(server);
-  await reader.serve('--no-demo --kinds my-bots');
   const own = (text: string): string => text.replace('7008', String(port));
-  await typeCommands(reader, docBlock('docs/BOTS.md', '"kind":"listener"'), 'online', own);
+  await typeCommands(docBlock('docs/BOTS.md', '"kind":"listener"'), 'online', own);
   await expect.poll(() => heard).toEqual(['hello']);
   await reader.run('drover bots stop ws');
   const shown = await reader.run('drover logs --bot ws');
