@@ -32,7 +32,7 @@ export const EVENTS = [
   'fileMissing',
   /** After a failed write the file is open again, */
   'reopened',
-  /** or it is closed and stays so. */
+  /** or it stays closed. */
   'closed',
   'retryDue',
   'close',
@@ -59,7 +59,7 @@ export type Effect =
   | 'resetPause'
   /** Write what is pending now. */
   | 'write'
-  /** Look at the ring soon. */
+  /** Read the ring soon. */
   | 'wake'
   | 'reportOn'
   | 'reportFailure'

@@ -40,7 +40,8 @@ export class Retention {
   }
 
   /**
-   * Removes some of what is too old or too much. In a transaction. @param added blocks that the transaction adds.
+   * Removes some of the data that is too old or exceeds the limits. In a transaction. @param added blocks that the
+   * transaction adds.
    * @returns whether there is more to remove.
    */
   apply(tables: Tables, state: State, added: number): boolean {
@@ -79,7 +80,7 @@ export class Retention {
     return this.#options.steady.now() - this.#options.maxAgeMs;
   }
 
-  /** By the time of writing: events with times of a wrong clock neither keep a block nor remove it. */
+  /** Age counts from the time of writing, so events with a wrong time neither keep a block nor remove it. */
   #isOld({ writtenMs, clock }: Head, oldestTime: number): boolean {
     return (writtenMs || clock) < oldestTime;
   }
