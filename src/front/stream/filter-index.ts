@@ -32,7 +32,7 @@ export class IndexedFilter {
   readonly filter: Filter;
   /** Called when a frame passes, at the first one of a window. */
   readonly matched: () => void;
-  /** Earlier frames were examined without it. */
+  /** The first frame that was examined with it. */
   readonly since: number;
   /** The window of its hits, and the first and the last of them. */
   window = 0;

@@ -20,7 +20,7 @@ export class SubscriberGroup {
   indexed: IndexedFilter | undefined;
   /** Frames that the last {@link next} returned. */
   frames = 0;
-  /** What its query has decided. */
+  /** The verdicts of its query. */
   readonly #verdicts: Verdicts | undefined;
   readonly #reader: RingReader;
   readonly #arena: GatherArena;
@@ -109,7 +109,7 @@ export class SubscriberGroup {
     const reader = this.#reader;
     const verdicts = this.#verdicts;
     const late = verdicts ? performance.now() + MAX_QUERY_MS : Number.POSITIVE_INFINITY;
-    // At least one frame, so that it moves on.
+    // Takes at least one frame, so that the cursor advances.
     const isLate = (at: number): boolean =>
       verdicts !== undefined && at > from && performance.now() > late;
     const passes = (at: number): boolean => verdicts?.of(at) ?? filter.matches(reader, at);

@@ -42,9 +42,9 @@ export class Subscriber {
   readonly group: SubscriberGroup;
   /** Called when it has left the fan-out. */
   readonly removed: () => void;
-  /** Its client asked for the stream of this node, not for the default. */
+  /** Whether its client asked for the stream of this node, not for the default. */
   readonly isOwn: boolean;
-  /** The last announcement that it has got. */
+  /** The last announcement that was sent to it. */
   notice: Uint8Array | undefined;
   /** Its index in the list that it is in. */
   index = -1;
