@@ -6,7 +6,7 @@ import { isDeeper } from '../shared/contract/json-depth.js';
 const MAX_DEPTH = 64;
 
 /**
- * @param what it is, for the error. @returns undefined for a value that JSON has not.
+ * @param what it is, for the error. @returns undefined for a value without a JSON form.
  * @throws RangeError when it is nested too deep, TypeError when it is not JSON.
  */
 export function botJson(value: unknown, what: string): string | undefined {

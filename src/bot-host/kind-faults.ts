@@ -7,7 +7,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const KIND_KEYS = ['kind', 'description', 'config', 'state', 'commands', 'run'];
 const COMMAND_KEYS = ['description', 'args', 'run'];
-/** Without `type`, a schema with one of them may be that of an object. */
+/** A schema without `type` that has one of these keywords may describe an object. */
 const SCHEMA_KEYS = ['$ref', 'anyOf', 'oneOf', 'allOf', 'not', 'if', 'properties', 'required'];
 
 /** Whether a module's export is meant to be a kind, complete or not. */

@@ -44,7 +44,7 @@ export function useSources(kept: readonly KeptSource[]): () => KeptSource[] {
   return () => found;
 }
 
-/** Packages change with an installation, which a running service does not survive anyway. */
+/** Leaves out packages: they change with an installation, which a running service does not survive anyway. */
 function isOfKind(url: string): boolean {
   return (
     url.startsWith('file:') && !url.includes('/node_modules/') && !url.startsWith(CODE_DIR.href)

@@ -40,7 +40,7 @@ function placeIn(text: string): string | undefined {
   return `${shown}:${line}:${indent.length + 1}`;
 }
 
-/** What Node says of the file: the error of an import() does not tell the place. Never rejects. */
+/** Node's message about the file, because the error of an import() does not have the place. Never rejects. */
 function checkSyntax(module: string): Promise<string> {
   return new Promise((resolve) => {
     const args = ['--check', fileURLToPath(module)];

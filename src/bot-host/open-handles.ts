@@ -23,7 +23,9 @@ const LOOK_AFTER_MS = 5000;
 /** Lines about what one run has left: a client that connects again and again would have no end of them. */
 const MAX_TOLD = 3;
 
-/** What opens each of them. The functions of Node's modules, and the classes for TLS and HTTP, call these. */
+/**
+ * The methods that open each kind of handle. Functions of Node's modules, and the classes for TLS and HTTP, call these.
+ */
 const OPENERS: readonly (readonly [prototype: object, method: string])[] = [
   [Socket.prototype, 'connect'],
   [Server.prototype, 'listen'],
@@ -44,10 +46,10 @@ const openers = new WeakMap<object, CurrentRun>();
 /** Threads that bots have made and that run. Bounded by memory: each has a heap. */
 const workers = new Map<Worker, CurrentRun>();
 
-/** Is called when a run that is gone opens something. */
+/** Called when a run that is gone opens something. */
 let noteLate: (run: CurrentRun) => void = () => {};
 
-/** Is called when a bot starts a child process. */
+/** Called when a bot starts a child process. */
 let noteChild: () => void = () => {};
 
 /** Calls `note` when a bot starts a child process. */
@@ -88,7 +90,7 @@ export function noteWorker(worker: Worker): void {
   const run = currentRun();
   if (!run) return;
   workers.set(worker, run);
-  // Node tells of its end in no context.
+  // Node reports its end outside of any context.
   const { emit } = worker as unknown as { emit: (...args: unknown[]) => boolean };
   Reflect.set(worker, 'emit', (...args: unknown[]) =>
     runContained(run, () => Reflect.apply(emit, worker, args)),
@@ -170,7 +172,7 @@ export class LeftOpen {
   #lookLater(): void {
     if (this.#isWaiting || this.#ended.size + this.#asked.size === 0) return;
     this.#isWaiting = true;
-    // All have the same time, so the first one of each is due first.
+    // All wait equally long, so the first entry is due first.
     const [[ended = Number.POSITIVE_INFINITY], [asked = Number.POSITIVE_INFINITY]] = [
       this.#ended.values(),
       this.#asked.values(),
@@ -230,7 +232,7 @@ function isPooled(handle: object): boolean {
   );
 }
 
-/** As the run: listeners of the handle are its code. */
+/** Runs in the run's context, because listeners of the handle are its code. */
 function end(run: CurrentRun, handle: object, signal: NodeJS.Signals): void {
   runAsBot(run, () => {
     try {

@@ -25,7 +25,7 @@ export interface WatchedCells {
 
 /** From the main thread. */
 export type FromMain =
-  /** Before its code runs after a pause. */
+  /** Sent before its code runs after a pause. */
   | 'awake'
   /** The count of what is in flight on this channel for events; it replaces the one before. */
   | { channel: number; inFlight: SharedArrayBuffer };
@@ -127,7 +127,7 @@ export class ProcessWatch {
     this.#timer = undefined;
   }
 
-  /** What was counted since the last time. */
+  /** The counts since the last report. */
   #newLag(): { counts: number[]; sum: number } {
     const now = this.#lag.read();
     const before = this.#lagSent;

@@ -17,7 +17,7 @@ const UNITS_OF_BACKSLASH = 128;
 
 type Replacement = (found: string, at: number, text: string) => string;
 
-/** All spellings of a secret. */
+/** A secret in all its spellings. */
 interface Expression {
   /** Its place in {@link SecretPattern}'s list for {@link SecretStarts}. */
   number: number;
@@ -66,7 +66,7 @@ export class SecretPattern {
       if (typeof spelling === 'string') {
         const before = shown;
         shown = shown.replaceAll(spelling, replacement);
-        // They are of the text that was searched.
+        // The places are those in the text that was searched.
         if (shown !== before) places = undefined;
       } else if (end === 0 || (!places && this.#isQuick(spelling, shown, end))) {
         shown = shown.replaceAll(spelling.regex, replacement);

@@ -31,13 +31,13 @@ interface Bits {
 interface Run {
   key: string;
   count: number;
-  /** With those that escape them. */
+  /** Most backslashes that a text may have for these, with those that escape them. */
   most: number;
 }
 
 /** A backslash in a text, as itself or encoded. */
 interface Backslash {
-  /** How many follow each other from here on. */
+  /** Number of consecutive backslashes from here on. */
   all: number;
   /** So many lead to `end`, the next place at which something may be read behind them. */
   tokens: number;

@@ -55,7 +55,7 @@ export interface TestOptions {
 
 /** A bot in a unit test. Its clock is paused: `ctx.sleep`, `every` and `after` wait for {@link advance}. */
 export class TestBot<Config = JsonObject, State = unknown> {
-  /** Of all levels, oldest first. */
+  /** Lines of all levels, oldest first. */
   readonly lines: TestLine[] = [];
   /** Each status that the bot has had, oldest first. */
   readonly statuses: string[] = [];
@@ -117,13 +117,13 @@ export class TestBot<Config = JsonObject, State = unknown> {
     });
     void this.#run.ended.then(({ error, restart }) => {
       this.#end = { error, restart };
-      // A run that is stopped before it begins.
+      // Ends the wait for a run that is stopped before it begins.
       this.#begun.resolve();
       this.#changed();
     });
   }
 
-  /** What the kind's code gets. */
+  /** The context that the kind's code gets. */
   get context(): BotContext<Config, State> {
     return this.#run.context as unknown as BotContext<Config, State>;
   }
@@ -156,7 +156,7 @@ export class TestBot<Config = JsonObject, State = unknown> {
     await nextTurn();
   }
 
-  /** Moves the bot's clock on: what is due within `ms` happens in order, each with what follows from it. */
+  /** Advances the bot's clock. Timers that are due within `ms` run in order, each with everything that it starts. */
   advance(ms: number): Promise<void> {
     return this.#clock.advance(ms);
   }

@@ -20,7 +20,7 @@ export function textOf(values: readonly unknown[]): string {
   try {
     return redactText(formatWithOptions(SHOWN, ...values));
   } catch {
-    // A value may have its own function for this.
+    // A value's own inspect function may throw.
     return 'a value that cannot be shown';
   }
 }
@@ -35,7 +35,7 @@ export function isError(thrown: object): boolean {
   try {
     return thrown instanceof Error || types.isNativeError(thrown);
   } catch {
-    // A proxy whose traps throw.
+    // The value is a proxy whose traps throw.
     return false;
   }
 }
