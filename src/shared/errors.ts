@@ -52,7 +52,7 @@ export interface PlainError {
 
 /** An error that a client may see: its message is the whole body `{"error": message}`. */
 export class DroverError extends Error {
-  // A field, because a bot may have frozen the property that it overrides.
+  // Declared as a field, because a bot may have frozen the property that it overrides.
   override readonly name = 'DroverError';
   readonly code: ErrorCode;
   /** Whole seconds for a Retry-After header. */
@@ -61,7 +61,7 @@ export class DroverError extends Error {
   constructor(code: ErrorCode, message: string = ERRORS[code].message, retryAfterS?: number) {
     // It is a response, so nobody reads its stack; to capture one is the larger part of the cost of a refused PIN.
     const { stackTraceLimit } = Error;
-    // Not an assignment: a bot may have made it read-only.
+    // Reflect.set does not throw when a bot has made the property read-only.
     Reflect.set(Error, 'stackTraceLimit', 0);
     super(message);
     Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);

@@ -42,7 +42,7 @@ function openStatus(): number | undefined {
   try {
     return process.platform === 'linux' ? openSync('/proc/self/status', 'r') : undefined;
   } catch {
-    // No /proc.
+    // The system has no /proc.
     return undefined;
   }
 }

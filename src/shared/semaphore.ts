@@ -91,7 +91,7 @@ export class Semaphore {
     }
     const [owner, queue] = next;
     const [permit] = queue;
-    // To the end of the order.
+    // Moves the owner to the end of the order.
     this.#queues.delete(owner);
     this.#queues.set(owner, queue);
     if (permit) this.#remove(owner, permit);

@@ -2,7 +2,7 @@
 
 import type { StackFrame } from './contract/bots.js';
 
-/** What a stuck thread was doing. */
+/** The work of a stuck thread. */
 export interface Captured {
   /** Innermost first. */
   frames: StackFrame[];
@@ -28,7 +28,7 @@ const RESUME_MS = 50;
 export interface Ended {
   /** Innermost first; empty when it was in native code that can be interrupted, such as a regular expression. */
   frames: StackFrame[];
-  /** As it says itself; null when it does not know. */
+  /** The work that the thread names; null when it does not know. */
   what: string | null;
   /** The turn is over, and the thread ends by itself. Otherwise it has to be terminated, which is safe. */
   isAborted: boolean;
@@ -53,7 +53,7 @@ interface Task {
   expression: string;
   /** What it was doing is aborted after that. */
   ends: boolean;
-  /** uWebSockets.js may have begun it. */
+  /** Whether uWebSockets.js may have begun the turn. */
   hasUws?: boolean;
 }
 
@@ -112,7 +112,7 @@ export async function endStuckTurn(
   withinMs: number,
   hasUws: boolean,
 ): Promise<Ended | undefined> {
-  // Not later: a thread that could not answer in time, and works again, stays as it is.
+  // Cancels a late answer: a thread that works again after the timeout stays as it is.
   const until = Date.now() + 2 * withinMs;
   const task = {
     expression: `Date.now() > ${until} ? null : [(${LEAVE_AND_TELL})]`,
@@ -128,7 +128,7 @@ function captured(found: Found | undefined): Captured | undefined {
 }
 
 function toWorker(threadId: number): Connect {
-  // Not imported: few services ever need it.
+  // Loaded when needed, because few services ever need it.
   const { Session } = process.getBuiltinModule('node:inspector');
   const session = new Session();
   session.connect();
@@ -224,7 +224,7 @@ function capture(
     let timeout = setTimeout(late, withinMs);
     let frames: StackFrame[] = [];
     let isOfNode = true;
-    /** By script id, which is all that the frames have. */
+    /** URLs by script id, because the frames have only that. */
     const urls = new Map<string, string>();
     const heard = (message: InspectorMessage): void => {
       const { callFrames, scriptId, url } = message.params ?? {};

@@ -70,7 +70,7 @@ export interface PageRequest {
   /** Key of the filter, null for everything. */
   filter: string | null;
   order: 'newest' | 'oldest';
-  /** Sequence numbers above, below this. */
+  /** Exclusive bounds of the sequence numbers. */
   afterSeq: number | null;
   beforeSeq: number | null;
   afterMs: number | null;

@@ -1,4 +1,4 @@
-// Bounds of query parameters. Apart from the table of routes, which the journal and the page do without.
+// Bounds of query parameters. Not in the table of routes, which the journal and the page do not load.
 
 export const LIMIT = { minimum: 1, maximum: 1000, default: 100 } as const;
 export const MAX_TEXT = 1000;

@@ -13,7 +13,7 @@ export function withoutSecrets(config: JsonObject, schema: JsonObject): JsonObje
   return (visible(config, [schema], schema) ?? {}) as JsonObject;
 }
 
-/** By schema. */
+/** Cached by schema. */
 const marking = new WeakMap<JsonObject, boolean>();
 
 /** Whether anything in the schema is marked as a secret. */
@@ -40,7 +40,7 @@ interface Leaf {
  * beside a password may be a common name.
  */
 export function secretStrings(config: JsonObject, schema: JsonObject): string[] {
-  // For each start of a bot; most kinds have none.
+  // Checked first, because this runs at each start of a bot and most kinds have no secrets.
   if (!marksSecrets(schema)) return [];
   return leavesOf(config, [schema], schema).flatMap(({ value, isSecret }) =>
     isSecret && (typeof value === 'string' || typeof value === 'number') ? [String(value)] : [],
@@ -179,7 +179,7 @@ function placesOf(list: readonly Json[]): Map<string, number[]> {
   return places;
 }
 
-/** Removes what is taken from the end. */
+/** Removes places that are taken from the end of the list. */
 function firstFree(places: number[] | undefined, taken: ReadonlySet<number>): number | undefined {
   while (places && places.length > 0 && taken.has(places.at(-1) as number)) places.pop();
   return places?.at(-1);

@@ -153,7 +153,7 @@ function fieldTest(term: FieldTerm): (line: QueriedLine) => boolean {
         return value !== null && isOneOf(term, value);
       };
     default:
-      // Fields of bots: they are taken out before.
+      // Terms about bots are taken out before.
       return () => false;
   }
 }

@@ -27,7 +27,7 @@ export const MAX_PARTS = 4096;
 /** Most groups within each other. */
 const MAX_DEPTH = 30;
 const ONE: Size = { positions: 1, parts: 1 };
-/** Of a sequence or choice without what is in it. */
+/** The size of a sequence or choice without its items. */
 const NONE: Size = { positions: 0, parts: 1 };
 const QUANTIFIERS: Readonly<Record<string, readonly [least: number, most: number]>> = {
   '*': [0, Number.POSITIVE_INFINITY],
@@ -285,7 +285,7 @@ class RegexReader {
     return { type: 'chars', set: this.#ignoreCase ? folded(set) : set, ...ONE };
   }
 
-  /** The next character, '' at the end. */
+  /** The next character; '' at the end. */
   #next(): string {
     const code = this.#source.codePointAt(this.#at);
     return code === undefined ? '' : String.fromCodePoint(code);

@@ -1,4 +1,5 @@
-// What must be in everything that matches a query, so that a search can skip what lacks it without reading it line by line.
+// Finds texts that every match of a query has, so that a search can skip blocks without them instead of reading each
+// line.
 
 import { parseRegex, type Tree } from './regex-tree.js';
 import type { Query, Term } from './term.js';

@@ -31,7 +31,7 @@ export interface TextTerm {
 export interface RegexTerm {
   type: 'regex';
   isNot: boolean;
-  /** Between the slashes. */
+  /** The expression between the slashes. */
   source: string;
   ignoreCase: boolean;
 }

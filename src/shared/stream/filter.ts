@@ -46,7 +46,7 @@ export type FilterNames =
  * Gaps always pass.
  */
 export class Filter {
-  /** Equal for equal filters, however they are written. */
+  /** The key is equal for equal filters, however they are written. */
   readonly key: string;
   readonly #names: NameHasher;
   readonly #kinds: ReadonlySet<number> | undefined;
@@ -163,7 +163,7 @@ export class Filter {
   /** Hashes of the sessions that pass; undefined when they are not limited by name. */
   get sessions(): readonly (readonly [low: number, high: number])[] | undefined {
     if (!this.#sessions || this.#named) return this.#named;
-    // Only the journal needs them: streams do not keep the names beside the key.
+    // Computed from the key, because only the journal needs the names.
     const lists = JSON.parse(this.key) as readonly (readonly string[])[];
     this.#named = (lists[INDEXED.indexOf('bot')] ?? []).map((name) => {
       const { low, high } = this.#names.once(name);
@@ -294,7 +294,7 @@ function takeIndexed(query: Query, values: Map<IndexedField, Set<string>>): Quer
   });
 }
 
-/** One of `wanted` is required too. */
+/** Narrows the values further, because one of `wanted` is required too. */
 function narrow(
   values: Map<IndexedField, Set<string>>,
   name: IndexedField,
