@@ -97,7 +97,7 @@ describe('one change for many bots', () => {
     restart: [],
     values: { config: {}, restart: {} },
     labels: {},
-    unlabel: [],
+    removedLabels: [],
     ...more,
   });
 
