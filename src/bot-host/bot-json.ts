@@ -1,4 +1,4 @@
-// JSON of what a bot gives to the service: results and `data`.
+// JSON of values that a bot gives to the service: results and `data`.
 
 import { isDeeper } from '../shared/contract/json-depth.js';
 
@@ -14,7 +14,7 @@ export function botJson(value: unknown, what: string): string | undefined {
   try {
     text = JSON.stringify(value);
   } catch (thrown) {
-    // JSON.stringify recurses; what a bot's toJSON throws stays.
+    // JSON.stringify recurses. Errors of a bot's toJSON are passed on.
     if (thrown instanceof RangeError && /call stack/.test(thrown.message)) throw tooDeep(what);
     throw thrown;
   }
