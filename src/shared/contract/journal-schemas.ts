@@ -47,7 +47,7 @@ export const StatsAnswer = Type.Object({
       }),
       scopes: named(
         Type.Integer(),
-        'Lines by scope; 200 by name, the rest under `…`. Empty with a `query`.',
+        'Lines by scope: the 20 largest by name, the rest under `…`. Empty with a `query`.',
       ),
     }),
     { description: 'Ascending; those without an event are left out.' },
