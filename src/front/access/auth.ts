@@ -134,7 +134,7 @@ function isOver({ expires_at_ms }: TokenRecord): boolean {
   return expires_at_ms !== null && expires_at_ms <= Date.now();
 }
 
-/** What main needs to authorize the call; the digest stays here. */
+/** The rights that main needs to authorize the call; the digest stays here. */
 export function rightsOf({ record: { scopes, reach } }: Caller): Rights {
   return { scopes, reach };
 }

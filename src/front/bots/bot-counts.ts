@@ -10,7 +10,7 @@ export const OTHER_STATUS = 'other';
 
 /** Runs in a front thread. Counts bots by kind and status as snapshots arrive, so that a scrape need not visit every bot. */
 export class BotCounts {
-  /** By kind, then by status. No entry is 0. */
+  /** Counts by kind, then by status. No entry is 0. */
   readonly #kinds = new Map<string, Map<string, number>>();
 
   clear(): void {

@@ -1,6 +1,6 @@
 /** A value that is secret by its name, also inside a URL that is itself a value. */
 const NAMED = /((?:token|ticket|pin)\s*=)[^&;#"']*/gi;
-/** What could be a token or a ticket. A space is a decoded `+`. */
+/** A text that could be a token or a ticket. A space is a decoded `+`. */
 const OPAQUE = /[A-Za-z0-9+/_ -]{32,}={0,2}/g;
 /** The path of a bot; a known action after the id is no part of it. */
 const BOT_PATH = /^(\/api\/bots\/)([^/]*)(\/(?:start|stop|restart|config|incidents))?$/;

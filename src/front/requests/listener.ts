@@ -90,7 +90,7 @@ function internally<T>(task: () => T): T {
   }
 }
 
-/** By error code. */
+/** Explanations by error code. */
 const WORDS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is taken',
   EADDRNOTAVAIL: 'the address is not of this machine',

@@ -134,7 +134,7 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
     async 'DELETE /api/bots/{id}'(exchange, caller, { path: [id], query: { node } }) {
       const input = { id, action: 'delete', rights: rightsOf(caller) } as const;
       await control.call('endBot', node === undefined ? input : { ...input, node });
-      // What one node had may not be the bot that the others have with its id.
+      // Does not wait for a leftover of one node: the cluster may have another bot with its id.
       if (node === undefined) await catchUp.gone([id]);
       exchange.respond(emptyResponse(204));
     },

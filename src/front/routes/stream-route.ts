@@ -58,7 +58,7 @@ export interface Retry {
   perSecond: number;
 }
 
-/** What the client asks for; read before the first await. */
+/** The request of the client, read before the first await. */
 type Query = QueryOf<typeof ROUTE>;
 
 interface StreamRequest {

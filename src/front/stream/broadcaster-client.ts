@@ -7,7 +7,7 @@ import { DroverError } from '../../shared/errors.js';
 /** `Retry-After` while a stream is being replaced, in s. */
 const RETRY_AFTER_S = 1;
 
-/** What a front does when the broadcaster has news. */
+/** The actions of a front on news from the broadcaster. */
 export interface BroadcasterClientActions {
   /** The snapshots of all bots as of just before frame `next`, each the JSON of a `session` event. */
   reset: (next: number, sessions: readonly string[]) => void;

@@ -154,7 +154,7 @@ export class Fanout {
     this.#keepalive.begin();
     const replays = this.#starts.begin(subscriber, wanted, this.#replays.isThere);
     if (replays) this.#replays.add(subscriber);
-    // Not sent at once: a request handler calls this, and its cork has room for the headers only.
+    // Waits a turn, because a request handler calls this and its cork has room for the headers only.
     setImmediate(() => this.wake());
     return subscriber;
   }

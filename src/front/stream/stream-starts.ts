@@ -13,7 +13,7 @@ import type { Subscriber, SubscribeStart } from './subscriber.js';
  */
 const MAX_SLOW = 8;
 
-/** What a new subscriber asks for. */
+/** The options of a new subscriber. */
 export interface SubscribeOptions {
   filter: Filter | null;
   /** Sent before everything else: `retry:`, as part of the first block. */

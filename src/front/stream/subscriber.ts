@@ -17,7 +17,7 @@ export interface SubscribeStart {
   choice?: SnapshotChoice;
 }
 
-/** What a stream gets next. */
+/** The next thing that a stream gets. */
 export type SubscriberState =
   /** Its initial state, as soon as the snapshots are current. */
   | { readonly type: 'starting'; readonly start: SubscribeStart }
@@ -50,7 +50,7 @@ export class Subscriber {
   index = -1;
   state: SubscriberState = LIVE;
   #cursor = 0;
-  /** It came with an id and gets everything after it: what has left the ring comes from the journal. */
+  /** Whether it came with an id and gets everything after it; frames that have left the ring come from the journal. */
   resumes = false;
   /** When it stopped taking bytes, by performance.now(); 0 while it takes them. */
   blockedAt = 0;
@@ -72,7 +72,7 @@ export class Subscriber {
 
   /** Sequence number of the next frame that it gets, or of one before it which its filter does not let through. */
   get cursor(): number {
-    // What the index has examined since then had nothing for it.
+    // A parked stream has passed all frames that the index has examined.
     return this.state === PARKED ? this.group.examined : this.#cursor;
   }
 

@@ -42,7 +42,7 @@ interface Connection {
   readonly waiting: NodeExchange[];
   /** Ends the connection after the last response. */
   end: (() => void) | undefined;
-  /** What still arrives on it is ignored. */
+  /** Whether further bytes on it are ignored. */
   isRefused: boolean;
   /** Bytes of earlier responses that the system has not accepted. */
   unsent: number;
