@@ -174,7 +174,7 @@ export class Block extends Head {
     return this.time(seq) === 0 && this.kind(seq) === KIND_CODE.log;
   }
 
-  /** What is served in the place of a frame: its id, and the data of the gap. */
+  /** The replacement for a broken frame: its id, and the data of the gap. */
   gap(seq: number): { id: string; json: string } {
     const id = frameId(this.ownText(seq));
     return { id, json: gapJson(id, id, 1) };

@@ -16,7 +16,7 @@ export class BotChanges<V> {
   readonly #names: NameHasher;
   readonly #read: (snapshot: BotSnapshot) => V;
   readonly #changed: (change: BotChange<V>) => void;
-  /** What each bot has now by its key, as JSON, so that a frame without a change costs one comparison. */
+  /** The present value of each bot by its key, as JSON, so that a frame without a change costs one comparison. */
   readonly #now = new Map<string, { json: string; key: NameKey }>();
   #fresh: BotChange<V>[] = [];
 

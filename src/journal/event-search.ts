@@ -25,7 +25,7 @@ export interface QueryParts extends Readable {
   unposted: Recorder['unposted'];
 }
 
-/** What a search asks for: a part of {@link PageRequest}. */
+/** The bounds of a search: a part of {@link PageRequest}. */
 export type Wanted = Pick<PageRequest, 'order' | 'afterSeq' | 'beforeSeq' | 'afterMs' | 'beforeMs'>;
 
 /** A request, parsed. */
@@ -173,7 +173,7 @@ export function segmentsOf(
   return [...inTables, ...inMemory];
 }
 
-/** What a search has found so far. */
+/** The results of a search so far. */
 export abstract class Found<W extends Wanted = Wanted> {
   protected readonly search: Search<W>;
 

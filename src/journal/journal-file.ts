@@ -53,7 +53,7 @@ export class JournalFile {
     this.#previousShutdown = start.previousShutdown;
   }
 
-  /** What is open now. */
+  /** The open journal, if any. */
   get opened(): OpenJournal | undefined {
     return this.#opened;
   }
@@ -197,7 +197,7 @@ export class JournalFile {
     return { isOpen: isOpen.promise, fault };
   }
 
-  /** What the examination of the open file has found. */
+  /** Takes the result of the examination of the open file. */
   #conclude(tables: Tables, fault: Finding): void {
     const isOther = this.#stopping.signal.aborted || this.#opened?.tables !== tables;
     if (fault === null || isOther) return;

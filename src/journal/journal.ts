@@ -40,7 +40,7 @@ const SHOWN_STATE: Record<LifeState, JournalStatus['state']> = {
   closing: 'on',
 };
 
-/** What the journal needs from other threads. */
+/** The parts of other threads that the journal needs. */
 export interface JournalPeers {
   status(status: JournalStatus, notice: string | null): void;
   /** Undefined when there is no broadcaster to answer. */
@@ -204,7 +204,7 @@ export class Journal {
         () => this.#dispatch('opened'),
         (thrown: unknown) => this.#failed('openFailed', thrown),
       )
-      // It is open, but its status cannot be read.
+      // Fails when the file is open but its status cannot be read.
       .catch((thrown: unknown) => this.#failed('writeFailed', thrown));
   }
 

@@ -125,7 +125,7 @@ export class Answers {
     return searches.run(() => this.#search(request, read, cancelled), cancelled, token);
   }
 
-  /** What each bot was at a moment. */
+  /** The state of each bot at a moment. */
   states(
     { token, ...request }: Asked<StatesRequest>,
     cancelled?: AbortSignal,

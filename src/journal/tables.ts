@@ -165,7 +165,7 @@ export class BackgroundSync {
     this.#arm();
   }
 
-  /** To be called before a commit. @throws the error of the last flush, once. */
+  /** Call it before a commit. @throws the error of the last flush, once. */
   check(): void {
     const fault = this.#fault;
     this.#fault = undefined;
