@@ -58,7 +58,7 @@ export class BotRun implements CurrentRun, RunTimeCommands {
   readonly id: string;
   readonly number: number;
   readonly log: Logger;
-  /** What the bot's code gets. */
+  /** The context that the bot's code gets. */
   readonly context: RunContext;
   isGone = false;
   /** Commands that carry another one are not run, except {@link ANY_PERMIT}. */

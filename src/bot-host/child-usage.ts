@@ -17,7 +17,7 @@ const TOLD_SHARE = 0.05;
 /** A tick of the clock that the system counts with, in ms: 100 Hz on all of Node's platforms (USER_HZ). */
 const TICK_MS = 10;
 
-/** What a process uses. */
+/** The usage of a process. */
 export interface ProcessUse {
   /** CPU time since its start, without its own children: theirs would be added all at once when they end. */
   cpuMs: number;

@@ -33,7 +33,7 @@ export interface KindCode {
   fail(thrown: unknown): void;
 }
 
-/** Whose code runs. */
+/** The owner of the code that runs. */
 export type Owner = CurrentRun | KindCode;
 
 const current = withOwnMethods(new AsyncLocalStorage<Owner>(), ['getStore', 'run']);
@@ -116,7 +116,7 @@ export function currentRun(): CurrentRun | undefined {
   return owner === undefined || owner.id === null ? undefined : owner;
 }
 
-/** Whose code is running; undefined for the host's own. */
+/** The owner of the running code; undefined for the host's own. */
 export function currentOwner(): Owner | undefined {
   return current.getStore();
 }

@@ -35,7 +35,9 @@ export class FakeClock {
     after: (ms, task) => this.#set(ms, null, task),
   };
 
-  /** What is due within `ms` happens in order; what each task starts without waiting is done before the next. */
+  /**
+   * Timers that are due within `ms` run in order. Everything that one starts without waiting is done before the next.
+   */
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms;
     await nextTurn();

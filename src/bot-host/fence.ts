@@ -3,7 +3,7 @@
 
 import { LeaseDeadline, type SharedLease } from '../shared/memory/lease-deadline.js';
 
-/** What a bot asks before it sends; null without a cluster. */
+/** The check of a bot before it sends; null without a cluster. */
 export interface Fence {
   /** @throws Error when the lease is lost: nothing may be sent. */
   check(): void;

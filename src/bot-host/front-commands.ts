@@ -67,7 +67,7 @@ class FrontChannel {
   readonly #host: Dispatching;
   readonly #timeoutMs: number;
   readonly #deadlines: Deadlines<OpenCommand>;
-  /** By the front's id. */
+  /** Open commands by the front's id. */
   readonly #open = new Map<number, OpenCommand>();
   #outcomes: OutcomeList = [LATER];
   #isTaking = false;

@@ -41,7 +41,7 @@ const MAX_KIND_FAILURES = 10;
 /** Limits and rights of its bots. */
 export type HostLimits = Pick<HostStart, 'botLinesPerSecond' | 'networkAllow' | 'commandTimeoutMs'>;
 
-/** What a host reports about its bots. */
+/** Reports of a host about its bots. */
 export interface BotHostEvents {
   exited(exit: BotExit): void;
   settled(run: number): void;

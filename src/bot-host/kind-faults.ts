@@ -1,4 +1,4 @@
-// What is wrong with the definition of a kind, in the words of its author.
+// Finds faults in the definition of a kind, and reports them in the words of its author.
 
 import type { BotKind } from '../bot-sdk/index.js';
 import { BOT_ID, BOT_ID_WORDS } from '../shared/contract/bot-id.js';

@@ -5,7 +5,7 @@ import * as nodeModule from 'node:module';
 import type { KeptSource } from '../shared/contract/host-messages.js';
 import { CODE_DIR } from '../shared/package-paths.js';
 
-/** What is used of `module.registerHooks`, which is new in Node 22.15. */
+/** The part of `module.registerHooks` that is used. It is new in Node 22.15. */
 interface LoadResult {
   format?: string | null | undefined;
   source?: string | ArrayBuffer | NodeJS.TypedArray | null | undefined;

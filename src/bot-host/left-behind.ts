@@ -9,7 +9,7 @@ import { currentRun } from './current-bot.js';
 import { NOTING } from './open-handles.js';
 import { type StackFrame, stackFrame } from './stack-frame.js';
 
-/** What the list names, by the name that async_hooks has for it. Other resources end by themselves, or with one of these. */
+/** The names in the list, by the type of async_hooks. Other resources end by themselves, or with one of these. */
 const NAMES: Readonly<Record<string, string>> = {
   Timeout: 'timer',
   Immediate: 'immediate',
@@ -25,7 +25,7 @@ const NAMES: Readonly<Record<string, string>> = {
   STATWATCHER: 'file watcher',
   FILEHANDLE: 'open file',
 };
-/** What makes the handle of a server after its code has asked for it: the code is that of this step. */
+/** Steps that make the handle of a server later: the code that asked for it is that of the step. */
 const STEPS: readonly string[] = ['TickObject', 'GETADDRINFOREQWRAP'];
 /**
  * Parts of a resource that is listed itself: a child's pipes, a worker's ports, the timers and sockets of fetch's pool. And the timer

@@ -9,7 +9,10 @@ import { locationOfMistake } from './mistake-location.js';
 
 /** How long Node may take to check the syntax of a file, in ms. */
 const CHECK_MS = 5000;
-/** What Node prints before a syntax error: file and line, the line, and a mark below the place, except at the end of the file. */
+/**
+ * The text that Node prints before a syntax error: file and line, the line, and a mark below the place, except at the
+ * end of the file.
+ */
 const PLACE = /^(\S+):(\d+)\n.*\n( *)\^*\n/m;
 /** A module that uses `import` or `export` is read as CommonJS. */
 const IS_COMMONJS = /import statement outside a module|Unexpected token 'export'/;

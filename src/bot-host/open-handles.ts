@@ -11,7 +11,10 @@ import { type CurrentRun, currentRun, runAsBot, runAsHost } from './current-bot.
 import { runContained } from './own-listeners.js';
 import { ownProperty } from './own-values.js';
 
-/** What libuv has open in this thread and keeps it awake. Not in Node's types, and in its documentation only as deprecated. */
+/**
+ * The handles of libuv that keep this thread awake. Node's types lack them, and its documentation calls them
+ * deprecated.
+ */
 interface ProcessHandles {
   _getActiveHandles?(): object[];
 }
@@ -116,7 +119,10 @@ export function openByKind(): Record<string, number> {
   return open;
 }
 
-/** The same by the number of the run; only runs that have some. A pooled connection of `fetch` is that of the run which was first. */
+/**
+ * Counts by the number of the run; only runs that have some. A pooled connection of `fetch` is that of the run which
+ * was first.
+ */
 export function openByRun(): Map<number, number> {
   const open = new Map<number, number>();
   for (const [, { number }] of openHandles()) open.set(number, (open.get(number) ?? 0) + 1);

@@ -119,7 +119,7 @@ export class Outbox {
       this.#atTickEnd = false;
       this.flush();
     });
-    // Not earlier: a bot may call with no room on the stack for that.
+    // Set only now, because a bot may call with no room on the stack for the calls above.
     this.#atTickEnd = true;
   }
 }

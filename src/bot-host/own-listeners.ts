@@ -7,11 +7,11 @@ import { isError, reasonOf } from './value-text.js';
 
 export type Origin = 'uncaughtException' | 'unhandledRejection';
 
-/** What an owner has registered. */
+/** The registrations of an owner. */
 interface Own {
   /** Its listeners on `process`. Inherits from that, because listeners get it as `this`. */
   readonly emitter: EventEmitter;
-  /** Of `process.setUncaughtExceptionCaptureCallback`. */
+  /** The callback of `process.setUncaughtExceptionCaptureCallback`. */
   capture: ((error: unknown) => void) | null;
   /** In place of `process.emit`. */
   emit: ((event: string | symbol, ...args: unknown[]) => boolean) | null;
@@ -23,7 +23,7 @@ const owns = new Map<Owner, Own>();
 const released = new WeakSet<Owner>();
 /** The last error of an owner that listeners got, its own or those of its kind's module. */
 const lastErrors = new WeakMap<Owner, unknown>();
-/** What ends the code that has called `process.exit`: its run has ended by that call. */
+/** Errors that end the code that has called `process.exit`: that call has ended its run. */
 const ends = new WeakSet<object>();
 /** The owner whose replacement of `process.emit` runs. */
 let hearing: Own | undefined;
@@ -32,7 +32,7 @@ let hearing: Own | undefined;
 const asEmitter = Object.create(process, Object.getOwnPropertyDescriptors(EventEmitter.prototype));
 const { emit } = EventEmitter.prototype;
 
-/** What the owner has registered. Made when it registers the first. */
+/** The registrations of the owner, made with the first one. */
 export function ownOf(owner: Owner): Own {
   const known = owns.get(owner);
   if (known) return known;
@@ -102,7 +102,7 @@ export function emitToAll(event: string, args: unknown[]): boolean {
   return isHeard;
 }
 
-/** By its replacement of `process.emit`, which calls the one that it has replaced. */
+/** Emits through its replacement of `process.emit`, which calls the one that it has replaced. */
 function emitOn(own: Own, event: string | symbol, args: unknown[]): boolean {
   if (!own.emit || hearing === own) return Reflect.apply(emit, own.emitter, [event, ...args]);
   const before = hearing;
@@ -119,7 +119,7 @@ export function emitToHearing(event: string | symbol, args: unknown[]): boolean 
   return hearing && emitOn(hearing, event, args);
 }
 
-/** What ends the code that has called `process.exit` or the like. @param call in words. */
+/** The error that ends the code that has called `process.exit` or the like. @param call in words. */
 export function endOf(owner: Owner, call: string): Error {
   const options = lastErrors.has(owner) ? { cause: asError(lastErrors.get(owner)) } : {};
   const end = new Error(`the bot has called ${call}`, options);

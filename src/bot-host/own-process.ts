@@ -17,7 +17,9 @@ import { ownProperty } from './own-values.js';
 
 type Callback = (...args: unknown[]) => unknown;
 type Emit = (event: string | symbol, ...args: unknown[]) => boolean;
-/** What Node calls with an error that nothing has caught; in no types. @returns whether the process keeps running. */
+/**
+ * The function that Node calls with an uncaught error; it is in no types. @returns whether the process keeps running.
+ */
 type Fatal = (thrown: unknown, isRejection: boolean) => boolean;
 
 /** The methods of an emitter, apart from `emit`. */

@@ -15,7 +15,7 @@ export class OwnValues {
     this.#shared = shared;
   }
 
-  /** What the owner has set, or its kind's module for all of its bots; undefined for no such value. */
+  /** The value that the owner has set, or its kind's module for all of its bots; undefined for none. */
   of(owner: Owner): unknown {
     if (this.#values.has(owner)) return this.#values.get(owner);
     const code = kindCodeOf(owner);

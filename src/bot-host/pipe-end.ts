@@ -121,7 +121,7 @@ export class PipeEnd {
   }
 }
 
-/** What is read here of a message of the Rpc: the relay has replaced a port of the input by a channel. */
+/** The part of an Rpc message that is read here: the relay has replaced a port of the input by a channel. */
 interface ControlMessage {
   method?: string;
   input?: { channel?: number } | null;

@@ -19,11 +19,11 @@ export interface WatchedCells {
   lastRun: SharedArrayBuffer;
   lag: SharedLag;
   streams: SharedQuota<never>;
-  /** It has passed until the relay tells another, which only that of a node in a cluster does. */
+  /** The lease has passed until the relay sends another, which happens only on a node in a cluster. */
   lease: SharedLease;
 }
 
-/** From the main thread. */
+/** Messages of the main thread. */
 export type FromMain =
   /** Sent before its code runs after a pause. */
   | 'awake'
@@ -44,7 +44,7 @@ export class ProcessWatch {
   #lagSent = { counts: [] as number[], sum: 0 };
   #hasStreams = false;
   #events: { channel: number; inFlight: InFlight; taken: number } | undefined;
-  /** What the relay has said of a channel that the main thread has not told yet. */
+  /** The relay's report about a channel that the main thread has not announced yet. */
   #early: { channel: number; bytes: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
 

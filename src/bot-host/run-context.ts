@@ -242,7 +242,7 @@ export class RunContext implements BotContext, RunTimeCommands {
 
 const CONNECTION_KEYS = ['host', 'port', 'tls', 'scope', 'describe', 'maxLineBytes'];
 
-/** What is wrong in the options of a connection, for the author of the kind; null if nothing is. */
+/** The fault in the options of a connection, for the author of the kind; null for none. */
 function connectionFault(options: TcpOptions, describe: unknown): string | null {
   const faults: string[] = [];
   const { host, port } = options as { host?: unknown; port?: unknown };

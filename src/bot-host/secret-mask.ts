@@ -94,7 +94,9 @@ export class SecretMask {
     this.#said = this.#said.slice(-MAX_SAID);
   }
 
-  /** It stands in the same words as in something that was said: in part, where that was long, or else as a whole. */
+  /**
+   * Whether the secret has the same words beside it as in something that was said: a part of long ones, otherwise all.
+   */
   #isEcho({ before, after }: Beside): boolean {
     return this.#said.some((said) => {
       const [left, right] = [sharedEnd(before, said.before), sharedStart(after, said.after)];

@@ -114,7 +114,7 @@ class SecretFinder {
     return shown + text.slice(end);
   }
 
-  /** What starts in a piece that was replaced is gone, and what is behind it has moved. */
+  /** Removes places in pieces that were replaced, and moves those behind them. */
   #move(edits: readonly { from: number; to: number; by: number }[]): void {
     for (const [number, starts] of this.#starts) {
       let at = 0;

@@ -27,10 +27,10 @@ let lastRun = 0;
 export interface TestLine {
   level: 'info' | 'warn' | 'error' | 'state';
   scope: string;
-  /** Of a wire line, how and which way the message went; null for others. */
+  /** How the message of a wire line was sent, and in which direction; null for other lines. */
   transport: 'tcp' | 'http' | null;
   direction: 'outgoing' | 'incoming' | null;
-  /** Of a wire line that has one. */
+  /** Set for a wire line that has one. */
   correlationId?: string;
   message: string;
 }
@@ -49,7 +49,7 @@ export interface TestOptions {
   id?: string;
   /** Answers the requests of `ctx.fetch`, in place of the network. */
   fetch?: (url: URL, init: RequestInit) => Response | Promise<Response>;
-  /** As `network.allow` of the configuration. Default: everything. */
+  /** Like `network.allow` of the configuration. Default: everything. */
   allow?: string[] | null;
 }
 
@@ -133,7 +133,7 @@ export class TestBot<Config = JsonObject, State = unknown> {
     return this.#run.hostedState().status;
   }
 
-  /** What the bot has put into its snapshot with `updateData`. */
+  /** The data that the bot has set with `updateData`. */
   get data(): JsonObject {
     return this.#run.hostedState().data;
   }

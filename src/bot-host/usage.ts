@@ -36,7 +36,7 @@ export class UsageMeter {
   readonly #parts: UsageParts;
   readonly #now: () => number;
   readonly #idle: () => number;
-  /** By run, since the last report. Bounded by the runs of the host. */
+  /** Usage by run since the last report. Bounded by the runs of the host. */
   #used = new Map<number, Used>();
   /** All that the thread did since the last report, the host's own included, in ms. */
   #busyMs = 0;

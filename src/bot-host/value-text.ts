@@ -25,7 +25,7 @@ export function textOf(values: readonly unknown[]): string {
   }
 }
 
-/** What was thrown, on one line: the message of an error; any other object as it is shown in a line. Never throws. */
+/** A thrown value on one line: the message of an error; any other object as it is shown in a line. Never throws. */
 export function reasonOf(thrown: unknown): string {
   const isOther = typeof thrown === 'object' && thrown !== null && !isError(thrown);
   return messageOf(isOther ? textOf([thrown]) : thrown);
