@@ -1,7 +1,7 @@
 // Used by main, fronts, broadcaster, journal and bot hosts. Owns one timer of its thread, which runs only while the thread does
 // something: an idle thread has no wake-ups.
 
-/** What happens at which time; all optional but the tick. */
+/** The callbacks of the timer; all but the tick are optional. */
 export interface ActivityTasks {
   /** Called when the thread runs something after it was idle. */
   begin?(): void;

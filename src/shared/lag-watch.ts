@@ -6,7 +6,7 @@ import { running, takeLongest, type Work } from './turn.js';
 
 /** How often a loop that works is measured, in ms. A blocked loop is measured to within so much. */
 export const LAG_PERIOD_MS = 100;
-/** From how long on a blocked loop is reported, in ms: clients wait for a front, and everybody for main. */
+/** A loop that is blocked this long is reported, in ms: clients wait for a front, and everybody for main. */
 export const SLOW_TURN_MS = 1000;
 
 export interface LagWatchOptions extends ActivityOptions {

@@ -24,7 +24,7 @@ const MAX_FRAMES = 50;
 /** How long the thread gets to return to its loop, in ms. */
 const RESUME_MS = 50;
 
-/** What a thread of the service was doing that was stuck. */
+/** The work of a stuck thread of the service. */
 export interface Ended {
   /** Innermost first; empty when it was in native code that can be interrupted, such as a regular expression. */
   frames: StackFrame[];
@@ -47,11 +47,11 @@ interface InspectorMessage {
   result?: { result?: { value?: unknown } };
 }
 
-/** What is done with a thread that is stuck. */
+/** The task that runs in a stuck thread. */
 interface Task {
   /** Evaluated in it, where it is. */
   expression: string;
-  /** What it was doing is aborted after that. */
+  /** Whether its work is aborted after that. */
   ends: boolean;
   /** Whether uWebSockets.js may have begun the turn. */
   hasUws?: boolean;
@@ -158,7 +158,7 @@ function toWorker(threadId: number): Connect {
   };
 }
 
-/** The same for the main thread of this process, from a worker thread. */
+/** Captures the main thread of this process, from a worker thread. */
 export async function captureMainThread(withinMs: number): Promise<Captured | undefined> {
   const { Session } = process.getBuiltinModule('node:inspector');
   const session = new Session();
@@ -238,7 +238,7 @@ function capture(
         asked.send(3, 'Debugger.evaluateOnCallFrame', { callFrameId, ...question });
       } else if (message.id === 3) {
         const value = message.result?.result?.value;
-        // It has not left: it came too late, and must not be ended.
+        // The thread has not left: its answer is too late, and it must not be ended.
         if (ends && !Array.isArray(value)) {
           done(undefined);
           return;

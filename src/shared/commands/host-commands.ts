@@ -25,7 +25,7 @@ const MAX_TOGETHER = 64;
 export interface BotCommand {
   bot: string;
   command: string;
-  /** As JSON. */
+  /** The arguments, as JSON. */
   args: string;
   /** {@link BotStart.permit} under which main has allowed it, or ANY_PERMIT. */
   permit: number;
@@ -125,7 +125,7 @@ class WaitingCommand {
   readonly #channel: HostChannel;
   readonly #resolve: (result: string | null) => void;
   readonly #reject: (error: DroverError) => void;
-  /** It is on its way to the host, which decides what becomes of it. */
+  /** Whether it was sent to the host, which then decides its outcome. */
   isSent = false;
   /** The answer that its client got. */
   error: DroverError | undefined;

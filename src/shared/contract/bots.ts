@@ -87,7 +87,7 @@ const NodeLabels = {
     'Labels of the nodes of the cluster that may run it; the one with the most room does.',
 } as typeof Labels;
 
-/** What becomes of a bot whose node is lost. */
+/** Whether a bot of a lost node restarts elsewhere or waits for its node. */
 export const FAILOVERS = ['restart', 'stay'] as const;
 export type Failover = (typeof FAILOVERS)[number];
 export const FailoverSchema = oneOf(FAILOVERS, {
@@ -143,7 +143,7 @@ export interface BotSpec {
   labels: Record<string, string>;
   desired: 'running' | 'stopped';
   restart: RestartPolicy;
-  /** It has its own host. */
+  /** Whether it has its own host. */
   dedicated: boolean;
   /** Absent: as the configuration says for its kind. */
   isolation?: Isolation | undefined;
@@ -264,7 +264,7 @@ export const StackFrame = Type.Object({
 });
 export type StackFrame = Static<typeof StackFrame>;
 
-/** What an incident was. */
+/** Types of incidents. */
 export const INCIDENT_TYPES = [
   'crash',
   'hang',

@@ -2,7 +2,7 @@
 
 import type { Json, JsonObject } from './json.js';
 
-/** What can change of a bot. */
+/** The parts of a bot that can change. */
 export interface BotParts {
   /** Without secrets. */
   config: JsonObject;
@@ -25,7 +25,7 @@ export interface ValueChange {
   to?: Json;
 }
 
-/** What follows the author in the message, as JSON. */
+/** The part of the message after the author, as JSON. */
 export interface BotChange extends Partial<Record<keyof BotParts, Record<string, ValueChange>>> {
   /** Paths of the secrets that were set, replaced or removed. Their values are nowhere. */
   secrets?: string[];
@@ -33,7 +33,7 @@ export interface BotChange extends Partial<Record<keyof BotParts, Record<string,
   cut?: true;
 }
 
-/** What a line of this scope says; undefined if it is none. */
+/** Parses the message of a line of this scope; undefined for any other text. */
 export function readChangeMessage(message: string): { by: string; change: BotChange } | undefined {
   const [, by, json] = /^changed by ("(?:[^"\\]|\\.)*"): (\{.*\})$/s.exec(message) ?? [];
   if (by === undefined || json === undefined) return undefined;

@@ -38,7 +38,7 @@ export interface SessionItem {
   patch: Partial<BotSnapshot>;
 }
 
-/** What a batch holds. The order in a batch is the order on the stream. */
+/** An item of a batch. The order in a batch is the order on the stream. */
 export type Item = LogItem | SessionItem;
 
 /** A rule fires, or stops. */
@@ -47,5 +47,5 @@ export interface AlertItem {
   event: AlertEvent;
 }
 
-/** What main publishes. */
+/** An item that main publishes. */
 export type MainItem = Item | AlertItem;

@@ -30,7 +30,7 @@ export function explainSchemaError(what: string, errors: Errors | null | undefin
   return `${told.join('; ')}; and ${read.length < MAX_READ ? more : 'many'} more`;
 }
 
-/** What is wrong with one of the values that a schema has by name, in one line; null when nothing is. */
+/** The fault of one of the values that a schema has by name, in one line; null for none. */
 export function explainNamed(
   validate: ValidateFunction,
   name: string,

@@ -167,7 +167,7 @@ export function keepSecretsInLists(changed: Json, before: Json, views: readonly 
   return Object.fromEntries(entries);
 }
 
-/** By the text of an entry: where it is, in reverse. */
+/** The places of each entry by its text, in reverse. */
 function placesOf(list: readonly Json[]): Map<string, number[]> {
   const places = new Map<string, number[]>();
   for (let at = list.length - 1; at >= 0; at--) {
@@ -185,7 +185,7 @@ function firstFree(places: number[] | undefined, taken: ReadonlySet<number>): nu
   return places?.at(-1);
 }
 
-/** The same text for equal values. */
+/** A text that is the same for equal values. */
 function canonical(value: Json): string {
   return JSON.stringify(value, (_, one: Json) =>
     isObject(one)
@@ -236,7 +236,7 @@ function expand(schemas: Json[], root: JsonObject): JsonObject[] {
   return [...found];
 }
 
-/** What a `$ref` within the same schema points to: a pointer, or a name of `$defs`. */
+/** The target of a `$ref` within the same schema: a pointer, or a name of `$defs`. */
 function resolve(ref: string, root: JsonObject): Json | undefined {
   let at: Json | undefined = root;
   const steps = ref.startsWith('#/') ? ref.slice(2).split('/') : ref === '#' ? [] : ['$defs', ref];
@@ -266,7 +266,7 @@ function ofProperty(schema: JsonObject, name: string): Json[] {
   return [...found, unevaluatedProperties].filter((one) => one !== undefined);
 }
 
-/** By `patternProperties`. Making an expression takes longer than to use it. */
+/** Cached by `patternProperties`, because making an expression takes longer than using it. */
 const patterns = new WeakMap<JsonObject, [SchemaPattern, Json][]>();
 
 function patternsOf(patternProperties: JsonObject): [SchemaPattern, Json][] {

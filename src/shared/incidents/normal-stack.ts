@@ -43,7 +43,7 @@ export function normalStack(
 function framesOf(stack: string): Frame[] {
   let frames: Frame[] = [];
   const python: Frame[] = [];
-  // Of a long stack of Python the end is the innermost, of others the start.
+  // Keeps the innermost part of a long stack: the end in Python, the start elsewhere.
   const all = stack.split('\n');
   const lines =
     all.length <= MAX_LINES ? all : [...all.slice(0, MAX_LINES / 2), ...all.slice(-MAX_LINES / 2)];

@@ -86,7 +86,7 @@ function withoutWord(text: string, word: string): string {
   return found;
 }
 
-/** By pairs of quotes. An apostrophe within a word is none; an opening quote without an end stays. */
+/** Parts between a pair of quotes. An apostrophe within a word is no quote; an opening quote without an end stays. */
 const QUOTED =
   /(?<!\w)(?:"[^"\n]*"|'[^'\n]*'(?!\w)|`[^`\n]*`|“[^”\n]*”|‘[^’\n]*’(?!\w)|«[^»\n]*»)/g;
 

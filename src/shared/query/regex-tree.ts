@@ -3,7 +3,10 @@
 import { ANY_BUT_BREAKS, type CharSet, CLASSES, complement, folded, union } from './char-set.js';
 import { QueryError } from './query-error.js';
 
-/** What a part is when all its counts are written out. An expression can be written in 30 characters that has billions of parts. */
+/**
+ * The size of a part when all its counts are written out. An expression can be written in 30 characters that has
+ * billions of parts.
+ */
 export interface Size {
   /** Characters and edges. */
   positions: number;
@@ -60,7 +63,7 @@ class RegexReader {
   readonly #source: string;
   readonly #ignoreCase: boolean;
   readonly #offset: number;
-  /** Also most repetitions of `{n,m}`. */
+  /** Most positions, and most repetitions of `{n,m}`. */
   readonly #maxPositions: number;
   #at = 0;
   #depth = 0;

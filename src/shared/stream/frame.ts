@@ -24,7 +24,7 @@ let lastTimestampText = '0';
 
 function timestampText(timestamp: number): string {
   if (timestamp !== lastTimestamp) {
-    // It would not be JSON.
+    // Any other number would not be JSON.
     if (!Number.isSafeInteger(timestamp)) throw new RangeError('its timestamp is no integer');
     lastTimestamp = timestamp;
     lastTimestampText = String(timestamp);
@@ -106,7 +106,7 @@ export function messageSpan(
 /** Fields of a `log` event that are a text, or null. */
 type TextField = 'scope' | 'session_id' | 'transport' | 'direction';
 
-/** What the JSON of a `log` event has when this field is a text, up to that text. */
+/** The piece of JSON before the text of this field in a `log` event. */
 export function fieldStart(field: TextField): string {
   return `,"${field}":"`;
 }
