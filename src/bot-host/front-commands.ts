@@ -20,7 +20,6 @@ import type { BotHost } from './host.js';
 /** The part of the host that runs commands. */
 type Dispatching = Pick<BotHost, 'dispatch' | 'refuse' | 'flush'>;
 
-/** A running command. */
 interface OpenCommand {
   name: string;
   call: CommandCall;

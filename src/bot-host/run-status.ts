@@ -101,7 +101,6 @@ export class RunStatus {
     this.#publish({ data: this.#data });
   }
 
-  /** Stops publishing. */
   close(): void {
     this.#isClosed = true;
     this.#cancelTimer();

@@ -11,7 +11,6 @@ export interface FrontMethodsParts {
   listener: Listener;
   /** The facts about the engine that main needs. */
   engine: Omit<Bound, 'port'>;
-  /** Ends the thread. */
   end: () => void;
 }
 

@@ -26,7 +26,6 @@ export class JournalLabels {
     this.history.known = Number.POSITIVE_INFINITY;
   }
 
-  /** Loads the table. */
   load({ labels }: Tables): void {
     for (const { key, value } of labels.getRange()) {
       const [seq, low, high] = key;

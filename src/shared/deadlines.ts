@@ -24,7 +24,6 @@ export class Deadlines<T extends object> {
     this.#entries.delete(entry);
   }
 
-  /** Forgets all entries. */
   clear(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

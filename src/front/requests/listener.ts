@@ -75,7 +75,6 @@ export class Listener {
     this.#engine.stopListening();
   }
 
-  /** Closes every socket. */
   close(): void {
     this.rollbackTls();
     this.#engine.close();

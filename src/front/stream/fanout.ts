@@ -145,7 +145,6 @@ export class Fanout {
     return this.#subscribers.size + this.#parked.list.size;
   }
 
-  /** Adds a stream. */
   add(sink: StreamSink, wanted: SubscribeOptions): Subscriber {
     const { filter, removed } = wanted;
     const subscriber = new Subscriber(sink, this.#group(filter), removed, wanted.isOwn);
@@ -222,7 +221,6 @@ export class Fanout {
     this.stop();
   }
 
-  /** Stops the timers. */
   stop(): void {
     this.#keepalive.stop();
   }

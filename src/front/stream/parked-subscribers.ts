@@ -23,7 +23,6 @@ export class ParkedSubscribers {
     this.list.push(subscriber);
   }
 
-  /** Removes one. */
   remove(subscriber: Subscriber): void {
     this.#byGroup.get(subscriber.group)?.delete(subscriber);
     this.#unpark(subscriber);

@@ -47,7 +47,6 @@ export class ReplayPace {
     return rest < SHORTEST_MS ? 0 : rest;
   }
 
-  /** A turn begins. */
   begin(now: number, { live, replaying }: StreamCounts): void {
     this.#credit = this.#creditAt(now);
     this.#began = now;
@@ -69,7 +68,6 @@ export class ReplayPace {
     return now - this.#began >= TURN_MS || (this.#hasLive && this.#credit <= 0);
   }
 
-  /** The turn has ended. */
   end(now: number, { live, replaying }: StreamCounts): void {
     this.#hasLive = live > 0;
     this.#restsUntil = replaying > live ? now : 2 * now - this.#began;

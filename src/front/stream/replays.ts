@@ -88,7 +88,6 @@ export class Replays {
     return this.#source.isThere;
   }
 
-  /** Number of replaying streams. */
   get size(): number {
     return this.#places.size;
   }

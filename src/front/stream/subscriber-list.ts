@@ -18,7 +18,6 @@ export class SubscriberList {
     return [...this.#all];
   }
 
-  /** Begins a pass. */
   begin(): void {
     this.#at = 0;
   }

@@ -84,7 +84,6 @@ export class HostCommands {
     channel.close();
   }
 
-  /** Closes all channels. */
   detach(): void {
     this.#deadlines.clear();
     // The hosts see this thread's end, and say what became of its commands.

@@ -165,7 +165,6 @@ export interface FrontStart {
   bucket: SharedPinBucket;
   /** Open streams. */
   quota: SharedQuota<'perToken' | 'perAddress'>;
-  /** Open connections. */
   connections: SharedQuota<'perAddress'>;
   stream: StreamIdentity;
   counts: Counts;
@@ -310,7 +309,7 @@ export type ControlMethods = LoopEvents & {
     id: string;
     action: EndingAction;
     rights: Rights;
-    /** Deletes the leftover of that node. Absent: the bot itself, on its node. */
+    /** The node whose leftover is meant. Absent: the bot itself, on its node. */
     node?: string;
   }): BotSnapshot | null;
   actOnBots(input: { actions: BotActionsBody; rights: Rights }): ActionResults;
